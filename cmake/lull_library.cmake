@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+include_guard()
+
+# lull_library(NAME graph [SOURCES load.cpp …] [CUDA_SOURCES sort.cu …] [PUBLIC lull::runtime …] [PRIVATE ZLIB::ZLIB …])
+#
+# A library of the tree: target lull_graph, known as lull::graph here and in the installed package. With SOURCES or
+# CUDA_SOURCES it is static, without any it is headers only. CUDA_SOURCES are left out where there is no nvcc.
+# The include path, C++20 and (for our own compilation only) the warnings come with it.
+function(lull_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;CUDA_SOURCES;PUBLIC;PRIVATE")
+  if(NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "lull_library: NAME is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target lull_${arg_NAME})
+  set(sources ${arg_SOURCES})
+  if(LULL_CUDA_ENABLED)
+    list(APPEND sources ${arg_CUDA_SOURCES})
+  endif()
+  if(arg_SOURCES OR arg_CUDA_SOURCES)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(
+      ${target}
+      PUBLIC lull_headers ${arg_PUBLIC}
+      PRIVATE $<BUILD_INTERFACE:lull_warnings> ${arg_PRIVATE})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE lull_headers ${arg_PUBLIC})
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME})
+  add_library(lull::${arg_NAME} ALIAS ${target})
+  install(TARGETS ${target} EXPORT lullTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# Installs the headers, the targets named so far and the package files. Called once, last.
+function(lull_install)
+  foreach(folder IN ITEMS device host graph tasks)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
+      install(
+        DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lull
+        FILES_MATCHING
+        PATTERN "*.h"
+        PATTERN "*.hpp"
+        PATTERN "*.cuh"
+        PATTERN cli EXCLUDE
+        PATTERN python EXCLUDE)
+    endif()
+  endforeach()
+endfunction()

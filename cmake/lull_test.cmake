@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+include_guard()
+include(GoogleTest)
+find_package(GTest REQUIRED)
+
+# lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds])
+#
+# A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
+# process of its own.
+# LABELS: `host` by default; `gpu` for tests that need a device. Those skip themselves (GTEST_SKIP) where no device
+# answers, and CTest counts them as not run. Where there is no nvcc they cannot be built: one line that is counted as
+# not run stands for them, except under LULL_CUDA=OFF, where they were not asked for.
+# TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
+function(lull_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
+  if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS host)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(gpu IN_LIST arg_LABELS AND NOT LULL_CUDA_ENABLED)
+    if(LULL_CUDA)
+      add_test(NAME ${arg_NAME} COMMAND ${CMAKE_COMMAND} -E echo "not run: there is no nvcc to build it with")
+      set_tests_properties(${arg_NAME} PROPERTIES SKIP_REGULAR_EXPRESSION "not run:" LABELS "${arg_LABELS}")
+    endif()
+    return()
+  endif()
+
+  set(target ${arg_NAME}_test)
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE lull_headers lull_warnings ${arg_LINK} GTest::gtest_main Threads::Threads)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  if(gpu IN_LIST arg_LABELS)
+    list(APPEND properties RESOURCE_LOCK device)  # two tests on one device would meet in its limits
+  endif()
+  gtest_discover_tests(
+    ${target}
+    TEST_PREFIX ${arg_NAME}.
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES ${properties})
+endfunction()
