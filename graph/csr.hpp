@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lull {
+
+/// Leaves the elements that a vector makes on its own uninitialised: a graph's arrays are written in full by their
+/// maker, and zeroing them first would cost a second pass over memory, on one thread.
+template <class T>
+struct uninitialised_allocator : std::allocator<T> {
+  template <class Other>
+  struct rebind {
+    using other = uninitialised_allocator<Other>;
+  };
+
+  uninitialised_allocator() = default;
+  template <class Other>
+  uninitialised_allocator(uninitialised_allocator<Other> const&) noexcept {}
+
+  template <class Other>
+  void construct(Other* at) noexcept(std::is_nothrow_default_constructible_v<Other>) {
+    ::new (static_cast<void*>(at)) Other;
+  }
+  template <class Other, class... Arguments>
+  void construct(Other* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) Other(std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// A vector whose `resize` and counting constructor leave new elements unwritten.
+template <class T>
+using host_array = std::vector<T, uninitialised_allocator<T>>;
+
+/// A graph as device code sees it: passed by value, owns nothing. The edges of vertex v are
+/// targets[offsets[v]] … targets[offsets[v + 1] - 1]. Only a validated graph may reach a kernel.
+struct csr_ref {
+  std::uint64_t const* offsets;  // (vertices + 1,) u64, in edges
+  std::uint32_t const* targets;  // (edges,) u32, each below vertices
+  float const* weights;          // (edges,) f32, or null
+  std::uint64_t edges;
+  std::uint32_t vertices;
+};
+static_assert(std::is_trivially_copyable_v<csr_ref> && std::is_standard_layout_v<csr_ref>);
+
+/// A directed graph in host memory, rows compressed (CSR). Duplicate edges and self-loops are edges like any other.
+struct csr {
+  host_array<std::uint64_t> offsets;  // (vertices + 1,) u64, in edges
+  host_array<std::uint32_t> targets;  // (edges,) u32
+  host_array<float> weights;          // (edges,) f32, or empty
+
+  std::uint32_t vertices() const noexcept {
+    return offsets.empty() ? 0 : static_cast<std::uint32_t>(offsets.size() - 1);
+  }
+  std::uint64_t edges() const noexcept { return targets.size(); }
+  std::uint64_t size_bytes() const noexcept {
+    return offsets.size() * sizeof(std::uint64_t) + targets.size() * sizeof(std::uint32_t) +
+           weights.size() * sizeof(float);
+  }
+
+  /// Valid as long as the owner lives and its arrays are not resized.
+  csr_ref ref() const noexcept {
+    return {.offsets = offsets.data(),
+            .targets = targets.data(),
+            .weights = weights.empty() ? nullptr : weights.data(),
+            .edges = edges(),
+            .vertices = vertices()};
+  }
+
+  bool operator==(csr const&) const = default;
+};
+
+/// The most vertices a graph can have: ids are 32 bits wide, and their number must be, too.
+inline constexpr std::uint64_t max_csr_vertices = 0xffff'ffff;
+
+/// Throws usage_error, naming the first fault, unless the graph holds what its arrays promise: at least one vertex,
+/// offsets that start at 0, never fall and end at the number of edges, every target below `vertices`, and a finite
+/// weight for each edge or none at all. Anything made by hand passes through here before a kernel may see it;
+/// the loaders and generators of this folder return valid graphs.
+void validate(csr const& graph);
+
+}  // namespace lull
