@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/slot.hpp>
+
+namespace lull {
+
+/// What control shall leave in a slot. `at` null empties it.
+struct slot_content {
+  cursor* at = nullptr;
+  std::uint64_t lease_ns = 0;
+  alignas(16) unsigned char functor[most_functor_bytes] = {};
+};
+
+/// Puts `content` into the slot while nobody is inside. One thread calls it; calls for one slot come one after another.
+/// False: somebody was still inside after `limit_ns`; nothing changed. This, and not stream order, makes a change safe
+/// while a captured graph replays.
+template <class World>
+LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_t limit_ns) noexcept {
+  using entry = entry_word<World>;
+  std::uint64_t const until_ns = World::now_ns() + limit_ns;
+  // relaxed: a block that enters from now on sees the flag in the same word
+  World::template fetch_or<order::relaxed, scope::device>(slot.entry, entry::held);
+  // acquire: what the blocks did before they left
+  while (World::template load<order::acquire, scope::device>(slot.entry) != entry::held) {
+    if (World::now_ns() >= until_ns) {
+      World::template fetch_and<order::release, scope::device>(slot.entry, ~entry::held);
+      return false;
+    }
+    World::pause();
+  }
+  slot.at = content.at;
+  World::template store<order::relaxed, scope::system>(slot.lease_ns, content.lease_ns);
+  auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor);
+  auto* to = reinterpret_cast<std::uint64_t*>(slot.functor);
+  for (std::uint64_t i = 0; i < most_functor_bytes / sizeof *to; ++i) to[i] = from[i];
+  // release: the content, to the acquire of whoever enters
+  World::template fetch_and<order::release, scope::device>(slot.entry, ~entry::held);
+  return true;
+}
+
+}  // namespace lull

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <lull/device/position.hpp>
+#include <lull/device/ring.hpp>
+
+namespace lull {
+
+/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final.
+enum class phase_state : std::uint32_t { starved = 0, due, opening, open, finished, failed };
+
+/// Why a job failed.
+enum class failure : std::uint32_t { none = 0, too_many_items, by_task };
+
+/// What the host may read at any time without a call: one line in memory that both sides map, written only by the block
+/// that holds the phase in `opening`.
+struct alignas(128) progress_line {
+  std::uint64_t phases;  // opened so far
+  std::uint64_t round;
+  std::uint32_t step;
+  std::uint32_t state;  // a phase_state: starved, open, finished or failed
+  std::uint32_t why;    // a failure
+};
+
+/// A task's progress across bubbles, in memory of the device. Zeroed with a ring, a grain and a progress line, it is
+/// starved at the first phase. Words that different blocks write at different rates have lines of their own.
+struct alignas(128) cursor {
+  // -- claimed from by every block at every chunk
+  std::uint64_t ticket;  // tagged: next item of the open phase
+  // -- committed to when blocks leave or find the phase exhausted
+  alignas(128) std::uint64_t done;  // items of the open phase committed
+  // -- written by whoever opens a phase, read at the first sight of its tag
+  alignas(128) std::uint64_t limit;  // tagged: extent of the open phase
+  std::uint64_t round;
+  std::uint32_t step;
+  std::uint32_t grain;   // items per chunk; the host may change it at any time, for it is only an amount
+  std::uint64_t phases;  // opened so far
+  // -- compare-exchanged at the end of each phase, looked at while waiting
+  alignas(128) std::uint32_t state;  // phase_state
+  std::uint32_t why;                 // failure
+  // -- written by a stream that feeds
+  alignas(128) std::uint64_t fed;
+  // -- handed-back chunks
+  ring_ends ends;
+  alignas(128) ring_cell* cells;
+  std::uint64_t capacity;
+  progress_line* progress;
+  // -- totals, added to by leaving blocks
+  alignas(128) std::uint64_t chunks;
+  std::uint64_t items;
+  std::uint64_t handed_back;
+  std::uint64_t refused;  // chunks finished because the ring was full
+};
+
+static_assert(std::is_trivially_copyable_v<cursor>);
+static_assert(offsetof(cursor, done) == 128 && offsetof(cursor, limit) == 256 && offsetof(cursor, state) == 384);
+
+/// Items above this could overshoot into the tag: extent + 2 × blocks × grain must stay below 2^40.
+LULL_HD constexpr std::uint64_t most_items(std::uint64_t blocks, std::uint64_t grain) noexcept {
+  std::uint64_t const room = 2 * blocks * grain;
+  return room < tagged::item_mask ? tagged::item_mask - room : 0;
+}
+
+}  // namespace lull

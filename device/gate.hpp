@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/trace.hpp>
+#include <lull/device/world.hpp>
+
+namespace lull {
+
+/// The device word that says whether a bubble is open: odd is open. Written by the training stream alone (the opening and
+/// the closing edge), polled by every worker block; a line of its own, so that nothing else disturbs the polls.
+/// Edges carry numbers given out once by the host. Correctness needs odd, even and change, never growth: the value wraps,
+/// and a replayed graph repeats its own numbers.
+struct alignas(128) gate_line {
+  std::uint32_t value;
+  std::uint32_t unused;
+  std::uint64_t bubbles;  // opened so far; grows in replays too, and finds the bubble's record
+};
+
+LULL_HD constexpr bool is_open(std::uint32_t value) noexcept { return (value & 1U) != 0; }
+
+/// A gate as device code sees it; passed by value.
+struct gate_ref {
+  gate_line* line = nullptr;
+  bubble_record* records = nullptr;  // (record_mask + 1,)
+  std::uint64_t record_mask = 0;
+};
+
+/// The opening edge: one thread, on the training stream. `value` is odd; `bubble` counts the gate's bubbles from 1.
+/// The record of the *next* bubble is zeroed here, one bubble ahead: blocks that add to a record are then ordered behind its
+/// zeroing by the stream, and the edge needs no fence between record and value.
+template <class World>
+LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble) noexcept {
+  bubble_record& now = gate.records[bubble & gate.record_mask];
+  World::template store<order::relaxed, scope::device>(now.bubble, bubble);
+  World::template store<order::relaxed, scope::device>(now.opened_ns, World::now_ns());
+  // relaxed: a block that pairs a new value with an old number only adds to another bubble's record
+  World::template store<order::relaxed, scope::system>(gate.line->bubbles, bubble);
+  World::template store<order::relaxed, scope::system>(gate.line->value, value);
+  clear<World>(gate.records[(bubble + 1) & gate.record_mask]);
+}
+
+}  // namespace lull

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include <lull/device/lease.hpp>
+#include <lull/device/world.hpp>
+
+namespace lull {
+
+/// What a machine gives a team: its threads, a barrier, storage, and the collectives. One implementation a world:
+/// a block on a GPU (host/cuda/block.cuh), one or more threads on a CPU (host/threads/block.hpp).
+template <class M>
+concept machine = requires(M const& block) {
+  { block.rank() } -> std::convertible_to<int>;
+  { block.size() } -> std::convertible_to<int>;
+  { block.blocks() } -> std::convertible_to<std::uint64_t>;  // of the launch
+  block.sync();
+  { block.shared() } -> std::convertible_to<void*>;
+  { block.broadcast(std::uint32_t{}) } -> std::same_as<std::uint32_t>;  // Collective: rank 0's value to all
+};
+
+/// The threads that run a chunk together, as a task sees them: the machine's collectives and `leaving()`.
+template <class World, machine Machine>
+class team {
+ public:
+  using world = World;
+
+  /// `stays` is looked at by rank 0 alone.
+  LULL_HD team(Machine const& block, stay<World> const& stays) noexcept : block_(block), stays_(stays) {}
+
+  LULL_HD int rank() const noexcept { return block_.rank(); }
+  LULL_HD int size() const noexcept { return block_.size(); }
+  LULL_HD void sync() const noexcept { block_.sync(); }
+  LULL_HD void* shared() const noexcept { return block_.shared(); }
+  template <class T>
+  LULL_HD T sum(T value) const noexcept {
+    return block_.sum(value);
+  }
+  template <class T, class Op>
+  LULL_HD T inclusive_scan(T value, Op op) const noexcept {
+    return block_.inclusive_scan(value, op);
+  }
+
+  /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
+  LULL_HD bool leaving() const noexcept {
+    if (must_finish_) return false;
+    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.look() != leave_reason::stay}) != 0;
+    return left_;
+  }
+
+  /// For the worker: before a chunk, and after it.
+  LULL_HD void begin_chunk(bool must_finish) noexcept {
+    must_finish_ = must_finish;
+    left_ = false;
+  }
+  LULL_HD bool left() const noexcept { return left_; }
+
+ private:
+  Machine const& block_;
+  stay<World> const& stays_;
+  bool must_finish_ = false;
+  mutable bool left_ = false;
+};
+
+}  // namespace lull

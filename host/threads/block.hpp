@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include <lull/device/team.hpp>
+
+namespace lull {
+
+/// What the threads of one block share.
+class block_storage {
+ public:
+  static constexpr int most_threads = 64;
+  static constexpr std::size_t most_value_bytes = 64;  // of one broadcast or collective value
+
+  /// `shared_bytes` as the task's shape says.
+  block_storage(int threads, std::size_t shared_bytes)
+      : barrier_(threads), shared_(new (std::align_val_t{64}) std::byte[shared_bytes + 1]) {}
+
+ private:
+  friend class thread_block;
+  struct aligned_delete {
+    void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, std::align_val_t{64}); }
+  };
+  struct alignas(64) value_bytes {
+    std::byte bytes[most_value_bytes];
+  };
+
+  std::barrier<> barrier_;
+  std::unique_ptr<std::byte[], aligned_delete> shared_;
+  value_bytes sent_[2];
+  value_bytes ranks_[most_threads];
+};
+
+/// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that is
+/// missing is missed.
+class thread_block {
+ public:
+  thread_block(block_storage& storage, int rank, int size, std::uint64_t blocks) noexcept
+      : storage_(&storage), blocks_(blocks), rank_(rank), size_(size) {}
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  std::uint64_t blocks() const noexcept { return blocks_; }
+  void* shared() const noexcept { return storage_->shared_.get(); }
+
+  void sync() const noexcept {
+    if (size_ > 1) storage_->barrier_.arrive_and_wait();
+  }
+
+  /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
+  template <class T>
+  T broadcast(T value) const noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_value_bytes);
+    if (size_ == 1) return value;
+    std::byte* const place = storage_->sent_[turn_].bytes;
+    turn_ ^= 1;
+    if (rank_ == 0) std::memcpy(place, &value, sizeof value);
+    sync();
+    std::memcpy(&value, place, sizeof value);
+    return value;
+  }
+
+  template <class T>
+  T sum(T value) const noexcept {
+    return gather(value, size_, [](T a, T b) { return a + b; });
+  }
+
+  template <class T, class Op>
+  T inclusive_scan(T value, Op op) const noexcept {
+    return gather(value, rank_ + 1, op);
+  }
+
+ private:
+  /// Folds the values of ranks 0 … count − 1, from the left.
+  template <class T, class Op>
+  T gather(T value, int count, Op op) const noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_value_bytes);
+    if (size_ == 1) return value;
+    std::memcpy(storage_->ranks_[rank_].bytes, &value, sizeof value);
+    sync();
+    std::memcpy(&value, storage_->ranks_[0].bytes, sizeof value);
+    for (int rank = 1; rank < count; ++rank) {
+      T next;
+      std::memcpy(&next, storage_->ranks_[rank].bytes, sizeof next);
+      value = op(value, next);
+    }
+    sync();  // before anyone writes ranks_ again
+    return value;
+  }
+
+  block_storage* storage_;
+  std::uint64_t blocks_;
+  int rank_;
+  int size_;
+  mutable int turn_ = 0;
+};
+
+static_assert(machine<thread_block>);
+
+}  // namespace lull

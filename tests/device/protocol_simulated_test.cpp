@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real protocol code under a seeded scheduler: late blocks, leases, hand-backs, a full ring, starving, two launches and two
+// gates at once, control at every point, and every counter starting just below its wrap.
+// LULL_SEED=n replays one seed; LULL_INTERLEAVINGS=n sets how many are tried.
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/device/control.hpp>
+#include <lull/device/worker.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/simulated.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::uint64_t most_steps = 2'000'000;  // a run takes some thousands; this many mean that it hangs
+
+class scenario {
+ public:
+  explicit scenario(std::uint64_t seed, probe_task::mutant broken = probe_task::mutant::none)
+      : steps_(seed),
+        arrays_(draw_extents()),
+        cursor_(static_cast<std::uint32_t>(1 + draw(3)), std::uint64_t{2} << draw(3), tagged::tag_mask - 1, first_round_),
+        width_(draw(3) == 0 ? 2 + static_cast<int>(draw(2)) : 1) {
+    for (int g = 0; g < 2; ++g) gates_.emplace_back(0xfffffffcU);
+    slots_.resize(2);
+    for (int g = 0; g < 2; ++g) slots_[g].gate = gates_[g].ref();
+    task_ = arrays_.task();
+    task_.first_round = first_round_;
+    task_.polls = static_cast<std::uint32_t>(draw(4));
+    task_.broken = broken;
+    task_.feeds = draw(3) == 0 ? 1 : 0;
+  }
+
+  /// The first thing that went wrong, or nothing.
+  const char* run() {
+    bool const two_gates = draw(2) == 0;
+    for (int g = 0; g < (two_gates ? 2 : 1); ++g) {
+      fill(slots_[g]);
+      steps_.spawn([this, g] { train(g); });
+    }
+    steps_.spawn([this] { control(); });
+    steps_.spawn([this] { feed(); });
+    if (!steps_.run(most_steps)) return "no end within the limit of steps";
+    if (cursor_.state() != phase_state::finished) return "the job did not finish";
+    for (slot_line const& slot : slots_) {
+      if (slot.entry != 0) return "the entry word is not back at zero";
+    }
+    if (cursor_.words.ends.pushed != cursor_.words.ends.popped) return "the ring is not empty";
+    return arrays_.wrong();
+  }
+
+ private:
+  static constexpr std::uint64_t first_round_ = ~std::uint64_t{0};  // the first round wraps to 0
+
+  std::uint64_t draw(std::uint64_t below) { return steps_.draw(below); }
+
+  std::vector<std::uint64_t> draw_extents() {
+    std::vector<std::uint64_t> extents(2 + draw(4));
+    for (auto& items : extents) items = draw(6);
+    return extents;
+  }
+
+  std::uint64_t draw_lease() { return draw(4) == 0 ? 200 + draw(2000) : 1'000'000; }
+
+  void fill(slot_line& slot) {
+    slot_content const content = content_of(task_, &cursor_.words, draw_lease());
+    slot.at = content.at;
+    slot.lease_ns = content.lease_ns;
+    std::memcpy(slot.functor, content.functor, sizeof slot.functor);
+  }
+
+  bool over() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }
+
+  void idle(std::uint64_t steps) {
+    for (std::uint64_t i = 0; i < steps; ++i) steps_.step();
+  }
+
+  void launch(slot_line& slot) {
+    std::uint64_t const blocks = 1 + draw(3);
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+      std::uint64_t const late = draw(5) == 0 ? draw(600) : draw(20);
+      auto const state = std::make_shared<fiber_block_state>();
+      for (int rank = 0; rank < width_; ++rank) {
+        steps_.spawn([this, &slot, state, rank, blocks, late] {
+          idle(late);
+          fiber_block const block{*state, rank, width_, blocks};
+          worker<simulated_world, probe_task, fiber_block>{slot, block}.run();
+        });
+      }
+    }
+  }
+
+  void train(int g) {
+    gate_line& line = gates_[g].line;
+    std::uint32_t value = line.value;
+    for (std::uint64_t bubble = 1; !over(); ++bubble) {
+      open_gate<simulated_world>(gates_[g].ref(), ++value, bubble);
+      launch(slots_[g]);
+      if (draw(4) == 0) launch(slots_[g]);  // a successor in the same bubble
+      // Bubbles and leases grow, for a chunk that is always handed back never ends.
+      std::uint64_t const longer = 1 + bubble / 8;
+      simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
+      idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
+      simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
+      idle(draw(100));
+    }
+  }
+
+  void control() {
+    for (std::uint64_t i = draw(4); i > 0 && !over(); --i) {
+      idle(draw(1500));
+      slot_line& slot = slots_[0];
+      std::uint64_t const limit_ns = draw(2) == 0 ? 1'000'000 : draw(3000);
+      if (!exchange<simulated_world>(slot, slot_content{}, limit_ns)) continue;
+      idle(draw(300));
+      while (!exchange<simulated_world>(slot, content_of(task_, &cursor_.words, draw_lease()), 1'000'000)) {
+      }
+    }
+  }
+
+  void feed() {
+    for (std::uint64_t fed = 1; fed <= arrays_.extents.size(); ++fed) {
+      idle(draw(400));
+      simulated_world::store<order::release, scope::system>(cursor_.words.fed, fed);
+    }
+  }
+
+  scheduler steps_;
+  probe_arrays arrays_;
+  test_cursor cursor_;
+  int width_;
+  std::vector<test_gate> gates_;
+  std::vector<slot_line> slots_;
+  probe_task task_;
+};
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(protocol_simulated, every_interleaving_commits_every_item_once) {
+  if (std::uint64_t const seed = number_from("LULL_SEED", 0); seed != 0) {
+    EXPECT_STREQ(scenario{seed}.run(), nullptr);
+    return;
+  }
+  std::uint64_t const count = number_from("LULL_INTERLEAVINGS", 100'000);
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    ASSERT_STREQ(scenario{seed}.run(), nullptr) << "replay with LULL_SEED=" << seed;
+  }
+}
+
+TEST(protocol_simulated, the_same_seed_gives_the_same_run) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    scheduler first{seed};
+    scheduler second{seed};
+    std::vector<int> orders[2];
+    scheduler* const both[] = {&first, &second};
+    for (int s = 0; s < 2; ++s) {
+      for (int f = 0; f < 3; ++f) {
+        both[s]->spawn([&orders, both, s, f] {
+          for (int i = 0; i < 50; ++i) {
+            orders[s].push_back(f);
+            both[s]->step();
+          }
+        });
+      }
+      ASSERT_TRUE(both[s]->run(10'000));
+    }
+    EXPECT_EQ(orders[0], orders[1]);
+  }
+}
+
+class protocol_mutants : public testing::TestWithParam<probe_task::mutant> {};
+
+TEST_P(protocol_mutants, are_caught) {
+  int caught = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) caught += scenario{seed, GetParam()}.run() != nullptr;
+  EXPECT_GT(caught, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(each, protocol_mutants,
+                         testing::Values(probe_task::mutant::skips_a_chunk, probe_task::mutant::runs_twice,
+                                         probe_task::mutant::stores_early, probe_task::mutant::no_barrier));
+
+TEST(protocol_simulated, a_hang_fails_by_the_limit_of_steps) {
+  scheduler steps{1};
+  steps.spawn([&steps] {
+    for (;;) steps.step();
+  });
+  EXPECT_FALSE(steps.run(10'000));
+}
+
+}  // namespace
+}  // namespace lull
