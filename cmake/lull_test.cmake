@@ -10,6 +10,9 @@ find_package(GTest REQUIRED)
 # LABELS: `host` by default; `gpu` for tests that need a device. Those skip themselves (GTEST_SKIP) where no device
 # answers, and CTest counts them as not run. Where there is no nvcc they cannot be built: one line that is counted as
 # not run stands for them, except under LULL_CUDA=OFF, where they were not asked for.
+# Under a sanitizer only tests labelled `host` are built, and of these none that runs the simulated world
+# (tests/support/simulated.cpp): it switches stacks itself, one thread for all, so a sanitizer would see no races and keep
+# state for every stack it ever saw. Tests on real threads therefore belong into executables of their own.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
 function(lull_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
@@ -27,6 +30,9 @@ function(lull_test)
       add_test(NAME ${arg_NAME} COMMAND ${CMAKE_COMMAND} -E echo "not run: there is no nvcc to build it with")
       set_tests_properties(${arg_NAME} PROPERTIES SKIP_REGULAR_EXPRESSION "not run:" LABELS "${arg_LABELS}")
     endif()
+    return()
+  endif()
+  if(LULL_SANITIZE AND (NOT host IN_LIST arg_LABELS OR arg_SOURCES MATCHES "support/simulated"))
     return()
   endif()
 

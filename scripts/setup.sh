@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what Lull is built and tested with, on Debian 12 or Ubuntu 24.04. Where all of it is there already, it
+# changes nothing and needs no network. CUDA is never installed: an nvcc on PATH or in /usr/local/cuda/bin is used.
+set -euo pipefail
+
+# package: the file or command that shows it is there, whoever installed it
+needed=(
+  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git python3:python3 spin:spin
+  libgtest-dev:/usr/include/gtest/gtest.h
+  libbenchmark-dev:/usr/include/benchmark/benchmark.h
+  libcli11-dev:/usr/include/CLI/CLI.hpp
+  nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
+  libspdlog-dev:/usr/include/spdlog/spdlog.h
+  zlib1g-dev:/usr/include/zlib.h
+)
+
+there() {
+  case $1 in
+    /*) [[ -e $1 || -e ${1/#\/usr\//\/usr\/local\/} ]] ;;
+    *) command -v "$1" > /dev/null ;;
+  esac
+}
+
+# at_least WANTED FOUND: whether the version FOUND will do
+at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
+
+missing=()
+for entry in "${needed[@]}"; do
+  there "${entry#*:}" || missing+=("${entry%%:*}")
+done
+
+if ((${#missing[@]})); then
+  echo "setup: missing: ${missing[*]}"
+  if ! command -v apt-get > /dev/null; then
+    echo "setup: this is no Debian or Ubuntu (no apt-get): install the packages above by hand" >&2
+    exit 1
+  fi
+  privilege=()
+  if ((EUID != 0)); then
+    if ! command -v sudo > /dev/null; then
+      echo "setup: not root, and there is no sudo. As root: apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    privilege=(sudo)
+  fi
+  apt=("${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3)
+  echo "setup: installing them with apt-get"
+  "${apt[@]}" update
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+fi
+
+cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+gcc_version=$(g++ -dumpfullversion)
+if ! at_least 3.25 "$cmake_version" || ! at_least 12 "$gcc_version"; then
+  echo "setup: cmake $cmake_version and g++ $gcc_version are here; Lull needs cmake 3.25 and g++ 12 or later" \
+    "(Debian 12 and Ubuntu 24.04 have them)" >&2
+  exit 1
+fi
+
+nvcc=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin command -v nvcc || true)
+echo "setup: all there: g++ $gcc_version, cmake $cmake_version, ${nvcc:-no nvcc (the threads executor is built alone)}"
+if [[ -n $nvcc && -e /usr/include/thrust/version.h ]]; then
+  echo "setup: warning: libthrust-dev is installed and shadows the CUDA toolkit's own Thrust: apt-get remove it" >&2
+fi
