@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace lull {
+
+/// A file that appears whole or not at all: written under a temporary name in the same folder, then put in place by
+/// commit(). Until then, and for ever if commit() is not reached, an older file of that name stays as it was.
+///
+/// A symbolic link is followed: the file that it names is replaced. What cannot be replaced (a pipe, a terminal,
+/// anything under /dev or /proc, such as /dev/stdout) is written through directly.
+///
+/// Errors: usage_error where the folder is missing or the name cannot be a file; device_error for everything that the
+/// system refuses later (disk full, no permission). Not thread safe. Blocks for as long as the disk does.
+class atomic_file {
+ public:
+  /// Creates the temporary file, so a place that cannot be written is known before the work is done.
+  explicit atomic_file(std::filesystem::path path);
+  /// Without commit(): removes the temporary file.
+  ~atomic_file();
+  atomic_file(atomic_file const&) = delete;
+  atomic_file& operator=(atomic_file const&) = delete;
+
+  void write(std::string_view text);
+  /// Flushes to the disk (fsync) and renames. At most once, and nothing may be written after it.
+  void commit();
+
+  /// As it was given.
+  std::filesystem::path const& path() const noexcept { return path_; }
+
+ private:
+  void open_temporary();
+  void flush();
+  void put(std::string_view text);
+  [[noreturn]] void fail(int code, std::string const& call) const;
+  void discard() noexcept;
+
+  std::filesystem::path path_;
+  std::filesystem::path target_;     // path_ with links resolved
+  std::filesystem::path temporary_;  // empty once it is in place or removed, or where there is none
+  bool written_directly_ = false;
+  int descriptor_ = -1;
+  std::string buffer_;
+};
+
+/// The whole file at once.
+void write_file(std::filesystem::path const& path, std::string_view text);
+
+/// The whole file at once. Errors: input_error where it cannot be read or is larger than `limit_bytes`.
+std::string read_file(std::filesystem::path const& path, std::size_t limit_bytes);
+
+}  // namespace lull

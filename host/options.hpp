@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lull {
+
+enum class option_kind {
+  text,
+  path,
+  integer,   // 64 bits, signed
+  real,      // finite
+  size,      // bytes, as parse_size reads them
+  duration,  // as parse_duration reads them
+  flag,      // given without a value: true
+  choice     // one of the words of its range
+};
+
+std::string_view name_of(option_kind kind) noexcept;
+
+/// One row of a table of options: what a task's owner declares, and all that the command line, job files and help
+/// know about it. All views are to literals.
+struct option {
+  std::string_view name;  // lower-case letters, digits and '_', a letter first
+  option_kind kind;
+  std::string_view default_value;  // spelled as a user would; empty: no value unless one is given
+  std::string_view range;          // numbers: an interval, "[0, 1)" or "(0, inf)", bounds spelled as values are;
+                                   // choice: "gpipe|1f1b"; others, and numbers without a bound: empty
+  std::string_view help;           // one line, no full stop
+};
+
+using option_table = std::span<option const>;
+
+/// A number or flag as it was read; monostate stands for text, path and choice, whose spelling is their value.
+using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t, std::chrono::nanoseconds, bool>;
+
+/// Throws usage_error if a row breaks the rules above, a name stands twice, or a default is outside its range.
+/// option_values does so too; a test per table calls this, so that users never see it.
+void check_options(option_table table);
+
+/// The options of one request: each row's value, given or by default. Refers to the table, which must outlive it.
+/// Copyable. Not thread safe while set() runs.
+class option_values {
+ public:
+  /// All defaults.
+  explicit option_values(option_table table);
+
+  /// Takes a value as a user spells it. Errors: usage_error for an unknown name (with the known ones, the nearest
+  /// first), a value of another type or out of range, and a name that was given before.
+  void set(std::string_view name, std::string_view text);
+  /// As set(name, "true"); for any kind but flag an error, since the value is missing.
+  void set(std::string_view name);
+
+  bool given(std::string_view name) const;  // by the user, even if the value equals the default
+  bool has(std::string_view name) const;    // given, or by default
+
+  // Errors: usage_error if the option is of another kind or has no value (ask has() first where there is no default).
+  std::string const& text(std::string_view name) const;  // text and choice
+  std::filesystem::path path(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  std::uint64_t size_bytes(std::string_view name) const;
+  std::chrono::nanoseconds duration(std::string_view name) const;
+  bool flag(std::string_view name) const;
+
+  option_table table() const noexcept { return table_; }
+  /// The value's text as it was given or stands in the table; empty if there is none.
+  std::string const& spelling(std::string_view name) const;
+
+ private:
+  struct entry {
+    std::string spelling;
+    option_value value;
+    bool has = false;
+    bool given = false;
+  };
+
+  std::size_t index_of(std::string_view name) const;
+  entry const& value_of(std::string_view name, option_kind kind) const;
+
+  option_table table_;
+  std::vector<entry> entries_;  // (rows)
+};
+
+/// A line or two a row: name, kind, default, range, help; `width` columns at most as far as words allow.
+void print_options(std::ostream& out, option_table table, std::size_t width = 80);
+
+/// "a, b, c" with the name that is nearest to `wanted` in front: what every message on an unknown name ends with.
+std::string list_known(std::string_view wanted, std::span<std::string_view const> known);
+
+}  // namespace lull
