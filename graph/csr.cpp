@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/graph/csr.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <lull/host/error.hpp>
@@ -12,6 +14,24 @@ namespace {
 [[noreturn]] void refuse(std::string const& fault) { throw usage_error("not a valid graph: " + fault); }
 
 }  // namespace
+
+namespace detail {
+
+void* take_pages(std::size_t bytes) {
+  auto* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) {
+    throw std::bad_alloc{};
+  }
+  constexpr std::size_t worth_huge_pages = 4 * 1024 * 1024;
+  if (bytes >= worth_huge_pages) {
+    ::madvise(pages, bytes, MADV_HUGEPAGE);  // only a hint: random writes cost fewer page walks
+  }
+  return pages;
+}
+
+void give_pages(void* pages, std::size_t bytes) noexcept { ::munmap(pages, bytes); }
+
+}  // namespace detail
 
 void validate(csr const& graph) {
   auto const text = [](std::uint64_t number) { return std::to_string(number); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -10,18 +11,39 @@
 
 namespace lull {
 
+namespace detail {
+void* take_pages(std::size_t bytes);  // throws std::bad_alloc
+void give_pages(void* pages, std::size_t bytes) noexcept;
+}  // namespace detail
+
 /// Leaves the elements that a vector makes on its own uninitialised: a graph's arrays are written in full by their
-/// maker, and zeroing them first would cost a second pass over memory, on one thread.
+/// maker, and zeroing them first would cost a second pass over memory, on one thread. Large arrays are pages of their
+/// own, huge ones where the machine has them: freed, they go back at once, whatever the heap around them looks like.
 template <class T>
-struct uninitialised_allocator : std::allocator<T> {
-  template <class Other>
-  struct rebind {
-    using other = uninitialised_allocator<Other>;
-  };
+struct uninitialised_allocator {
+  using value_type = T;
+  static constexpr std::size_t least_paged_bytes = 64 * 1024;
 
   uninitialised_allocator() = default;
   template <class Other>
   uninitialised_allocator(uninitialised_allocator<Other> const&) noexcept {}
+
+  T* allocate(std::size_t count) {
+    if (count < least_paged_bytes / sizeof(T)) {
+      return std::allocator<T>{}.allocate(count);
+    }
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) {
+      throw std::bad_array_new_length{};
+    }
+    return static_cast<T*>(detail::take_pages(count * sizeof(T)));
+  }
+  void deallocate(T* at, std::size_t count) noexcept {
+    if (count < least_paged_bytes / sizeof(T)) {
+      std::allocator<T>{}.deallocate(at, count);
+    } else {
+      detail::give_pages(at, count * sizeof(T));
+    }
+  }
 
   template <class Other>
   void construct(Other* at) noexcept(std::is_nothrow_default_constructible_v<Other>) {
@@ -31,6 +53,8 @@ struct uninitialised_allocator : std::allocator<T> {
   void construct(Other* at, Arguments&&... arguments) {
     ::new (static_cast<void*>(at)) Other(std::forward<Arguments>(arguments)...);
   }
+
+  bool operator==(uninitialised_allocator const&) const = default;
 };
 
 /// A vector whose `resize` and counting constructor leave new elements unwritten.

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <deque>
+#include <lull/graph/edge_list.hpp>
+#include <lull/graph/load.hpp>
+#include <lull/graph/load_header.hpp>
+#include <lull/graph/load_lines.hpp>
+#include <lull/graph/load_text.hpp>
+#include <lull/graph/parallel.hpp>
+#include <lull/host/error.hpp>
+#include <mutex>
+#include <new>
+
+namespace lull {
+namespace {
+
+using namespace detail;
+
+/// What one block of text turned into.
+struct piece {
+  parsed_lines parsed;
+  edge_list::block block;
+};
+
+/// Parses all text behind the header: each thread takes the next block, in turn, and parses it beside the others.
+class body_reader {
+ public:
+  body_reader(text_source& source, graph_header const& header, std::uint64_t max_entries)
+      : source_(source), grammar_(header.grammar), max_entries_(max_entries) {}
+
+  /// The pieces in the order of the text, up to and including the first with a fault. Reads no further once there is
+  /// a fault, or more than `max_entries` edges.
+  std::deque<piece> read(unsigned threads) {
+    for_each_part(threads, threads, [this](std::size_t) {
+      try {
+        work();
+      } catch (...) {
+        std::scoped_lock const guard{lock_};
+        stop_ = true;
+        throw;
+      }
+    });
+    return std::move(pieces_);
+  }
+
+ private:
+  void work() {
+    text_block text;
+    host_array<edge> edges(most_edges(text_block_bytes));
+    host_array<float> weights(grammar_.weighted ? edges.size() : 0);
+    while (auto* const piece = take(text)) {
+      auto parsed = parse_lines(grammar_, text.text(), edges.data(), weights.data());
+      piece->block.edges.assign(edges.begin(), edges.begin() + static_cast<std::ptrdiff_t>(parsed.edges));
+      if (grammar_.weighted) {
+        piece->block.weights.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(parsed.edges));
+      }
+      std::scoped_lock const guard{lock_};
+      entries_ += parsed.edges;
+      stop_ = stop_ || parsed.fault || entries_ > max_entries_;
+      piece->parsed = std::move(parsed);
+    }
+  }
+
+  /// The next block and the place for what becomes of it, or null where there is none to parse.
+  piece* take(text_block& text) {
+    std::scoped_lock const guard{lock_};
+    try {
+      if (stop_ || !source_.next(text)) {
+        return nullptr;
+      }
+    } catch (text_error const& fault) {
+      stop_ = true;
+      pieces_.emplace_back().parsed.fault = line_fault{0, fault.what()};
+      return nullptr;
+    }
+    return &pieces_.emplace_back();
+  }
+
+  text_source& source_;
+  line_grammar const& grammar_;
+  std::uint64_t max_entries_;
+  std::mutex lock_;  // of all below, and of the source
+  std::deque<piece> pieces_;
+  std::uint64_t entries_ = 0;
+  bool stop_ = false;
+};
+
+/// The pieces as one list, if none has a fault and there are as many edges as there should be.
+edge_list join(std::string const& path, graph_header const& header, std::uint64_t max_entries,
+               std::deque<piece> pieces, std::uint64_t& vertices) {
+  edge_list list;
+  list.weighted = header.grammar.weighted;
+  list.blocks.reserve(pieces.size());
+  std::uint64_t entries = 0;
+  auto line = header.lines;
+  for (auto& [parsed, block] : pieces) {
+    if (parsed.fault) {
+      throw input_error(path, parsed.fault->line == 0 ? 0 : line + parsed.fault->line, parsed.fault->message);
+    }
+    line += parsed.lines;
+    entries += parsed.edges;
+    if (parsed.edges != 0) {
+      vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
+      list.blocks.push_back(std::move(block));
+    }
+  }
+  if (header.declares && entries != header.entries) {
+    throw input_error(path, header.line,
+                      "declares " + std::to_string(header.entries) + " entries, but the file holds " +
+                          (entries > header.entries ? "more" : std::to_string(entries)));
+  }
+  if (entries > max_entries) {
+    throw input_error(path, 0, "holds more edges than the limit max_edges = " + std::to_string(max_entries));
+  }
+  if (entries == 0) {
+    throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
+  }
+  return list;
+}
+
+csr load(std::string const& path, load_options const& options) {
+  auto const [format, packing] = kind_of(path);
+  auto const threads = set_up_threads(options.threads);
+  graph_header header;
+  std::deque<piece> pieces;
+  std::uint64_t max_entries = 0;
+  try {
+    text_source source{path, packing, options.max_bytes};
+    header = read_header(path, format, source, options);
+    max_entries = header.declares ? header.entries : options.max_edges;
+    pieces = body_reader{source, header, max_entries}.read(threads);
+  } catch (text_error const& fault) {
+    throw input_error(path, 0, fault.what());
+  }
+  auto vertices = std::max(options.vertices, header.vertices);
+  auto list = join(path, header, max_entries, std::move(pieces), vertices);
+  return make_csr(std::move(list), static_cast<std::uint32_t>(vertices), header.mirrored, threads);
+}
+
+}  // namespace
+
+csr load_graph(std::string const& path, load_options const& options) {
+  if (options.vertices > std::min(options.max_vertices, max_csr_vertices)) {
+    throw usage_error("load_options: vertices = " + std::to_string(options.vertices) +
+                      " is over max_vertices, or over " + std::to_string(max_csr_vertices));
+  }
+  try {
+    return load(path, options);
+  } catch (std::bad_alloc const&) {
+    throw limit_error(path + ": not enough memory for this graph; lower max_edges or max_vertices to be told why");
+  }
+}
+
+}  // namespace lull

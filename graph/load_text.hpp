@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lull/graph/csr.hpp>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lull::detail {
+
+inline constexpr std::size_t max_line_bytes = 64 * 1024;    // the line's end not counted
+inline constexpr std::size_t text_block_bytes = 256 * 1024;  // four lines of the greatest length
+
+/// The text cannot be read; says why, not where. The reader of the whole file adds its name.
+class text_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Some whole lines of text, each with its end: the last byte is always a line feed.
+struct text_block {
+  host_array<char> bytes = host_array<char>(text_block_bytes);
+  std::size_t size = 0;
+
+  std::string_view text() const noexcept { return {bytes.data(), size}; }
+};
+
+enum class compression { none, gzip };
+
+/// A file's text from front to back, in blocks of whole lines, decompressed. Not thread-safe.
+class text_source {
+ public:
+  /// Throws text_error if there is no such regular file, or it cannot be opened.
+  text_source(std::string const& path, compression packing, std::uint64_t max_bytes);
+  ~text_source();
+  text_source(text_source const&) = delete;
+  text_source& operator=(text_source const&) = delete;
+
+  /// Fills the block; false at the end of the text. A last line without an end gets one. A line that fills a whole
+  /// block is cut there, and is the last thing given: it is over the limit, which is for who reads lines to say.
+  /// Throws text_error on damaged, truncated or too much text.
+  bool next(text_block& block);
+
+  /// Puts text back in front of what comes next: the rest of the block that `next` gave last.
+  void unread(std::string_view rest);
+
+ private:
+  class file;
+  class inflater;
+
+  std::size_t read(char* to, std::size_t bytes);
+
+  std::unique_ptr<file> file_;
+  std::unique_ptr<inflater> inflater_;  // null: the text is plain
+  std::string carry_;                   // the beginning of the next block
+  std::uint64_t bytes_left_;
+  bool ended_ = false;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <lull/graph/csr.hpp>
+#include <lull/graph/edge_list.hpp>
+#include <lull/host/error.hpp>
+#include <random>
+
+#include "graph_file.hpp"
+
+namespace lull {
+namespace {
+
+using test::rows;
+
+TEST(Validate, AcceptsGraphs) {
+  EXPECT_NO_THROW(validate(rows({{}})));
+  EXPECT_NO_THROW(validate(rows({{0, 0}, {}, {1, 2, 1}})));
+  EXPECT_NO_THROW(validate(rows({{0, 1}, {}}, {-1.0F, 0.0F})));
+}
+
+TEST(Validate, NamesTheFault) {
+  struct fault {
+    std::string expected;
+    std::function<void(csr&)> spoil;
+  };
+  std::vector<fault> const faults = {
+      {"no vertices", [](csr& graph) { graph = csr{}; }},
+      {"no vertices", [](csr& graph) { graph.offsets.resize(1); }},
+      {"start at 1", [](csr& graph) { graph.offsets[0] = 1; }},
+      {"fall at vertex 2", [](csr& graph) { graph.offsets[1] = 3; }},
+      {"end at 4, but it has 3", [](csr& graph) { graph.offsets[3] = 4; }},
+      {"end at 3, but it has 2", [](csr& graph) { graph.targets.pop_back(); }},
+      {"edge 2 leads to vertex 3, but there are only 3", [](csr& graph) { graph.targets[2] = 3; }},
+      {"2 weights for 3 edges", [](csr& graph) { graph.weights = {1, 2}; }},
+      {"weight of edge 1 is not finite",
+       [](csr& graph) { graph.weights = {1, std::numeric_limits<float>::infinity(), 1}; }},
+      {"weight of edge 2 is not finite",
+       [](csr& graph) { graph.weights = {1, 1, std::numeric_limits<float>::quiet_NaN()}; }},
+  };
+  for (auto const& [expected, spoil] : faults) {
+    auto graph = rows({{1, 2}, {}, {0}});
+    ASSERT_NO_THROW(validate(graph));
+    spoil(graph);
+    try {
+      validate(graph);
+      ADD_FAILURE() << "accepted: " << expected;
+    } catch (usage_error const& error) {
+      EXPECT_NE(std::string{error.what()}.find(expected), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Csr, RefPointsAtTheOwner) {
+  auto const graph = rows({{1}, {0, 1}}, {1, 2, 3});
+  auto const ref = graph.ref();
+  EXPECT_EQ(ref.offsets, graph.offsets.data());
+  EXPECT_EQ(ref.targets, graph.targets.data());
+  EXPECT_EQ(ref.weights, graph.weights.data());
+  EXPECT_EQ(ref.edges, 3);
+  EXPECT_EQ(ref.vertices, 2);
+  EXPECT_EQ(rows({{}}).ref().weights, nullptr);
+  EXPECT_EQ(graph.size_bytes(), 3 * 8 + 3 * 4 + 3 * 4);
+}
+
+/// What make_csr should give, made the slow and obvious way.
+csr naive(edge_list const& list, std::uint32_t vertices, mirror mirrored) {
+  std::vector<std::vector<std::pair<std::uint32_t, float>>> row(vertices);
+  for (auto const& block : list.blocks) {
+    for (std::size_t at = 0; at < block.edges.size(); ++at) {
+      auto const [source, target] = block.edges[at];
+      auto const weight = list.weighted ? block.weights[at] : 0.0F;
+      row[source].emplace_back(target, weight);
+      if (mirrored == mirror::all || (mirrored == mirror::off_diagonal && source != target)) {
+        row[target].emplace_back(source, weight);
+      }
+    }
+  }
+  csr graph;
+  graph.offsets.push_back(0);
+  for (auto const& edges : row) {
+    for (auto const& [target, weight] : edges) {
+      graph.targets.push_back(target);
+      if (list.weighted) {
+        graph.weights.push_back(weight);
+      }
+    }
+    graph.offsets.push_back(graph.targets.size());
+  }
+  return graph;
+}
+
+edge_list random_list(std::uint32_t vertices, std::size_t blocks, std::size_t most_edges, bool weighted) {
+  std::mt19937_64 random{vertices + blocks};
+  edge_list list;
+  list.weighted = weighted;
+  for (std::size_t at = 0; at < blocks; ++at) {
+    auto& block = list.blocks.emplace_back();
+    for (auto edges = random() % most_edges; edges > 0; --edges) {
+      auto const source = static_cast<std::uint32_t>(random() % vertices);
+      block.edges.push_back({random() % 8 == 0 ? 0 : source, static_cast<std::uint32_t>(random() % vertices)});
+      if (weighted) {
+        block.weights.push_back(static_cast<float>(random() % 1000));
+      }
+    }
+  }
+  return list;
+}
+
+TEST(MakeCsr, EqualsTheObviousWay) {
+  // below, at and above where vertices are split into buckets, and with several groups of blocks
+  for (std::uint32_t const vertices : {1U, 2U, 4095U, 4096U, 4097U, 8192U, 20000U, 5'000'000U}) {
+    for (std::size_t const blocks : {1U, 70U}) {
+      for (bool const weighted : {false, true}) {
+        for (auto const mirrored : {mirror::none, mirror::off_diagonal, mirror::all}) {
+          auto const list = random_list(vertices, blocks, vertices > 1'000'000 ? 100 : 6000, weighted);
+          auto const expected = naive(list, vertices, mirrored);
+          for (unsigned const threads : {1U, 2U, 7U}) {
+            auto const graph = make_csr(list, vertices, mirrored, threads);
+            ASSERT_NO_THROW(validate(graph));
+            ASSERT_TRUE(graph == expected) << vertices << " vertices, " << blocks << " blocks, " << threads
+                                           << " threads, weighted " << weighted;
+          }
+          if (vertices > 1'000'000) {
+            break;  // once is enough at this size
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MakeCsr, NoEdgesGivesEmptyRows) { EXPECT_TRUE(make_csr({}, 3, mirror::all) == rows({{}, {}, {}})); }
+
+}  // namespace
+}  // namespace lull

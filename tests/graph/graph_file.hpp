@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <lull/graph/csr.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lull::test {
+
+/// A folder of its own for a test's files, gone when the test ends.
+class graph_folder {
+ public:
+  graph_folder() {
+    std::string name = ::testing::TempDir() + "lull_graph_XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("no temporary folder: " + name);
+    }
+    path_ = name;
+  }
+  ~graph_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  graph_folder(graph_folder const&) = delete;
+  graph_folder& operator=(graph_folder const&) = delete;
+
+  std::string at(std::string const& name) const { return (path_ / name).string(); }
+  std::string write(std::string const& name, std::string_view bytes) const {
+    std::ofstream{at(name), std::ios::binary}.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return at(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// One gzip member.
+inline std::string gzip(std::string_view text) {
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+/// A graph written out by hand, row by row.
+inline csr rows(std::initializer_list<std::initializer_list<std::uint32_t>> targets) {
+  csr graph;
+  graph.offsets.push_back(0);
+  for (auto const& row : targets) {
+    graph.targets.insert(graph.targets.end(), row);
+    graph.offsets.push_back(graph.targets.size());
+  }
+  return graph;
+}
+
+/// The same with weights, edge by edge.
+inline csr rows(std::initializer_list<std::initializer_list<std::uint32_t>> targets, std::vector<float> const& weights) {
+  csr graph = rows(targets);
+  graph.weights.assign(weights.begin(), weights.end());
+  return graph;
+}
+
+}  // namespace lull::test
