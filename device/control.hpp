@@ -11,7 +11,7 @@ namespace lull {
 struct slot_content {
   cursor* at = nullptr;
   std::uint64_t lease_ns = 0;
-  alignas(16) unsigned char functor[most_functor_bytes] = {};
+  functor_bytes functor;
 };
 
 /// Puts `content` into the slot while nobody is inside. One thread calls it; calls for one slot come one after another.
@@ -33,8 +33,8 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   }
   slot.at = content.at;
   World::template store<order::relaxed, scope::system>(slot.lease_ns, content.lease_ns);
-  auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor);
-  auto* to = reinterpret_cast<std::uint64_t*>(slot.functor);
+  auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor.bytes);
+  auto* to = reinterpret_cast<std::uint64_t*>(slot.functor.bytes);
   for (std::uint64_t i = 0; i < most_functor_bytes / sizeof *to; ++i) to[i] = from[i];
   // release: the content, to the acquire of whoever enters
   World::template fetch_and<order::release, scope::device>(slot.entry, ~entry::held);

@@ -26,6 +26,8 @@ struct alignas(128) progress_line {
   std::uint32_t why;    // a failure
 };
 
+static_assert(offsetof(progress_line, state) == offsetof(progress_line, step) + 4 && offsetof(progress_line, step) % 8 == 0);
+
 /// A task's progress across bubbles, in memory of the device. Zeroed with a ring, a grain and a progress line, it is
 /// starved at the first phase. Words that different blocks write at different rates have lines of their own.
 struct alignas(128) cursor {

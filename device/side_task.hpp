@@ -20,6 +20,11 @@ struct team_shape {
 /// The largest functor that a slot holds.
 inline constexpr std::size_t most_functor_bytes = 512;
 
+/// A functor as slots and launches carry it.
+struct functor_bytes {
+  alignas(16) unsigned char bytes[most_functor_bytes] = {};
+};
+
 /// What a task may ask of its team. Calls marked "Collective" are made by all threads of the team or by none.
 struct team_archetype {
   int rank() const noexcept;

@@ -11,6 +11,14 @@
 
 namespace lull {
 
+/// Which processors a worker's blocks may stay on; constant while the slot lives, zero where nothing is asked.
+struct room_plan {
+  std::uint32_t kept_off[8];  // a bit for each SM id: a block that finds itself there exits at once
+  std::uint32_t* inside;      // (SM ids,) worker blocks now on that SM; null: the share is not watched
+  std::uint32_t share;        // a block over its SM's share exits at once
+  std::uint32_t unused;
+};
+
 /// Where a worker finds its task. A worker kernel takes one pointer, to a slot; what stands there changes only while the
 /// slot is *held* and nobody is inside (control.hpp), never by stream order: so it is safe while a graph is replayed.
 struct alignas(128) slot_line {
@@ -19,10 +27,11 @@ struct alignas(128) slot_line {
   gate_ref gate;           // constant while the slot lives
   cursor* at;              // null: the slot is empty
   std::uint64_t unused;
-  alignas(16) unsigned char functor[most_functor_bytes];
+  room_plan rooms;
+  functor_bytes functor;
 };
 
-static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 64);
+static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 112);
 
 /// The entry word: counts the blocks inside and carries the flag that keeps others out.
 template <class World>
@@ -48,7 +57,7 @@ struct entry_word {
 /// The functor in a slot, as the task that it is.
 template <side_task Task>
 LULL_HD Task const& task_in(slot_line const& slot) noexcept {
-  return *reinterpret_cast<Task const*>(slot.functor);
+  return *reinterpret_cast<Task const*>(slot.functor.bytes);
 }
 
 }  // namespace lull

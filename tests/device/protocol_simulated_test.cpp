@@ -71,7 +71,7 @@ class scenario {
     slot_content const content = content_of(task_, &cursor_.words, draw_lease());
     slot.at = content.at;
     slot.lease_ns = content.lease_ns;
-    std::memcpy(slot.functor, content.functor, sizeof slot.functor);
+    slot.functor = content.functor;
   }
 
   bool over() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }

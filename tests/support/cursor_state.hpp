@@ -88,7 +88,7 @@ struct probe_arrays {
 
 inline slot_content content_of(probe_task const& task, cursor* at, std::uint64_t lease_ns) {
   slot_content content{at, lease_ns, {}};
-  std::memcpy(content.functor, &task, sizeof task);
+  std::memcpy(content.functor.bytes, &task, sizeof task);
   return content;
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for the CUDA executor in a build without nvcc.
+#include <lull/host/cuda/make.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+std::string why_no_cuda(int) { return "this build of Lull has no CUDA: it was configured where nvcc was not found"; }
+
+std::unique_ptr<executor> detail::make_cuda_executor(executor_options const&) { throw usage_error{why_no_cuda(0)}; }
+
+}  // namespace lull

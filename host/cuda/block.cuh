@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+#include <lull/device/team.hpp>
+
+namespace lull {
+
+/// A thread block of `Threads` threads, as a team's machine. Reductions and scans are CUB's; their order is fixed by the
+/// number of threads alone.
+template <int Threads>
+class cuda_block {
+ public:
+  __device__ int rank() const noexcept { return static_cast<int>(threadIdx.x); }
+  __device__ static constexpr int size() noexcept { return Threads; }
+  __device__ std::uint64_t blocks() const noexcept { return gridDim.x; }
+  __device__ void sync() const noexcept { __syncthreads(); }
+
+  /// The launch's dynamic shared memory: shape.shared_bytes.
+  __device__ void* shared() const noexcept {
+    extern __shared__ __align__(16) unsigned char lull_team_storage[];
+    return lull_team_storage;
+  }
+
+  /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
+  template <class T>
+  __device__ T broadcast(T value) const noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    __shared__ T places[2];
+    T& place = places[turn_];
+    turn_ ^= 1;
+    if (threadIdx.x == 0) place = value;
+    __syncthreads();
+    return place;
+  }
+
+  template <class T>
+  __device__ T sum(T value) const noexcept {
+    using reduce = cub::BlockReduce<T, Threads, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
+    __shared__ typename reduce::TempStorage storage;
+    __syncthreads();  // the storage may still be read for the sum before
+    return broadcast(reduce{storage}.Sum(value));
+  }
+
+  template <class T, class Op>
+  __device__ T inclusive_scan(T value, Op op) const noexcept {
+    using scan = cub::BlockScan<T, Threads, cub::BLOCK_SCAN_WARP_SCANS>;
+    __shared__ typename scan::TempStorage storage;
+    __syncthreads();
+    T result;
+    scan{storage}.InclusiveScan(value, result, op);
+    return result;
+  }
+
+ private:
+  mutable int turn_ = 0;
+};
+
+}  // namespace lull

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/driver.hpp>
+
+#include <string>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+namespace {
+
+/// Left null where the driver does not have it.
+template <class F>
+void resolve(F& into, char const* name, unsigned version) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult status{};
+  if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status) != cudaSuccess) cudaGetLastError();
+  into = status == cudaDriverEntryPointSuccess ? reinterpret_cast<F>(found) : nullptr;
+}
+
+cuda_driver resolve_all() {
+  cuda_driver found;
+  resolve(found.write_value, "cuStreamWriteValue32", 12000);
+  resolve(found.device_get, "cuDeviceGet", 12000);
+  resolve(found.device_resource, "cuDeviceGetDevResource", 12040);
+  resolve(found.split_sms, "cuDevSmResourceSplitByCount", 12040);
+  resolve(found.describe_resources, "cuDevResourceGenerateDesc", 12040);
+  resolve(found.create_green, "cuGreenCtxCreate", 12040);
+  resolve(found.destroy_green, "cuGreenCtxDestroy", 12040);
+  resolve(found.create_green_stream, "cuGreenCtxStreamCreate", 12050);
+  resolve(found.green_resource, "cuGreenCtxGetDevResource", 12040);
+  resolve(found.error_name, "cuGetErrorName", 12000);
+  if (found.write_value == nullptr || found.device_get == nullptr) {
+    throw usage_error{"the CUDA driver has no stream memory operations: install driver 525 or later"};
+  }
+  return found;
+}
+
+}  // namespace
+
+cuda_driver const& driver() {
+  static cuda_driver const found = resolve_all();
+  return found;
+}
+
+void detail::check_driver(CUresult code, char const* call, char const* file, int line) {
+  if (code == CUDA_SUCCESS) return;
+  char const* name = "unknown error";
+  if (driver().error_name != nullptr) driver().error_name(code, &name);
+  throw device_error{static_cast<int>(code), name, call, std::string{file} + ":" + std::to_string(line)};
+}
+
+}  // namespace lull

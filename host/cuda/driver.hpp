@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace lull {
+
+/// The driver's calls that the runtime has no name for, found at run time: nothing links against the driver's library,
+/// which machines without a GPU do not have.
+struct cuda_driver {
+  decltype(&cuStreamWriteValue32) write_value = nullptr;
+  decltype(&cuDeviceGet) device_get = nullptr;
+  decltype(&cuDeviceGetDevResource) device_resource = nullptr;
+  decltype(&cuDevSmResourceSplitByCount) split_sms = nullptr;
+  decltype(&cuDevResourceGenerateDesc) describe_resources = nullptr;
+  decltype(&cuGreenCtxCreate) create_green = nullptr;
+  decltype(&cuGreenCtxDestroy) destroy_green = nullptr;
+  decltype(&cuGreenCtxStreamCreate) create_green_stream = nullptr;
+  decltype(&cuGreenCtxGetDevResource) green_resource = nullptr;
+  decltype(&cuGetErrorName) error_name = nullptr;
+
+  bool has_green_contexts() const noexcept {
+    return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
+           green_resource;
+  }
+};
+
+/// Resolved once. Throws usage_error when the driver has no stream memory operations.
+cuda_driver const& driver();
+
+namespace detail {
+void check_driver(CUresult code, char const* call, char const* file, int line);
+}
+
+}  // namespace lull
+
+/// Throws device_error with the call's text and place.
+#define LULL_DRIVER(call) ::lull::detail::check_driver((call), #call, __FILE__, __LINE__)

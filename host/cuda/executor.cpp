@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/executor.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+#include <lull/host/cuda/kernels.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::size_t sm_ids = 1024;
+
+/// NCCL's send/receive kernel holds 16 whole SMs (16 blocks × 640 threads × 96 registers); those of it that find no room
+/// stand inside the workers' set.
+constexpr int trainer_blocks_inside = 16;
+
+/// One side task's registers and threads on an SM are kept near this, half of what an SM holds, so that a trainer's kernel fits
+/// beside it.
+constexpr int threads_per_sm = 1024;
+
+class cuda_mark final : public bubble_mark {
+ public:
+  cuda_event opened;
+  cuda_event closed;
+};
+
+cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
+
+cuda_stream stream_with(bool highest) {
+  int low = 0;
+  int high = 0;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&low, &high));
+  return cuda_stream{highest ? high : low};
+}
+
+int checked_device(int device) {
+  if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
+  LULL_CUDA(cudaSetDevice(device));
+  LULL_CUDA(cudaFree(nullptr));  // makes the context
+  return device;
+}
+
+void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
+  LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments, shape.shared_bytes, stream));
+}
+
+}  // namespace
+
+std::string why_no_cuda(int device) {
+  int count = 0;
+  cudaError_t const code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    return std::string{"no CUDA device answers: "} + cudaGetErrorString(code);
+  }
+  if (device < 0 || device >= count) {
+    return "there is no CUDA device " + std::to_string(device) + ": this machine has " + std::to_string(count);
+  }
+  return {};
+}
+
+cuda_executor::cuda_executor(executor_options const& options)
+    : device_(checked_device(options.device)),
+      place_(device_, options.rooms, options.processors),
+      memory_(device_, options.memory_limit_bytes),
+      control_(stream_with(true)),
+      plain_(stream_with(false)),
+      inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))) {
+  detail::load_kernels(control_.get());
+  LULL_CUDA(cudaStreamSynchronize(control_.get()));
+}
+
+cuda_executor::~cuda_executor() { memory_.release(inside_); }
+
+void cuda_executor::adopt_thread() {
+  LULL_CUDA(cudaSetDevice(device_));
+  cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+  LULL_CUDA(cudaThreadExchangeStreamCaptureMode(&relaxed));
+}
+
+cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
+  int fit = 0;
+  LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads, kernel.shape.shared_bytes));
+  int const wanted = blocks_per_processor > 0 ? blocks_per_processor : std::max(1, threads_per_sm / kernel.shape.threads);
+  int const share = std::min(wanted, fit);
+  if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
+  placement const& where = place_.where();
+  grid chosen;
+  chosen.rooms = place_.plan();
+  if (where.owned_processors == where.processors) {
+    chosen.blocks = static_cast<unsigned>(share * where.processors);  // nothing is kept off: nobody else is expected
+    return chosen;
+  }
+  if (fit >= 2 * share) {
+    // Twice its share fits: blocks might double up on an SM, so the share is watched, and none is ever left pending.
+    chosen.rooms.inside = inside_;
+    chosen.rooms.share = static_cast<std::uint32_t>(share);
+    bool const by_id = where.how == "rooms by SM id";
+    chosen.blocks = static_cast<unsigned>(share * (by_id ? where.processors : where.owned_processors));
+    return chosen;
+  }
+  int const sms = where.owned_processors - trainer_blocks_inside;
+  if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
+  chosen.blocks = static_cast<unsigned>(share * sms);
+  return chosen;
+}
+
+void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
+  if (!kernel) {
+    throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found, or use the threads executor"};
+  }
+  LULL_CUDA(cudaSetDevice(device_));
+  for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
+    // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
+    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
+    if (kernel.shape.shared_bytes > 48 * 1024) {
+      LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
+    }
+  }
+  slot_line* nowhere = nullptr;
+  void* arguments[] = {&nowhere};
+  launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
+  grid const chosen = choose(kernel, blocks_per_processor);
+  std::lock_guard const lock{grids_mutex_};
+  grids_[kernel.resident] = chosen;
+}
+
+std::uint64_t cuda_executor::blocks_of(worker_kernel const& kernel) const {
+  std::lock_guard const lock{grids_mutex_};
+  return grids_.at(kernel.resident).blocks;
+}
+
+room_plan cuda_executor::rooms_of(worker_kernel const& kernel) const {
+  std::lock_guard const lock{grids_mutex_};
+  return grids_.at(kernel.resident).rooms;
+}
+
+std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
+
+bool cuda_executor::capturing(stream_handle stream) {
+  cudaStreamCaptureStatus status{};
+  if (cudaStreamIsCapturing(stream_of(stream), &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
+  cudaGetLastError();  // the legacy stream cannot be asked while another is captured
+  return true;
+}
+
+void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) {
+  detail::launch_open_edge(stream_of(stream), gate, value, bubble);
+  LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened.get(), stream_of(stream)));
+}
+
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) {
+  LULL_DRIVER(driver().write_value(stream_of(stream), reinterpret_cast<CUdeviceptr>(&gate.line->value), value, 0));
+  LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed.get(), stream_of(stream)));
+}
+
+void cuda_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) {
+  if (mark != nullptr) LULL_CUDA(cudaStreamWaitEvent(place_.stream(), static_cast<cuda_mark*>(mark)->opened.get(), 0));
+  void* arguments[] = {&slot};
+  launch_plain(kernel.resident, static_cast<unsigned>(blocks_of(kernel)), kernel.shape, place_.stream(), arguments);
+}
+
+void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                                chunk const& items, std::uint32_t grain) {
+  if (items.size() == 0) return;
+  void* arguments[] = {const_cast<functor_bytes*>(&functor), const_cast<chunk*>(&items), &grain};
+  launch_plain(kernel.phase, static_cast<unsigned>((items.size() + grain - 1) / grain), kernel.shape, stream_of(stream), arguments);
+}
+
+void cuda_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                                  std::optional<position> ended, position next, mapped_memory extent) {
+  bool advances = ended.has_value();
+  position last = ended.value_or(position{});
+  std::uint64_t* word = static_cast<std::uint64_t*>(extent.device);
+  void* arguments[] = {const_cast<functor_bytes*>(&functor), &advances, &last, &next, &word};
+  launch_plain(kernel.between, 1, kernel.shape, stream_of(stream), arguments);
+}
+
+void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSynchronize(stream_of(stream))); }
+
+std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
+  auto& both = static_cast<cuda_mark&>(mark);
+  float ms = 0;
+  cudaError_t const code = cudaEventElapsedTime(&ms, both.opened.get(), both.closed.get());
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    if (code == cudaErrorNotReady || code == cudaErrorInvalidResourceHandle) return std::nullopt;
+    LULL_CUDA(code);
+  }
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
+}
+
+bool cuda_executor::passed_opening(bubble_mark& mark) {
+  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get());
+  if (state == cudaErrorNotReady) return false;
+  LULL_CUDA(state);
+  return true;
+}
+
+void cuda_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
+                             std::uint64_t id) {
+  detail::launch_exchange(control_.get(), slot, content, limit_ns, done, id);
+}
+
+std::uint64_t cuda_executor::load_mapped(void const* host_word) const noexcept {
+  return std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(const_cast<void*>(host_word))}.load(std::memory_order_acquire);
+}
+
+bool cuda_executor::workers_done() {
+  cudaError_t const state = cudaStreamQuery(place_.stream());
+  if (state == cudaErrorNotReady) return false;
+  LULL_CUDA(state);
+  return true;
+}
+
+}  // namespace lull

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/kernels.hpp>
+
+#include <map>
+#include <numeric>
+
+#include <lull/device/cuda_world.cuh>
+#include <lull/host/cuda/check.hpp>
+
+namespace lull::detail {
+
+namespace {
+
+__global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64_t bubble) {
+  if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
+}
+
+__global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
+                                std::uint64_t* done, std::uint64_t id) {
+  if (slot == nullptr) return;
+  bool const moved = lull::exchange<cuda_world>(*slot, content, limit_ns);
+  cuda_world::store<order::release, scope::system>(*done, 2 * id + (moved ? 1 : 0));
+}
+
+/// Stays long enough for all clusters of the launch to be placed side by side.
+__global__ void __cluster_dims__(8) where_kernel(std::uint32_t* sm_of_block) {
+  if (threadIdx.x == 0) asm volatile("mov.u32 %0, %smid;" : "=r"(sm_of_block[blockIdx.x]));
+  std::uint64_t const until = cuda_world::now_ns() + 20'000;
+  while (cuda_world::now_ns() < until) cuda_world::pause();
+}
+
+}  // namespace
+
+void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble) {
+  open_edge_kernel<<<1, 1, 0, stream>>>(gate, value, bubble);
+  LULL_CUDA(cudaGetLastError());
+}
+
+void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
+                     std::uint64_t* done, std::uint64_t id) {
+  exchange_kernel<<<1, 1, 0, stream>>>(slot, content, limit_ns, done, id);
+  LULL_CUDA(cudaGetLastError());
+}
+
+void load_kernels(cudaStream_t stream) {
+  for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel)}) {
+    LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
+  }
+  launch_open_edge(stream, {}, 0, 0);
+  launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
+}
+
+std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream, int processors) {
+  constexpr int cluster = 8;
+  constexpr int rounds = 40;  // placements vary; SMs that ever shared a cluster belong together
+  int const blocks = processors / cluster * cluster;
+  std::uint32_t* where = nullptr;
+  LULL_CUDA(cudaMalloc(&where, static_cast<std::size_t>(blocks) * sizeof *where));
+  std::vector<std::uint32_t> ids(static_cast<std::size_t>(blocks));
+  std::vector<std::uint32_t> parent(1024);
+  std::iota(parent.begin(), parent.end(), 0U);
+  auto const root = [&](std::uint32_t id) {
+    while (parent[id] != id) id = parent[id];
+    return id;
+  };
+  std::vector<bool> seen(parent.size());
+  for (int round = 0; round < rounds; ++round) {
+    where_kernel<<<blocks, 64, 0, stream>>>(where);
+    LULL_CUDA(cudaGetLastError());
+    LULL_CUDA(cudaMemcpyAsync(ids.data(), where, ids.size() * sizeof ids[0], cudaMemcpyDeviceToHost, stream));
+    LULL_CUDA(cudaStreamSynchronize(stream));
+    for (std::size_t b = 0; b < ids.size(); ++b) {
+      if (ids[b] >= parent.size()) continue;
+      seen[ids[b]] = true;
+      parent[root(ids[b])] = root(ids[b / cluster * cluster]);
+    }
+  }
+  LULL_CUDA(cudaFree(where));
+  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
+  for (std::uint32_t id = 0; id < parent.size(); ++id) {
+    if (seen[id]) groups[root(id)].push_back(id);
+  }
+  std::vector<std::vector<std::uint32_t>> found;
+  for (auto& [first, members] : groups) found.push_back(std::move(members));
+  return found;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <lull/device/control.hpp>
+#include <lull/device/gate.hpp>
+
+namespace lull::detail {
+
+/// The executor's own small kernels, launched. Enqueue only.
+void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
+void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
+                     std::uint64_t* done, std::uint64_t id);
+
+/// Loads the kernels above, so that no later launch has to.
+void load_kernels(cudaStream_t stream);
+
+/// Which SMs hold a cluster of eight together: groups of SM ids, found by launching such clusters on an idle device.
+/// Blocks until the device is done; for start only.
+std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream, int processors);
+
+}  // namespace lull::detail

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/memory.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace lull {
+
+cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : limit_bytes_(limit_bytes), taken_(arena_bytes / unit_bytes) {
+  int lowest = 0;
+  int highest = 0;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  stream_ = cuda_stream{lowest};
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, device};
+  LULL_CUDA(cudaMemPoolCreate(&pool_, &properties));
+  std::uint64_t keep = ~std::uint64_t{0};  // what was freed stays in the pool: giving it back would synchronise
+  LULL_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+  void* host = nullptr;
+  LULL_CUDA(cudaHostAlloc(&host, arena_bytes + staging_bytes, cudaHostAllocMapped | cudaHostAllocPortable));
+  arena_host_ = static_cast<unsigned char*>(host);
+  std::memset(arena_host_, 0, arena_bytes);
+  void* device_side = nullptr;
+  LULL_CUDA(cudaHostGetDevicePointer(&device_side, host, 0));
+  arena_device_ = static_cast<unsigned char*>(device_side);
+}
+
+cuda_memory::~cuda_memory() {
+  // The end of the runtime may wait; errors of a CUDA runtime that is gone already have nobody to go to.
+  cudaStreamSynchronize(stream_.get());
+  if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
+  if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
+  cudaGetLastError();
+}
+
+void cuda_memory::wait() {
+  for (int looks = 0;; ++looks) {
+    cudaError_t const state = cudaStreamQuery(stream_.get());
+    if (state == cudaSuccess) return;
+    if (state != cudaErrorNotReady) LULL_CUDA(state);
+    if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+}
+
+void* cuda_memory::allocate(std::size_t bytes) {
+  std::lock_guard const lock{mutex_};
+  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
+    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
+                      " more were asked for with " + std::to_string(used_bytes_) + " in use; raise memory_limit"};
+  }
+  void* memory = nullptr;
+  cudaError_t const code = cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, stream_.get());
+  if (code == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw limit_error{"out of device memory: " + std::to_string(bytes) + " bytes; the trainer holds the rest"};
+  }
+  LULL_CUDA(code);
+  LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
+  wait();
+  allocated_[memory] = bytes;
+  used_bytes_ += bytes;
+  return memory;
+}
+
+void cuda_memory::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  std::lock_guard const lock{mutex_};
+  auto const found = allocated_.find(memory);
+  if (found == allocated_.end()) return;
+  used_bytes_ -= found->second;
+  allocated_.erase(found);
+  cudaFreeAsync(memory, stream_.get());
+}
+
+mapped_memory cuda_memory::map(std::size_t bytes) {
+  std::lock_guard const lock{mutex_};
+  std::size_t const units = (bytes + unit_bytes - 1) / unit_bytes;
+  for (std::size_t first = 0, run = 0; first + run < taken_.size();) {
+    if (taken_[first + run]) {
+      first += run + 1;
+      run = 0;
+    } else if (++run == units) {
+      std::fill_n(taken_.begin() + static_cast<std::ptrdiff_t>(first), units, true);
+      std::memset(arena_host_ + first * unit_bytes, 0, bytes);
+      return {arena_host_ + first * unit_bytes, arena_device_ + first * unit_bytes};
+    }
+  }
+  throw limit_error{"the pinned arena of 1 MiB is used up: too many jobs at once"};
+}
+
+void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
+  if (memory.host == nullptr) return;
+  std::lock_guard const lock{mutex_};
+  std::size_t const first = static_cast<std::size_t>(static_cast<unsigned char*>(memory.host) - arena_host_) / unit_bytes;
+  std::fill_n(taken_.begin() + static_cast<std::ptrdiff_t>(first), (bytes + unit_bytes - 1) / unit_bytes, false);
+}
+
+void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
+  std::lock_guard const lock{mutex_};
+  unsigned char* const staging = arena_host_ + arena_bytes;
+  for (std::size_t at = 0; at < bytes; at += staging_bytes) {
+    std::size_t const part = std::min(staging_bytes, bytes - at);
+    std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
+    LULL_CUDA(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
+    wait();
+  }
+}
+
+void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
+  std::lock_guard const lock{mutex_};
+  unsigned char* const staging = arena_host_ + arena_bytes;
+  for (std::size_t at = 0; at < bytes; at += staging_bytes) {
+    std::size_t const part = std::min(staging_bytes, bytes - at);
+    LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost, stream_.get()));
+    wait();
+    std::memcpy(static_cast<unsigned char*>(to) + at, staging, part);
+  }
+}
+
+void cuda_memory::fill_zero(void* to, std::size_t bytes) {
+  std::lock_guard const lock{mutex_};
+  LULL_CUDA(cudaMemsetAsync(to, 0, bytes, stream_.get()));
+  wait();
+}
+
+}  // namespace lull

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+
+#include <cuda_runtime_api.h>
+
+#include <lull/host/cuda/check.hpp>
+
+namespace lull {
+
+/// A CUDA stream, owned. Destroying it does not wait for its work.
+class cuda_stream {
+ public:
+  cuda_stream() = default;
+  /// Non-blocking: the legacy default stream does not wait for it, nor it for that. Lower numbers come first.
+  explicit cuda_stream(int priority) { LULL_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority)); }
+  /// Takes a stream that was made elsewhere.
+  explicit cuda_stream(cudaStream_t made) noexcept : stream_(made) {}
+  cuda_stream(cuda_stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  cuda_stream& operator=(cuda_stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  ~cuda_stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  cudaStream_t get() const noexcept { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A CUDA event with timing, owned.
+class cuda_event {
+ public:
+  cuda_event() { LULL_CUDA(cudaEventCreate(&event_)); }
+  cuda_event(cuda_event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  cuda_event& operator=(cuda_event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~cuda_event() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  cudaEvent_t get() const noexcept { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace lull

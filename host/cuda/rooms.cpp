@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/rooms.hpp>
+
+#include <string>
+#include <vector>
+
+#include <lull/host/cuda/kernels.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr unsigned group_sms = 8;  // the smallest set of SMs that holds a cluster of eight
+
+[[noreturn]] void nothing_left(int rooms, int most_processors) {
+  throw usage_error{"no SM is left for workers with " + std::to_string(rooms) + " rooms kept off and a cap of " +
+                    std::to_string(most_processors) + " SMs: keep fewer rooms, or raise the cap to 8 or more"};
+}
+
+}  // namespace
+
+worker_place::worker_place(int device, int rooms, int most_processors) {
+  LULL_CUDA(cudaDeviceGetAttribute(&where_.processors, cudaDevAttrMultiProcessorCount, device));
+  if (rooms < 0 || most_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
+  int lowest = 0;
+  int highest = 0;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  if (rooms == 0 && most_processors == 0) {
+    stream_ = cuda_stream{lowest};
+    where_.owned_processors = where_.processors;
+    where_.how = "all SMs";
+  } else if (!try_green(device, rooms, most_processors, lowest)) {
+    by_sm_id(rooms, most_processors, lowest);
+  }
+}
+
+worker_place::~worker_place() {
+  stream_ = cuda_stream{};
+  if (green_ != nullptr) driver().destroy_green(green_);
+}
+
+bool worker_place::try_green(int device, int rooms, int most_processors, int priority) {
+  cuda_driver const& call = driver();
+  if (!call.has_green_contexts()) return false;
+  CUdevice handle{};
+  CUdevResource all{};
+  if (call.device_get(&handle, device) != CUDA_SUCCESS ||
+      call.device_resource(handle, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS) {
+    return false;
+  }
+  unsigned count = 0;
+  if (call.split_sms(nullptr, &count, &all, nullptr, 0, group_sms) != CUDA_SUCCESS || count == 0) return false;
+  std::vector<CUdevResource> groups(count);
+  CUdevResource rest{};
+  if (call.split_sms(groups.data(), &count, &all, &rest, 0, group_sms) != CUDA_SUCCESS) return false;
+  // Whole groups are left out, and the remainder is taken: a room must be able to hold a cluster, which the remainder is not.
+  std::vector<CUdevResource> owned;
+  unsigned sms = 0;
+  auto const take = [&](CUdevResource const& some) {
+    if (most_processors != 0 && sms + some.sm.smCount > static_cast<unsigned>(most_processors)) return;
+    owned.push_back(some);
+    sms += some.sm.smCount;
+  };
+  for (unsigned g = static_cast<unsigned>(rooms); g < count; ++g) take(groups[g]);
+  if (rest.type == CU_DEV_RESOURCE_TYPE_SM && rest.sm.smCount != 0) take(rest);
+  if (owned.empty()) nothing_left(rooms, most_processors);
+  CUdevResourceDesc description{};
+  CUstream stream{};
+  if (call.describe_resources(&description, owned.data(), static_cast<unsigned>(owned.size())) != CUDA_SUCCESS ||
+      call.create_green(&green_, description, handle, CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS) {
+    green_ = nullptr;
+    return false;
+  }
+  CUdevResource got{};
+  if (call.create_green_stream(&stream, green_, CU_STREAM_NON_BLOCKING, priority) != CUDA_SUCCESS ||
+      call.green_resource(green_, &got, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS) {
+    call.destroy_green(green_);
+    green_ = nullptr;
+    return false;
+  }
+  stream_ = cuda_stream{static_cast<cudaStream_t>(stream)};
+  where_.owned_processors = static_cast<int>(got.sm.smCount);
+  where_.how = "green context";
+  return true;
+}
+
+void worker_place::by_sm_id(int rooms, int most_processors, int priority) {
+  stream_ = cuda_stream{priority};
+  auto const groups = detail::find_cluster_groups(stream_.get(), where_.processors);
+  int kept_off = 0;
+  auto const keep_off = [&](std::vector<std::uint32_t> const& sms) {
+    for (std::uint32_t const sm : sms) {
+      if (sm < 256) plan_.kept_off[sm / 32] |= 1U << (sm % 32);
+    }
+    kept_off += static_cast<int>(sms.size());
+  };
+  int left = rooms;
+  for (auto const& sms : groups) {
+    bool const over_cap = most_processors != 0 && where_.processors - kept_off > most_processors;
+    if (sms.size() < group_sms || (left <= 0 && !over_cap)) continue;
+    keep_off(sms);
+    --left;
+  }
+  where_.owned_processors = where_.processors - kept_off;
+  where_.how = "rooms by SM id";
+  if (where_.owned_processors <= 0) nothing_left(rooms, most_processors);
+}
+
+}  // namespace lull

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/cuda_world.cuh>
+#include <lull/device/worker.hpp>
+#include <lull/host/cuda/block.cuh>
+#include <lull/host/worker_kernel.hpp>
+
+namespace lull {
+
+namespace detail {
+
+template <class Task>
+using block_of = cuda_block<Task::shape.threads>;
+
+__device__ inline std::uint32_t sm_id() noexcept {
+  std::uint32_t id;
+  asm volatile("mov.u32 %0, %smid;" : "=r"(id));
+  return id;
+}
+
+/// One thread: may the block stay on the SM where it finds itself?
+__device__ inline bool may_stay_here(room_plan const& rooms) noexcept {
+  std::uint32_t const sm = sm_id();
+  if (sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0) return false;
+  if (rooms.inside == nullptr) return true;
+  if (cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], 1U) < rooms.share) return true;
+  cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], ~0U);
+  return false;
+}
+
+/// The worker. A null slot: the launch that loads the kernel.
+template <class Task>
+__global__ void __launch_bounds__(Task::shape.threads) resident_kernel(slot_line* slot) {
+  if (slot == nullptr) return;
+  block_of<Task> const block;
+  std::uint32_t stays = 0;
+  if (threadIdx.x == 0) stays = may_stay_here(slot->rooms);
+  if (block.broadcast(stays) == 0) return;
+  worker<cuda_world, Task, block_of<Task>>{*slot, block}.run();
+  if (threadIdx.x == 0 && slot->rooms.inside != nullptr) {
+    cuda_world::fetch_add<order::relaxed, scope::device>(slot->rooms.inside[sm_id()], ~0U);
+  }
+}
+
+template <class Task>
+__device__ team<cuda_world, block_of<Task>> undisturbed(block_of<Task> const& block, stay<cuda_world> const& nowhere) {
+  team<cuda_world, block_of<Task>> members{block, nowhere};
+  members.begin_chunk(true);
+  return members;
+}
+
+/// One phase as an ordinary kernel, a chunk a block.
+template <class Task>
+__global__ void __launch_bounds__(Task::shape.threads) phase_kernel(__grid_constant__ functor_bytes const functor, chunk items,
+                                                                    std::uint32_t grain) {
+  block_of<Task> const block;
+  stay<cuda_world> const nowhere;
+  std::uint64_t const begin = items.begin + std::uint64_t{blockIdx.x} * grain;
+  if (begin >= items.end) return;
+  std::uint64_t const end = begin + grain < items.end ? begin + grain : items.end;
+  (*reinterpret_cast<Task const*>(functor.bytes))({items.at, begin, end}, undisturbed<Task>(block, nowhere));
+}
+
+/// Between two ordinary phases, one block. `extent` is mapped memory; null: nobody asks.
+template <class Task>
+__global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_constant__ functor_bytes const functor, bool advances,
+                                                                      position ended, position next, std::uint64_t* extent) {
+  Task const& task = *reinterpret_cast<Task const*>(functor.bytes);
+  if constexpr (has_advance<Task>) {
+    block_of<Task> const block;
+    stay<cuda_world> const nowhere;
+    if (advances) task.advance(ended, undisturbed<Task>(block, nowhere));
+    block.sync();
+  }
+  if (threadIdx.x == 0 && extent != nullptr) cuda_world::store<order::release, scope::system>(*extent, task.extent(next, 0));
+}
+
+}  // namespace detail
+
+/// Instantiated in a .cu by lull_side_task().
+template <side_task Task>
+worker_kernel cuda_worker() {
+  return {reinterpret_cast<void const*>(&detail::resident_kernel<Task>), reinterpret_cast<void const*>(&detail::phase_kernel<Task>),
+          reinterpret_cast<void const*>(&detail::between_kernel<Task>), Task::shape};
+}
+
+}  // namespace lull

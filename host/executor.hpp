@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <lull/device/control.hpp>
+#include <lull/device/gate.hpp>
+#include <lull/device/position.hpp>
+#include <lull/device/slot.hpp>
+#include <lull/host/worker_kernel.hpp>
+
+namespace lull {
+
+enum class executor_kind { threads, cuda };
+
+/// A stream of the trainer: a cudaStream_t, or a threads_stream*.
+using stream_handle = void*;
+
+/// Where workers run.
+struct placement {
+  int processors = 0;        // SMs, or cores
+  int owned_processors = 0;  // of them those that workers may use
+  std::string how;           // "green context", "rooms by SM id", …
+};
+
+/// The two ends of one bubble on a stream: what a worker is forked from, and what the bubble's length is read from.
+/// Reused for a later bubble of the same gate.
+class bubble_mark {
+ public:
+  virtual ~bubble_mark() = default;
+};
+
+/// Memory that host and device both address.
+struct mapped_memory {
+  void* host = nullptr;
+  void* device = nullptr;
+};
+
+/// What the runtime asks of a machine. Two stand behind it: `cuda` and `threads`.
+/// Calls marked *enqueue only* do not block, allocate or synchronise; they may come from any thread, one at a time for a
+/// stream. The others are for set-up and for threads of ours, and wait for our own work alone, never for the trainer's.
+class executor {
+ public:
+  virtual ~executor() = default;
+
+  virtual executor_kind kind() const noexcept = 0;
+  virtual placement place() const = 0;
+
+  // -- set-up --
+
+  /// Called first by each thread of ours that calls the machine: it works on this device, and never spoils a capture.
+  virtual void adopt_thread() = 0;
+
+  /// The kernel's code reaches the machine, and its grid is chosen: `blocks_per_processor` 0 lets the executor choose.
+  /// May wait for the machine to be idle: call it before training starts.
+  virtual void load(worker_kernel const& kernel, int blocks_per_processor) = 0;
+  virtual std::uint64_t blocks_of(worker_kernel const& kernel) const = 0;
+  /// What the slots of this kernel must say of rooms.
+  virtual room_plan rooms_of(worker_kernel const& kernel) const = 0;
+
+  /// Zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  /// Zeroed. From one arena made at start; throws limit_error when that is used up.
+  virtual mapped_memory map(std::size_t bytes) = 0;
+  virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;
+  /// Return when the copy is done; words that blocks write at the same time are read one by one.
+  virtual void write(void* to, void const* from, std::size_t bytes) = 0;
+  virtual void read(void* to, void const* from, std::size_t bytes) = 0;
+  virtual void fill_zero(void* to, std::size_t bytes) = 0;
+  virtual std::unique_ptr<bubble_mark> make_mark() = 0;
+
+  // -- on the trainer's path: enqueue only --
+
+  /// Whether the stream is being captured into a graph.
+  virtual bool capturing(stream_handle stream) = 0;
+  virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) = 0;
+  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) = 0;
+  /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
+  virtual void launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) = 0;
+
+  // -- the same side work as ordinary code, for baselines: enqueue only --
+
+  /// A stream of the lowest priority, free to use every processor.
+  virtual stream_handle plain_stream() = 0;
+  /// One phase, a chunk a block. `functor` is copied.
+  virtual void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
+                           std::uint32_t grain) = 0;
+  /// `advance` of the phase that ended, if one did, then `extent` of the next into the mapped word `extent`.
+  virtual void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                             std::optional<position> ended, position next, mapped_memory extent) = 0;
+  /// Blocks the caller until the stream is done.
+  virtual void synchronize(stream_handle stream) = 0;
+
+  // -- off the trainer's path --
+
+  /// Length of the last bubble that used the mark; nothing yet while its end is not reached.
+  virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
+  /// Whether the stream has passed the opening edge that last used the mark.
+  virtual bool passed_opening(bubble_mark& mark) = 0;
+  /// Enqueues lull::exchange on the control stream: `done` becomes 2 × id + 1 when it succeeded, 2 × id when somebody stayed
+  /// inside longer than `limit_ns`.
+  virtual void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
+                        std::uint64_t id) = 0;
+  /// Where to find the word `done` of exchange from the host, and how to read it.
+  virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
+  /// Whether all workers launched so far are out.
+  virtual bool workers_done() = 0;
+};
+
+struct executor_options {
+  std::optional<executor_kind> kind;  // none: cuda if a device answers, else threads
+  int device = 0;
+  int rooms = 2;                            // groups of SMs kept off; 0: none
+  std::size_t memory_limit_bytes = 0;       // 0: no limit of ours
+  int processors = 0;                       // at most so many for workers; 0: all that are not kept off
+  int team_width = 1;                       // threads of a block on the threads executor
+};
+
+/// Throws usage_error when `kind` asks for an executor that this build or machine does not have, with the reason.
+std::unique_ptr<executor> make_executor(executor_options const& options);
+
+/// Empty when a CUDA device answers; else why not. Does not throw.
+std::string why_no_cuda(int device);
+
+}  // namespace lull

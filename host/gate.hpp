@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/history.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::detail {
+
+inline constexpr int places = 2;  // the job at hand and its successor
+
+/// What a place of a gate launches.
+struct standing {
+  worker_kernel kernel;
+  slot_line* slot = nullptr;
+};
+
+/// One trainer stream's gate, host half: hands out edge numbers, enqueues edges and workers, keeps the history of its sites.
+/// Made ahead of its first bubble, so that opening it allocates nothing on the device. Its members are guarded by its mutex.
+class gate {
+ public:
+  static constexpr std::uint64_t records = 256;  // bubbles that the keeper may fall behind
+
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
+  ~gate();
+  gate(gate const&) = delete;
+  gate& operator=(gate const&) = delete;
+
+  gate_ref ref() const noexcept { return ref_; }
+  std::uint32_t index() const noexcept { return index_; }
+
+  /// Takes the gate for a stream, or says whether it is that stream's.
+  bool serves(stream_handle stream) noexcept;
+
+  /// What stands in a place; null slot: nothing. Called by the keeper.
+  void stand(int place, standing what) noexcept;
+  bool ready() const noexcept;
+
+  bubble_id open(stream_handle stream, site where, runtime_mode mode, launch_time launch);
+  void close(bubble_id id, stream_handle stream, launch_time launch);
+
+  /// The keeper's round: measured bubbles since the last one are added to `into`. Returns the longest recent bubble.
+  std::chrono::nanoseconds collect(std::deque<bubble_report>& into);
+  runtime_counts counts() const;
+  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go.
+  bool passed() const;
+  void note_lease(std::chrono::nanoseconds lease) noexcept;
+
+ private:
+  struct site_state {
+    std::string name;
+    history lengths;
+  };
+  struct placed {  // a bubble whose edges are enqueued
+    std::uint64_t bubble = 0;
+    site_state* where = nullptr;
+    std::uint64_t blocks = 0;
+    std::chrono::nanoseconds lease{0};
+  };
+
+  site_state& find(site where);
+  void launch_all(bubble_mark& mark);
+  bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
+
+  executor& machine_;
+  std::uint32_t const index_;
+  mutable std::mutex mutex_;
+  gate_ref ref_;
+  bool taken_ = false;
+  stream_handle stream_ = nullptr;
+  std::uint32_t value_;
+  std::uint64_t bubbles_ = 0;
+  bool open_ = false;
+  std::array<standing, places> standing_;
+  std::deque<site_state> sites_;
+  std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
+  std::array<placed, records> placed_;
+  std::uint64_t collected_ = 0;
+  runtime_counts counts_;
+  std::chrono::nanoseconds lease_{0};
+  std::vector<bubble_record> copies_;  // (records,)
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <lull/device/cursor.hpp>
+#include <lull/device/side_task.hpp>
+#include <lull/host/worker_kernel.hpp>
+
+namespace lull {
+
+enum class job_state { queued, placed, paused, finished, failed, cancelled };
+
+char const* name_of(job_state state) noexcept;
+
+/// What is submitted: a functor with its type, and how to run it.
+struct job_description {
+  task_type type;
+  functor_bytes functor;
+  std::string name = "job";
+  int priority = 0;              // higher goes first; equal ones in order of submission
+  std::uint32_t grain = 1;       // items per chunk
+  int blocks_per_processor = 0;  // 0: the executor chooses
+};
+
+template <side_task Task>
+job_description describe(Task const& task, std::string name = "job") {
+  job_description made;
+  made.type = type_of<Task>();
+  std::memcpy(made.functor.bytes, &task, sizeof task);
+  made.name = std::move(name);
+  return made;
+}
+
+/// How far a job has come. `phases`, `at` and `state` are fresh; the totals are those of blocks that have left.
+struct job_progress {
+  job_state state = job_state::queued;
+  std::uint64_t phases = 0;  // opened
+  position at;
+  std::uint64_t chunks = 0;
+  std::uint64_t items = 0;
+  std::uint64_t handed_back = 0;
+  failure why = failure::none;
+};
+
+namespace detail {
+class submitted;
+}
+
+/// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none touches
+/// the trainer's stream.
+class job {
+ public:
+  job() = default;
+
+  job_progress progress() const;
+  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done.
+  void pause();
+  void resume();
+  /// Final. The task's arrays may be freed once `wait` has returned.
+  void cancel();
+  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false).
+  bool wait(std::chrono::nanoseconds at_most) const;
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+ private:
+  friend class runtime;
+  explicit job(std::shared_ptr<detail::submitted> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<detail::submitted> state_;
+};
+
+}  // namespace lull

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/keeper.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace lull::detail {
+
+keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, launch_time launch,
+               std::function<void(std::string_view)> log)
+    : machine_(std::move(machine)),
+      gates_(gates),
+      launch_(launch),
+      log_(std::move(log)),
+      answers_(machine_->map(places * gates.size() * sizeof(std::uint64_t))),
+      lease_(launch == launch_time::at_open ? lease_at_open : lease_at_close({})) {
+  auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates.size() * sizeof(slot_line)));
+  for (int p = 0; p < places; ++p) {
+    for (std::size_t g = 0; g < gates_.size(); ++g) {
+      slot_line* const slot = slots + static_cast<std::size_t>(p) * gates_.size() + g;
+      slot_line words{};
+      words.gate = gates_[g]->ref();
+      machine_->write(slot, &words, sizeof words);
+      places_[static_cast<std::size_t>(p)].slots.push_back({slot, 0, false});
+    }
+  }
+  for (auto const& each : gates_) each->note_lease(lease_);
+}
+
+keeper::~keeper() {
+  machine_->release(places_[0].slots[0].slot);  // one allocation holds all of them
+  machine_->unmap(answers_, places * gates_.size() * sizeof(std::uint64_t));
+}
+
+void keeper::add(std::shared_ptr<submitted> job) {
+  std::lock_guard const lock{mutex_};
+  auto const lower = [&](auto const& other) { return other->description().priority < job->description().priority; };
+  waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), lower), std::move(job));
+}
+
+bool keeper::round() {
+  std::lock_guard const lock{mutex_};
+  std::chrono::nanoseconds longest{0};
+  for (auto const& each : gates_) longest = std::max(longest, each->collect(bubbles_));
+  while (bubbles_.size() > most_bubbles) {
+    bubbles_.pop_front();
+    ++dropped_;
+  }
+  if (launch_ == launch_time::at_close && longest.count() != 0) {
+    auto const lease = lease_at_close(longest);
+    if (lease > lease_ || lease < lease_ / 2) {
+      lease_ = lease;
+      renew_leases();
+    }
+  }
+  std::erase_if(waiting_, [](std::shared_ptr<submitted> const& job) {
+    submitted::wish const wanted = job->wanted();
+    job->set_state(wanted == submitted::wish::cancel  ? job_state::cancelled
+                   : wanted == submitted::wish::pause ? job_state::paused
+                                                      : job_state::queued);
+    return wanted == submitted::wish::cancel;
+  });
+  for (int p = 0; p < places; ++p) look_after(p);
+  return !waiting_.empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
+}
+
+void keeper::look_after(int index) {
+  place& here = places_[static_cast<std::size_t>(index)];
+  if (here.at == stage::empty) choose_for(here);
+  if (here.at == stage::filling && move_slots(index, true)) {
+    here.at = stage::standing;
+    here.who->set_state(job_state::placed);
+    for (std::size_t g = 0; g < gates_.size(); ++g) gates_[g]->stand(index, {here.who->kernel(), here.slots[g].slot});
+  }
+  if (here.at == stage::standing) {
+    phase_state const reached = here.who->reached();
+    bool const over = reached == phase_state::finished || reached == phase_state::failed;
+    if (!over && here.who->wanted() == submitted::wish::run) return;
+    for (auto const& each : gates_) each->stand(index, {});
+    here.at = stage::emptying;
+  }
+  if (here.at == stage::emptying && move_slots(index, false)) {
+    settle(*here.who);
+    if (here.who->state() == job_state::paused) waiting_.push_front(here.who);
+    here.who.reset();
+    here.at = stage::empty;
+  }
+}
+
+void keeper::choose_for(place& where) {
+  for (auto candidate = waiting_.begin(); candidate != waiting_.end(); ++candidate) {
+    if ((*candidate)->wanted() != submitted::wish::run) continue;
+    where.who = *candidate;
+    waiting_.erase(candidate);
+    where.at = stage::filling;
+    return;
+  }
+}
+
+/// One exchange under way for each gate; true when all have succeeded.
+bool keeper::move_slots(int index, bool fill) {
+  place& here = places_[static_cast<std::size_t>(index)];
+  bool all = true;
+  for (std::size_t g = 0; g < gates_.size(); ++g) {
+    slot_of_gate& slot = here.slots[g];
+    std::size_t const word = static_cast<std::size_t>(index) * gates_.size() + g;
+    auto* const answer = static_cast<std::uint64_t*>(answers_.host) + word;
+    if (slot.asked != 0) {
+      std::uint64_t const said = machine_->load_mapped(answer);
+      if (said / 2 != slot.asked) {
+        all = false;
+        continue;
+      }
+      if (said % 2 == 1) slot.full = fill;  // else somebody stayed inside: asked again below
+      slot.asked = 0;
+    }
+    if (slot.full == fill) continue;
+    all = false;
+    slot_content content;
+    if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
+    slot.asked = next_id_++;
+    // The rooms stand in the slot before the task does: written while the slot is empty.
+    if (fill) {
+      room_plan const rooms = machine_->rooms_of(here.who->kernel());
+      machine_->write(&slot.slot->rooms, &rooms, sizeof rooms);
+    }
+    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(answers_.device) + word, slot.asked);
+  }
+  return all;
+}
+
+/// A job came out of its place: nobody is inside, and what it did is complete.
+void keeper::settle(submitted& job) {
+  job.read_totals();
+  switch (job.reached()) {
+    case phase_state::finished: return job.set_state(job_state::finished);
+    case phase_state::failed:
+      if (log_) log_("job '" + job.description().name + "' failed: a phase has more items than a cursor can count");
+      return job.set_state(job_state::failed);
+    default: break;
+  }
+  job.set_state(job.wanted() == submitted::wish::cancel ? job_state::cancelled : job_state::paused);
+}
+
+void keeper::renew_leases() {
+  std::uint64_t const ns = static_cast<std::uint64_t>(lease_.count());
+  for (place const& each : places_) {
+    for (slot_of_gate const& slot : each.slots) machine_->write(&slot.slot->lease_ns, &ns, sizeof ns);
+  }
+  for (auto const& each : gates_) each->note_lease(lease_);
+}
+
+void keeper::cancel_all() {
+  std::lock_guard const lock{mutex_};
+  for (auto const& job : waiting_) job->want(submitted::wish::cancel);
+  for (place const& each : places_) {
+    if (each.who != nullptr) each.who->want(submitted::wish::cancel);
+  }
+}
+
+bool keeper::empty() const {
+  std::lock_guard const lock{mutex_};
+  return waiting_.empty() && std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == stage::empty; });
+}
+
+std::vector<bubble_report> keeper::take_bubbles() {
+  std::lock_guard const lock{mutex_};
+  std::vector<bubble_report> taken{bubbles_.begin(), bubbles_.end()};
+  bubbles_.clear();
+  return taken;
+}
+
+std::uint64_t keeper::dropped() const {
+  std::lock_guard const lock{mutex_};
+  return dropped_;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/gate.hpp>
+#include <lull/host/submitted.hpp>
+
+namespace lull::detail {
+
+/// Puts jobs into places and takes them out, through control alone; never on the trainer's path. One thread calls `round`
+/// from time to time; a round makes no blocking call.
+///
+/// A place goes empty → filling → standing → emptying → empty, on all gates together.
+class keeper {
+ public:
+  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, launch_time launch,
+         std::function<void(std::string_view)> log);
+  ~keeper();
+
+  void add(std::shared_ptr<submitted> job);
+  /// True when something may change soon, so that the next round should come soon.
+  bool round();
+  /// Cancels all jobs; rounds go on until `empty`.
+  void cancel_all();
+  bool empty() const;
+  std::vector<bubble_report> take_bubbles();
+  std::uint64_t dropped() const;
+
+ private:
+  static constexpr std::size_t most_bubbles = 65'536;
+  static constexpr std::uint64_t control_limit_ns = 10'000'000;  // how long one attempt to empty a slot waits on the device
+
+  enum class stage { empty, filling, standing, emptying };
+  struct slot_of_gate {
+    slot_line* slot = nullptr;
+    std::uint64_t asked = 0;  // id of the exchange under way; 0: none
+    bool full = false;
+  };
+  struct place {
+    stage at = stage::empty;
+    std::shared_ptr<submitted> who;
+    std::vector<slot_of_gate> slots;  // (gates,)
+  };
+
+  void look_after(int index);
+  void choose_for(place& where);
+  bool move_slots(int index, bool fill);
+  void settle(submitted& job);
+  void ask(gate& on, slot_of_gate& slot, std::uint64_t* word_host, std::uint64_t* word_device, slot_content const& content);
+  void renew_leases();
+
+  std::shared_ptr<executor> machine_;
+  std::vector<std::unique_ptr<gate>>& gates_;
+  launch_time const launch_;
+  std::function<void(std::string_view)> log_;
+  mapped_memory answers_;  // (places, gates) words of exchange
+  std::uint64_t next_id_ = 1;
+  mutable std::mutex mutex_;  // waiting_, places_ and bubbles_
+  std::deque<std::shared_ptr<submitted>> waiting_;
+  std::array<place, places> places_;
+  std::deque<bubble_report> bubbles_;
+  std::uint64_t dropped_ = 0;
+  std::chrono::nanoseconds lease_{0};
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/runtime.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <lull/host/error.hpp>
+#include <lull/host/gate.hpp>
+#include <lull/host/keeper.hpp>
+#include <lull/host/submitted.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::size_t most_gates = 4;  // trainer streams of one device that are harvested
+
+/// A lease and a second: then the end of the runtime no longer waits for a worker.
+constexpr std::chrono::nanoseconds longest_goodbye = lease_at_close({}) + std::chrono::seconds{1};
+
+runtime_mode mode_from_environment(runtime_mode asked) {
+  char const* const text = std::getenv("LULL");
+  if (text == nullptr || *text == '\0') return asked;
+  std::string_view const word{text};
+  if (word == "off") return runtime_mode::off;
+  if (word == "observe") return runtime_mode::observe;
+  if (word == "on") return runtime_mode::on;
+  throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
+}
+
+}  // namespace
+
+class runtime::state {
+ public:
+  state(std::shared_ptr<executor> machine, runtime_options options)
+      : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)) {
+    for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
+    for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
+    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, options_.launch, options_.log);
+    thread_ = std::thread{[this] { serve(); }};
+  }
+
+  ~state() {
+    mode_ = runtime_mode::off;
+    keeper_->cancel_all();
+    {
+      std::lock_guard const lock{mutex_};
+      ending_ = true;
+      woken_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    if (!quiet()) let_go();
+  }
+
+  worker_kernel const& kernel_of(task_type const& type) const {
+    return machine_->kind() == executor_kind::cuda ? type.cuda : type.threads;
+  }
+
+  job submit(job_description description) {
+    worker_kernel const kernel = kernel_of(description.type);
+    machine_->load(kernel, description.blocks_per_processor);
+    std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
+    auto made = std::make_shared<detail::submitted>(machine_, std::move(description), std::bit_ceil(4 * alive));
+    keeper_->add(made);
+    wake();
+    return job{std::move(made)};
+  }
+
+  bubble_id open(stream_handle stream, site where) noexcept {
+    if (mode_ == runtime_mode::off) return {};
+    return guarded([&] {
+      detail::gate* const gate = gate_for(stream);
+      return gate == nullptr ? bubble_id{} : gate->open(stream, where, mode_, options_.launch);
+    });
+  }
+
+  void close(bubble_id id, stream_handle stream) noexcept {
+    if (id.bubble == 0 || id.gate >= gates_.size()) return;
+    guarded([&] {
+      gates_[id.gate]->close(id, stream, options_.launch);
+      return id;
+    });
+  }
+
+  bool ready(stream_handle stream) {
+    detail::gate* const gate = gate_for(stream);
+    return gate != nullptr && gate->ready();
+  }
+
+  runtime_counts counts() const {
+    runtime_counts sum;
+    for (auto const& gate : gates_) {
+      runtime_counts const one = gate->counts();
+      sum.opened += one.opened;
+      sum.launches += one.launches;
+      sum.no_job += one.no_job;
+      sum.too_short += one.too_short;
+      sum.nested += one.nested;
+      sum.unmatched += one.unmatched;
+      sum.captured += one.captured;
+      sum.dropped += one.dropped;
+    }
+    sum.dropped += keeper_->dropped();
+    return sum;
+  }
+
+  executor& machine() noexcept { return *machine_; }
+  runtime_mode mode() const noexcept { return mode_; }
+  std::vector<bubble_report> take_bubbles() { return keeper_->take_bubbles(); }
+
+ private:
+  detail::gate* gate_for(stream_handle stream) noexcept {
+    for (auto const& gate : gates_) {
+      if (gate->serves(stream)) return gate.get();
+    }
+    if (!gates_used_up_.exchange(true)) log("more trainer streams than gates: the others are not harvested");
+    return nullptr;
+  }
+
+  /// An error of the machine must not reach the trainer: it turns harvesting off.
+  template <class F>
+  bubble_id guarded(F&& call) noexcept {
+    try {
+      return call();
+    } catch (std::exception const& problem) {
+      mode_ = runtime_mode::off;
+      try {
+        log(std::string{"harvesting is off: "} + problem.what());
+      } catch (...) {  // a log callback that throws has nobody to tell
+      }
+      return {};
+    }
+  }
+
+  /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
+  bool quiet() const noexcept {
+    auto const give_up = std::chrono::steady_clock::now() + longest_goodbye;
+    try {
+      machine_->adopt_thread();
+      for (;;) {
+        bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
+        if (passed && machine_->workers_done() && keeper_->empty()) return true;
+        if (std::chrono::steady_clock::now() >= give_up) return false;
+        std::this_thread::sleep_for(std::chrono::microseconds{100});
+      }
+    } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
+      return false;
+    }
+  }
+
+  /// The trainer's stream has not come to our edges, or a worker is still inside: what they touch must outlive us.
+  void let_go() noexcept {
+    log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+    for (auto& gate : gates_) static_cast<void>(gate.release());
+    static_cast<void>(keeper_.release());
+    static_cast<void>(new (std::nothrow) std::shared_ptr<executor>(machine_));
+  }
+
+  void log(std::string const& line) const {
+    if (options_.log) options_.log(line);
+  }
+
+  void wake() {
+    {
+      std::lock_guard const lock{mutex_};
+      woken_ = true;
+    }
+    wake_.notify_all();
+  }
+
+  /// Rounds come every 200 µs while jobs are about, else when somebody submits. Nothing waits for them but control.
+  void serve() {
+    using namespace std::chrono_literals;
+    machine_->adopt_thread();
+    std::unique_lock lock{mutex_};
+    for (auto give_up = std::chrono::steady_clock::time_point::max();;) {
+      if (ending_ && give_up == std::chrono::steady_clock::time_point::max()) {
+        give_up = std::chrono::steady_clock::now() + longest_goodbye;
+      }
+      if (ending_ && keeper_->empty()) return;
+      if (std::chrono::steady_clock::now() >= give_up) {
+        return;
+      }
+      woken_ = false;
+      lock.unlock();
+      bool busy = false;
+      try {
+        busy = keeper_->round();
+      } catch (std::exception const& problem) {
+        mode_ = runtime_mode::off;
+        log(std::string{"harvesting is off: "} + problem.what());
+        lock.lock();
+        wake_.wait(lock, [this] { return ending_; });
+        return;
+      }
+      lock.lock();
+      wake_.wait_for(lock, busy || ending_ ? 200us : 50ms, [this] { return woken_; });
+    }
+  }
+
+  runtime_options options_;
+  std::shared_ptr<executor> machine_;
+  std::atomic<runtime_mode> mode_;
+  std::atomic<bool> gates_used_up_{false};
+  std::vector<std::unique_ptr<detail::gate>> gates_;
+  std::unique_ptr<detail::keeper> keeper_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool woken_ = false;
+  bool ending_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+runtime::runtime(runtime_options options) : runtime(make_executor(options.machine), options) {}
+
+runtime::runtime(std::unique_ptr<executor> machine, runtime_options options)
+    : state_(std::make_unique<state>(std::move(machine), std::move(options))) {}
+
+runtime::~runtime() = default;
+
+job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
+bubble_id runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
+void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
+executor& runtime::machine() noexcept { return state_->machine(); }
+runtime_mode runtime::mode() const noexcept { return state_->mode(); }
+bool runtime::ready(stream_handle stream) { return state_->ready(stream); }
+runtime_counts runtime::counts() const { return state_->counts(); }
+std::vector<bubble_report> runtime::take_bubbles() { return state_->take_bubbles(); }
+
+}  // namespace lull

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/device/trace.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+
+namespace lull {
+
+/// `off`: the trainer's stream gets no operation. `observe`: edges are placed and lengths kept, nothing runs. `on`: harvest.
+/// The environment variable LULL=off|observe|on overrides what a program asks for.
+enum class runtime_mode { off, observe, on };
+
+/// When workers are launched. `at_close`: behind everything that ends them, so they can delay nothing for long. `at_open`: for
+/// hosts that block inside the bubble and for CUDA_DEVICE_MAX_CONNECTIONS=1; short leases then bound the wait.
+enum class launch_time { at_close, at_open };
+
+struct runtime_options {
+  executor_options machine;
+  runtime_mode mode = runtime_mode::on;
+  launch_time launch = launch_time::at_close;
+  std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
+  std::function<void(std::string_view)> log = {};  // one line a call; from any thread; empty: silence
+};
+
+/// Where in the step a bubble is; history is kept for each.
+struct site {
+  constexpr explicit site(std::string_view its_name) noexcept : name(its_name) {}
+  std::string_view name;
+};
+
+/// What `open` returns and `close` takes.
+struct bubble_id {
+  std::uint32_t gate = ~std::uint32_t{0};
+  std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
+};
+
+/// One bubble as it was, for reports.
+struct bubble_report {
+  std::uint32_t gate = 0;
+  std::string site;
+  std::chrono::nanoseconds length{0};
+  std::chrono::nanoseconds lease{0};
+  std::uint64_t blocks = 0;  // launched for the job at hand
+  bubble_record record{};    // all zero where no worker was launched
+};
+
+struct runtime_counts {
+  std::uint64_t opened = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t no_job = 0;      // bubbles passed over because no job was ready
+  std::uint64_t too_short = 0;   // … because the site's bubbles are not worth it
+  std::uint64_t nested = 0;      // opens inside an open bubble, ignored
+  std::uint64_t unmatched = 0;   // closes of nothing, ignored
+  std::uint64_t captured = 0;    // opens on a stream that was being captured, ignored
+  std::uint64_t dropped = 0;     // bubbles whose record or length was overwritten before it was read
+};
+
+/// Fills the bubbles of one device's trainer streams with the jobs that were submitted. One a device.
+/// Thread-safe. `open`, `close` and `bubble` only enqueue: they do not block, allocate (but for the first bubble of a site) or
+/// synchronise; an error of the machine inside them turns the runtime off and is logged, never thrown into the trainer.
+class runtime {
+ public:
+  explicit runtime(runtime_options options = {});
+  /// On a given machine: for tests, and for executors of your own.
+  runtime(std::unique_ptr<executor> machine, runtime_options options);
+  /// Cancels what is left and waits, at most a lease and a second, until no block is inside.
+  ~runtime();
+  runtime(runtime const&) = delete;
+  runtime& operator=(runtime const&) = delete;
+
+  job submit(job_description description);
+  template <side_task Task>
+  job submit(Task const& task, std::string name = "job") {
+    return submit(describe(task, std::move(name)));
+  }
+
+  /// Enqueues the opening edge on the stream, if a job is ready. The host does not wait.
+  bubble_id open(stream_handle stream, site where) noexcept;
+  /// Enqueues the closing edge, then the worker on a stream of ours. `id` of a bubble that was not opened: nothing.
+  void close(bubble_id id, stream_handle stream) noexcept;
+
+  executor& machine() noexcept;
+  runtime_mode mode() const noexcept;
+  /// Whether a job stands ready for a bubble on this stream now.
+  bool ready(stream_handle stream);
+  runtime_counts counts() const;
+  /// The bubbles measured since the last call, oldest first; at most 65,536 are kept.
+  std::vector<bubble_report> take_bubbles();
+
+ private:
+  class state;
+  std::unique_ptr<state> state_;
+};
+
+/// A bubble as a scope: opens here, closes at its end.
+class bubble {
+ public:
+  bubble(runtime& side, stream_handle stream, site where) noexcept : side_(side), stream_(stream), id_(side.open(stream, where)) {}
+  ~bubble() { side_.close(id_, stream_); }
+  bubble(bubble const&) = delete;
+  bubble& operator=(bubble const&) = delete;
+
+ private:
+  runtime& side_;
+  stream_handle stream_;
+  bubble_id id_;
+};
+
+}  // namespace lull

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+
+namespace lull::detail {
+
+/// A job as the runtime keeps it: its cursor on the machine, its progress line, what its owner wants of it.
+class submitted {
+ public:
+  enum class wish { run, pause, cancel };
+
+  /// Allocates and writes the cursor. `ring_capacity` is a power of two, four times the blocks that can be alive or more.
+  submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
+  ~submitted();
+  submitted(submitted const&) = delete;
+  submitted& operator=(submitted const&) = delete;
+
+  job_description const& description() const noexcept { return description_; }
+  cursor* at() const noexcept { return cursor_; }
+  worker_kernel const& kernel() const noexcept;
+
+  void want(wish what) noexcept;
+  wish wanted() const noexcept { return wish_.load(); }
+  job_state state() const;
+  void set_state(job_state state);
+  bool wait(std::chrono::nanoseconds at_most);
+
+  /// Fresh words from the mapped line; no call to the machine.
+  phase_state reached() const noexcept;
+  job_progress progress() const;
+  /// Reads the totals; called when no block is inside.
+  void read_totals();
+
+ private:
+  std::shared_ptr<executor> machine_;
+  job_description description_;
+  cursor* cursor_ = nullptr;
+  ring_cell* cells_ = nullptr;
+  mapped_memory line_;
+  std::atomic<wish> wish_{wish::run};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  job_state state_ = job_state::queued;
+  job_progress totals_;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/threads/executor.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include <lull/device/threads_world.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/threads/worker.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::align_val_t line{128};
+
+using w = threads_world;
+
+/// Both ends of a bubble: a worker waits for the opening, and the length is read when both have come.
+class threads_mark final : public bubble_mark {
+ public:
+  /// Called when the opening is enqueued; returns what `wait_opened` takes.
+  std::uint64_t arm() {
+    std::lock_guard const lock{mutex_};
+    closed_ns_ = 0;
+    return ++armed_;
+  }
+  std::uint64_t armed() const {
+    std::lock_guard const lock{mutex_};
+    return armed_;
+  }
+  void opened(std::uint64_t which) {
+    std::lock_guard const lock{mutex_};
+    opened_ = which;
+    opened_ns_ = w::now_ns();
+    changed_.notify_all();  // under the lock: the mark may go as soon as the opening is seen
+  }
+  void closed() {
+    std::lock_guard const lock{mutex_};
+    closed_ns_ = w::now_ns();
+  }
+  void wait_opened(std::uint64_t which) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return opened_ >= which; });
+  }
+  bool passed_opening() const {
+    std::lock_guard const lock{mutex_};
+    return opened_ == armed_;
+  }
+  std::optional<std::chrono::nanoseconds> length() const {
+    std::lock_guard const lock{mutex_};
+    if (closed_ns_ == 0) return std::nullopt;
+    return std::chrono::nanoseconds{closed_ns_ - opened_ns_};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t armed_ = 0;
+  std::uint64_t opened_ = 0;
+  std::uint64_t opened_ns_ = 0;
+  std::uint64_t closed_ns_ = 0;
+};
+
+threads_stream& stream_of(stream_handle stream) { return *static_cast<threads_stream*>(stream); }
+
+int default_processors(int asked) {
+  int const cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return asked > 0 ? std::min(asked, 256) : cores;
+}
+
+}  // namespace
+
+threads_executor::threads_executor(executor_options const& options)
+    : limit_bytes_(options.memory_limit_bytes),
+      pool_(default_processors(options.processors), options.team_width),
+      plain_pool_(default_processors(options.processors), options.team_width) {}
+
+threads_executor::~threads_executor() = default;
+
+placement threads_executor::place() const { return {pool_.blocks(), pool_.blocks(), "CPU threads"}; }
+
+void threads_executor::load(worker_kernel const& kernel, int) {
+  if (!kernel) throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};
+}
+
+std::uint64_t threads_executor::blocks_of(worker_kernel const&) const { return static_cast<std::uint64_t>(pool_.blocks()); }
+
+void* threads_executor::allocate(std::size_t bytes) {
+  std::lock_guard const lock{memory_mutex_};
+  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, allocated_bytes_)) {
+    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
+                      " more were asked for with " + std::to_string(allocated_bytes_) + " in use; raise memory_limit"};
+  }
+  void* memory = nullptr;
+  try {
+    memory = ::operator new(std::max<std::size_t>(bytes, 1), line);
+  } catch (std::bad_alloc const&) {
+    throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
+  }
+  std::memset(memory, 0, bytes);
+  allocated_[memory] = bytes;
+  allocated_bytes_ += bytes;
+  return memory;
+}
+
+void threads_executor::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  std::lock_guard const lock{memory_mutex_};
+  auto const found = allocated_.find(memory);
+  if (found == allocated_.end()) return;
+  allocated_bytes_ -= found->second;
+  allocated_.erase(found);
+  ::operator delete(memory, line);
+}
+
+mapped_memory threads_executor::map(std::size_t bytes) {
+  void* const memory = allocate(bytes);
+  return {memory, memory};
+}
+
+void threads_executor::unmap(mapped_memory memory, std::size_t) noexcept { release(memory.host); }
+
+void threads_executor::write(void* to, void const* from, std::size_t bytes) {
+  auto* out = static_cast<unsigned char*>(to);
+  auto const* in = static_cast<unsigned char const*>(from);
+  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, in, sizeof word);
+    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(out), word);
+    in += sizeof word;
+    out += sizeof word;
+  }
+  if (bytes != 0) std::memcpy(out, in, bytes);
+}
+
+void threads_executor::read(void* to, void const* from, std::size_t bytes) {
+  auto* out = static_cast<unsigned char*>(to);
+  auto* in = static_cast<unsigned char*>(const_cast<void*>(from));
+  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
+    std::uint64_t const word = w::load<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(in));
+    std::memcpy(out, &word, sizeof word);
+    in += sizeof word;
+    out += sizeof word;
+  }
+  if (bytes != 0) std::memcpy(out, in, bytes);
+}
+
+void threads_executor::fill_zero(void* to, std::size_t bytes) { std::memset(to, 0, bytes); }
+
+std::unique_ptr<bubble_mark> threads_executor::make_mark() { return std::make_unique<threads_mark>(); }
+
+void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) {
+  auto& both = static_cast<threads_mark&>(mark);
+  stream_of(stream).enqueue([gate, value, bubble, &both, which = both.arm()] {
+    open_gate<w>(gate, value, bubble);
+    both.opened(which);
+  });
+}
+
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) {
+  stream_of(stream).enqueue([gate, value, &both = static_cast<threads_mark&>(mark)] {
+    w::store<order::relaxed, scope::system>(gate.line->value, value);
+    both.closed();
+  });
+}
+
+void threads_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) {
+  auto* const both = static_cast<threads_mark*>(mark);
+  workers_.enqueue([this, kernel, slot, both, which = both != nullptr ? both->armed() : 0] {
+    if (both != nullptr) both->wait_opened(which);
+    auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
+    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(*slot, block); });
+  });
+}
+
+void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                                   chunk const& items, std::uint32_t grain) {
+  stream_of(stream).enqueue([this, kernel, functor, items, grain] {
+    auto const phase = reinterpret_cast<detail::phase_function>(const_cast<void*>(kernel.phase));
+    std::uint64_t const blocks = static_cast<std::uint64_t>(plain_pool_.blocks());
+    std::uint64_t const chunks = (items.size() + grain - 1) / grain;
+    // a contiguous share for each block: what a plain parallel loop does
+    plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
+      std::uint64_t const first = chunks * static_cast<std::uint64_t>(index) / blocks;
+      std::uint64_t const last = chunks * (static_cast<std::uint64_t>(index) + 1) / blocks;
+      for (std::uint64_t c = first; c < last; ++c) {
+        std::uint64_t const begin = items.begin + c * grain;
+        phase(functor.bytes, {items.at, begin, std::min(begin + grain, items.end)}, block);
+        block.sync();
+      }
+    });
+  });
+}
+
+void threads_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                                     std::optional<position> ended, position next, mapped_memory extent) {
+  stream_of(stream).enqueue([this, kernel, functor, ended, next, extent] {
+    auto const between = reinterpret_cast<detail::between_function>(const_cast<void*>(kernel.between));
+    plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
+      if (index != 0) return;
+      std::uint64_t const items = between(functor.bytes, ended ? &*ended : nullptr, next, 0, block);
+      if (block.rank() == 0) w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(extent.device), items);
+    });
+  });
+}
+
+std::optional<std::chrono::nanoseconds> threads_executor::length(bubble_mark& mark) {
+  return static_cast<threads_mark&>(mark).length();
+}
+
+bool threads_executor::passed_opening(bubble_mark& mark) { return static_cast<threads_mark&>(mark).passed_opening(); }
+
+void threads_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
+                                std::uint64_t id) {
+  control_.enqueue([slot, content, limit_ns, done, id] {
+    bool const moved = lull::exchange<w>(*slot, content, limit_ns);
+    w::store<order::release, scope::system>(*done, 2 * id + (moved ? 1 : 0));
+  });
+}
+
+std::uint64_t threads_executor::load_mapped(void const* host_word) const noexcept {
+  return w::load<order::acquire, scope::system>(*static_cast<std::uint64_t*>(const_cast<void*>(host_word)));
+}
+
+}  // namespace lull

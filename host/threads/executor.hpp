@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/threads/block_pool.hpp>
+#include <lull/host/threads/stream.hpp>
+
+namespace lull {
+
+/// The machine is this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. What it
+/// shows is correctness; its times are CPU times, with no placement and no priorities.
+class threads_executor final : public executor {
+ public:
+  /// `options.processors` blocks at a time (0: one a core) of `options.team_width` threads.
+  explicit threads_executor(executor_options const& options);
+  ~threads_executor() override;
+
+  executor_kind kind() const noexcept override { return executor_kind::threads; }
+  placement place() const override;
+  void adopt_thread() override {}
+  void load(worker_kernel const& kernel, int blocks_per_processor) override;
+  std::uint64_t blocks_of(worker_kernel const& kernel) const override;
+  room_plan rooms_of(worker_kernel const&) const override { return {}; }
+  bool capturing(stream_handle) override { return false; }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  mapped_memory map(std::size_t bytes) override;
+  void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
+  void write(void* to, void const* from, std::size_t bytes) override;
+  void read(void* to, void const* from, std::size_t bytes) override;
+  void fill_zero(void* to, std::size_t bytes) override;
+  std::unique_ptr<bubble_mark> make_mark() override;
+  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) override;
+  void launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) override;
+  stream_handle plain_stream() override { return &plain_; }
+  void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
+                   std::uint32_t grain) override;
+  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, std::optional<position> ended,
+                     position next, mapped_memory extent) override;
+  void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
+  std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
+  bool passed_opening(bubble_mark& mark) override;
+  void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
+                std::uint64_t id) override;
+  std::uint64_t load_mapped(void const* host_word) const noexcept override;
+  bool workers_done() override { return workers_.idle(); }
+
+ private:
+  std::size_t const limit_bytes_;
+  std::mutex memory_mutex_;
+  std::map<void*, std::size_t> allocated_;
+  std::size_t allocated_bytes_ = 0;
+  block_pool pool_;
+  block_pool plain_pool_;
+  threads_stream plain_;
+  threads_stream control_;
+  threads_stream workers_;  // last: its operations use the pool
+};
+
+}  // namespace lull

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/side_task.hpp>
+
+namespace lull {
+
+/// A side task's code for one executor: what to launch. Made by `threads_worker` and `cuda_worker`, which CMake's
+/// lull_side_task() instantiates for a task; an empty one says that the task was built without code for that executor.
+struct worker_kernel {
+  void const* resident = nullptr;  // the worker: threads: void (*)(slot_line&, thread_block const&); cuda: the kernel's handle
+  void const* phase = nullptr;     // one phase as ordinary code, a chunk a block: what people run today, and the baseline
+  void const* between = nullptr;   // `advance` of the phase that ended and `extent` of the next, one team
+  team_shape shape;
+
+  explicit operator bool() const noexcept { return resident != nullptr; }
+};
+
+/// A task type: its functor's size and its code for both executors.
+struct task_type {
+  worker_kernel threads;
+  worker_kernel cuda;
+};
+
+template <side_task Task>
+worker_kernel threads_worker();
+template <side_task Task>
+worker_kernel cuda_worker();
+
+template <side_task Task>
+task_type type_of() {
+  return {threads_worker<Task>(), cuda_worker<Task>()};
+}
+
+}  // namespace lull

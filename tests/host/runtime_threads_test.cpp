@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime over the threads executor: bubbles on a trainer's stream, jobs placed, paused, cancelled and destroyed.
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/executor.hpp>
+#include <lull/host/threads/stream.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto long_enough = 120s;  // against hangs only
+
+class runtime_on_threads : public testing::TestWithParam<int> {
+ protected:
+  runtime_options options(runtime_mode mode = runtime_mode::on) const {
+    return {.machine = {.kind = executor_kind::threads, .processors = 3, .team_width = GetParam()},
+            .mode = mode,
+            .tasks = {type_of<probe_task>()}};
+  }
+
+  /// Bubbles on `trainer` until the job ends; `gap` is the trainer's own wait.
+  template <class Ended>
+  void train(runtime& side, threads_stream& trainer, Ended ended, std::chrono::microseconds gap = 100us) {
+    while (!ended()) {
+      {
+        bubble const idle{side, &trainer, site{"wait"}};
+        trainer.enqueue([gap] { std::this_thread::sleep_for(gap); });
+      }
+      trainer.synchronize();
+    }
+  }
+  static bool is_over(job const& task) {
+    job_state const s = task.progress().state;
+    return s == job_state::finished || s == job_state::failed || s == job_state::cancelled;
+  }
+};
+
+TEST_P(runtime_on_threads, a_job_is_done_in_bubbles_exactly_once) {
+  probe_arrays arrays{{40, 1, 0, 17, 300, 2}};
+  threads_stream trainer;
+  runtime side{options()};
+  job const task = side.submit(arrays.task(), "probe");
+  train(side, trainer, [&] { return is_over(task); });
+  ASSERT_TRUE(task.wait(long_enough));
+  EXPECT_EQ(task.progress().state, job_state::finished);
+  EXPECT_EQ(task.progress().items, 360U);
+  EXPECT_STREQ(arrays.wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, polling_chunks_are_handed_back_and_still_done_once) {
+  probe_arrays arrays{{200, 50, 3}};
+  probe_task probe = arrays.task();
+  probe.polls = 3;
+  threads_stream trainer;
+  runtime side{options()};
+  job const task = side.submit(probe);
+  train(
+      side, trainer, [&] { return is_over(task); }, 20us);
+  ASSERT_TRUE(task.wait(long_enough));
+  EXPECT_STREQ(arrays.wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, two_jobs_and_a_third_waiting_all_end) {
+  std::vector<std::unique_ptr<probe_arrays>> arrays;
+  std::vector<job> jobs;
+  threads_stream trainer;
+  runtime side{options()};
+  for (int i = 0; i < 3; ++i) {
+    arrays.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{20, 30, 5}));
+    jobs.push_back(side.submit(arrays.back()->task()));
+  }
+  train(side, trainer, [&] { return is_over(jobs[0]) && is_over(jobs[1]) && is_over(jobs[2]); });
+  for (auto const& each : arrays) EXPECT_STREQ(each->wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, a_higher_priority_goes_first) {
+  probe_arrays low{{10}};
+  probe_arrays high{{10}};
+  runtime side{options()};
+  // Two jobs take both places first, so that the queue's order decides.
+  probe_arrays a{{1000000}};
+  probe_arrays b{{1000000}};
+  job first = side.submit(a.task());
+  job second = side.submit(b.task());
+  threads_stream trainer;
+  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed)
+    std::this_thread::yield();
+  job_description quiet = describe(low.task(), "low");
+  job_description loud = describe(high.task(), "high");
+  loud.priority = 1;
+  job const later = side.submit(quiet);
+  job const sooner = side.submit(loud);
+  first.cancel();
+  while (sooner.progress().state != job_state::placed) std::this_thread::yield();
+  EXPECT_EQ(later.progress().state, job_state::queued);
+}
+
+TEST_P(runtime_on_threads, pause_keeps_the_place_and_resume_ends_the_job) {
+  probe_arrays arrays{{5000, 5000}};
+  threads_stream trainer;
+  runtime side{options()};
+  job task = side.submit(arrays.task());
+  for (int i = 0; i < 5; ++i) {
+    task.pause();
+    train(side, trainer, [&] { return is_over(task) || task.progress().state == job_state::paused; });
+    if (is_over(task)) break;
+    EXPECT_FALSE(task.wait(1ms));
+    task.resume();
+    train(side, trainer, [&] { return is_over(task) || task.progress().state == job_state::placed; });
+  }
+  train(side, trainer, [&] { return is_over(task); });
+  EXPECT_STREQ(arrays.wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, cancel_is_final_and_leaves_nobody_inside) {
+  probe_arrays arrays{{1u << 20}};
+  threads_stream trainer;
+  runtime side{options()};
+  job task = side.submit(arrays.task());
+  for (int i = 0; i < 20; ++i) train(side, trainer, [n = 0]() mutable { return n++ > 0; });
+  task.cancel();
+  task.cancel();
+  ASSERT_TRUE(task.wait(long_enough));
+  task.resume();
+  std::vector<std::uint32_t> const before = arrays.runs;
+  EXPECT_EQ(task.progress().state, job_state::cancelled);
+  train(side, trainer, [n = 0]() mutable { return n++ > 10; });
+  EXPECT_EQ(arrays.runs, before);
+  std::uint64_t ran = 0;
+  for (std::uint32_t runs : before) ran += runs;
+  EXPECT_EQ(task.progress().items, ran);
+}
+
+TEST_P(runtime_on_threads, is_destroyed_inside_an_open_bubble_and_with_work_left) {
+  probe_arrays arrays{{1u << 20}};
+  threads_stream trainer;
+  job task;
+  {
+    runtime side{options()};
+    task = side.submit(arrays.task());
+    while (!side.ready(&trainer)) std::this_thread::yield();
+    bubble_id const id = side.open(&trainer, site{"wait"});
+    side.close(id, &trainer);
+    side.open(&trainer, site{"wait"});
+  }
+  EXPECT_EQ(task.progress().state, job_state::cancelled);
+}
+
+TEST_P(runtime_on_threads, wrong_opens_and_closes_are_counted_and_harmless) {
+  probe_arrays arrays{{1000}};
+  threads_stream trainer;
+  runtime side{options()};
+  job const task = side.submit(arrays.task());
+  while (!side.ready(&trainer)) std::this_thread::yield();
+  bubble_id const id = side.open(&trainer, site{"a"});
+  bubble_id const nested = side.open(&trainer, site{"b"});
+  EXPECT_EQ(nested.bubble, 0U);
+  side.close(nested, &trainer);
+  side.close(id, &trainer);
+  side.close(id, &trainer);
+  side.close(bubble_id{}, &trainer);
+  EXPECT_EQ(side.counts().nested, 1U);
+  EXPECT_EQ(side.counts().unmatched, 1U);
+  train(side, trainer, [&] { return is_over(task); });
+  EXPECT_STREQ(arrays.wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, a_task_that_never_ends_does_not_keep_the_runtime) {
+  probe_arrays arrays{{1u << 30 >> 8}};
+  threads_stream trainer;
+  runtime side{options()};
+  job const task = side.submit(arrays.task());
+  train(side, trainer, [n = 0]() mutable { return n++ > 3; });
+  EXPECT_FALSE(task.wait(0ns));
+}
+
+TEST_P(runtime_on_threads, bubbles_are_reported_with_their_site) {
+  probe_arrays arrays{{100000}};
+  threads_stream trainer;
+  runtime side{options()};
+  job const task = side.submit(arrays.task());
+  while (!side.ready(&trainer)) std::this_thread::yield();
+  train(
+      side, trainer, [n = 0]() mutable { return n++ > 5; }, 500us);
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 2000 && found.size() < 6; ++i) {
+    for (auto& one : side.take_bubbles()) found.push_back(one);
+    std::this_thread::sleep_for(1ms);
+  }
+  ASSERT_EQ(found.size(), 6U);
+  std::uint64_t chunks = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].site, "wait");
+    EXPECT_EQ(found[i].record.bubble, i + 1);
+    EXPECT_GE(found[i].length, 500us);
+    chunks += found[i].record.chunks;
+  }
+  EXPECT_GT(chunks, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(teams, runtime_on_threads, testing::Values(1, 4),
+                         [](auto const& info) { return "of_" + std::to_string(info.param); });
+
+TEST(runtime, off_in_the_environment_places_no_operation) {
+  ASSERT_EQ(setenv("LULL", "off", 1), 0);
+  probe_arrays arrays{{10}};
+  threads_stream trainer;
+  {
+    runtime side{{.machine = {.kind = executor_kind::threads}}};
+    job const task = side.submit(arrays.task());
+    for (int i = 0; i < 100; ++i) bubble const idle{side, &trainer, site{"wait"}};
+    EXPECT_EQ(side.counts().opened, 0U);
+  }
+  ASSERT_EQ(setenv("LULL", "sometimes", 1), 0);
+  EXPECT_THROW(runtime({.machine = {.kind = executor_kind::threads}}), usage_error);
+  unsetenv("LULL");
+}
+
+TEST(runtime, memory_over_the_limit_is_refused_with_the_figures) {
+  probe_arrays arrays{{10}};
+  runtime side{{.machine = {.kind = executor_kind::threads, .memory_limit_bytes = std::size_t{1} << 20}}};
+  EXPECT_THROW(side.machine().allocate(std::size_t{2} << 20), limit_error);
+}
+
+}  // namespace
+}  // namespace lull
