@@ -7,19 +7,21 @@ find_package(GTest REQUIRED)
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
 # process of its own.
-# LABELS: `host` by default; `gpu` for tests that need a device. Those skip themselves (GTEST_SKIP) where no device
-# answers, and CTest counts them as not run. Where there is no nvcc they cannot be built: one line that is counted as
-# not run stands for them, except under LULL_CUDA=OFF, where they were not asked for.
-# Under a sanitizer only tests labelled `host` are built, and of these none that runs the simulated world
-# (tests/support/simulated.cpp): it switches stacks itself, one thread for all, so a sanitizer would see no races and keep
-# state for every stack it ever saw. Tests on real threads therefore belong into executables of their own.
+# LABELS: `host` by default; `simulated` by default where NAME ends in _simulated; `gpu` for tests that need a device.
+# GPU tests skip themselves (GTEST_SKIP) where no device answers, and CTest counts them as not run. Where there is no nvcc
+# they cannot be built: one line that is counted as not run stands for them, except under LULL_CUDA=OFF, where they were
+# not asked for.
+# Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
+# sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
 function(lull_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT arg_LABELS)
+  if(NOT arg_LABELS AND arg_NAME MATCHES "_simulated$")
+    set(arg_LABELS simulated)
+  elseif(NOT arg_LABELS)
     set(arg_LABELS host)
   endif()
   if(NOT arg_TIMEOUT)
@@ -32,7 +34,7 @@ function(lull_test)
     endif()
     return()
   endif()
-  if(LULL_SANITIZE AND (NOT host IN_LIST arg_LABELS OR arg_SOURCES MATCHES "support/simulated"))
+  if(LULL_SANITIZE AND NOT host IN_LIST arg_LABELS)
     return()
   endif()
 

@@ -83,7 +83,9 @@ install(TARGETS lull_headers EXPORT lullTargets)
 
 # For our own code only, so never exported: link it as $<BUILD_INTERFACE:lull_warnings>.
 # -Wpedantic stays away from nvcc: the line directives of its generated host code are an extension.
+# g++ 12 sees an overlapping copy in `"text" + std::string{}` (its bug 105651).
+set(quiet $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 add_library(lull_warnings INTERFACE)
 target_compile_options(
-  lull_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Werror>
-                          $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror;-Werror=all-warnings>)
+  lull_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Werror;${quiet}>
+                          $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror,-Wno-restrict;-Werror=all-warnings>)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""includes.py ROOT: holds every include to the direction of dependencies, and to one spelling.
+
+The table says what a folder may include besides itself and the standard library; nothing depends on what it does not
+name. `host/*` means the files of host/ itself, without its subfolders."""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+# What of the host a task may see: arrays stand behind the executor, and an owner speaks in options, jobs and errors.
+HOST_FACES = [
+    "host/atomic_file.hpp",
+    "host/error.hpp",
+    "host/executor.hpp",
+    "host/job.hpp",
+    "host/options.hpp",
+    "host/task_request.hpp",
+    "host/units.hpp",
+    "host/worker_kernel.hpp",
+]
+MACHINE = ["device/", "host/error.hpp", "host/executor.hpp", "host/worker_kernel.hpp"]
+EVERYTHING = ["device/", "host/", "tasks/", "graph/"]
+
+MAY_INCLUDE = {
+    "device/": [],
+    "host/cuda/": MACHINE,
+    "host/threads/": MACHINE,
+    "host/detail/": ["device/", "host/*"],
+    "host/*": ["device/", "host/detail/"],
+    "host/make_executor.cpp": ["host/*", "host/cuda/make.hpp", "host/threads/executor.hpp"],  # where the choice is made
+    "graph/": ["device/", *HOST_FACES],
+    "tasks/": ["device/", *HOST_FACES],
+    "host/cli/": EVERYTHING,
+    "host/c/": EVERYTHING,
+    "host/python/": ["host/lull.h"],
+    "bench/": EVERYTHING,
+    "docs/": EVERYTHING,
+    "tests/": EVERYTHING,
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CUDA_HEADER = re.compile(r"^(cuda|cub|thrust/|cooperative_groups|nv/)")
+
+
+def matches(name, pattern):
+    if pattern.endswith("/*"):
+        return str(name.parent) == pattern[:-2]
+    return str(name).startswith(pattern) if pattern.endswith("/") else str(name) == pattern
+
+
+def entry(name):
+    """The table's most exact entry for a file."""
+    exact = [pattern for pattern in MAY_INCLUDE if matches(name, pattern)]
+    return max(exact, key=len, default=None)
+
+
+def findings_of(root, name):
+    mine = entry(name)
+    for number, line in enumerate(tree.lines(root, name), start=1):
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        quote, target = include.groups()
+        place = f"{name}:{number}: "
+        if quote == '"':
+            yield place + f'"{target}": spell it <lull/folder/file>'
+        elif target.startswith("lull/"):
+            header = pathlib.PurePosixPath(target[len("lull/") :])
+            if not (pathlib.Path(root) / header).is_file():
+                yield place + f"<{target}>: there is no such file"
+            elif name.suffix in (".hpp", ".cpp", ".h") and header.suffix == ".cuh":
+                yield place + f"<{target}>: a {name.suffix} file compiles without nvcc, a .cuh does not"
+            elif entry(header) != mine and not any(matches(header, pattern) for pattern in MAY_INCLUDE[mine]):
+                yield place + f"<{target}>: {mine} may include {', '.join(MAY_INCLUDE[mine]) or 'nothing'} besides itself"
+        elif ".." in pathlib.PurePosixPath(target).parts:
+            yield place + f"<{target}>: relative include"
+        elif CUDA_HEADER.match(target) and name.suffix in (".hpp", ".cpp", ".h"):
+            if mine not in ("host/cuda/", "bench/", "tests/"):
+                yield place + f"<{target}>: only host/cuda and files for nvcc know CUDA's headers"
+
+
+def check(root):
+    names = [name for name in tree.code(root) if entry(name) or not str(name).startswith("tests/")]
+    findings = [f"{name}: includes.py has no entry for this folder" for name in names if not entry(name)]
+    for name in names:
+        if entry(name):
+            findings.extend(findings_of(root, name))
+    return findings, len(names)
+
+
+if __name__ == "__main__":
+    tree.report(*check(sys.argv[1]))

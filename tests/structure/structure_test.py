@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every check of the tree goes red on a small tree that breaks it, and stays green on one that does not."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import device_code
+import includes
+import traces
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+HEADER = LICENCE + "#pragma once\n"
+GOOD = {
+    "device/gate.hpp": HEADER + "#include <cstdint>\n",
+    "device/world.cuh": HEADER + "#include <cuda/atomic>\n__device__ int a;  // my__comment, __ldg\n",
+    "host/runtime.hpp": HEADER + "#include <lull/device/gate.hpp>\n",
+    "host/executor.hpp": HEADER,
+    "host/threads/executor.hpp": HEADER + "#include <lull/host/executor.hpp>\n",
+    "graph/csr.hpp": HEADER + "#include <lull/host/executor.hpp>\n",
+    "tests/graph/csr_test.cpp": LICENCE + "#include <gtest/gtest.h>\n#include <lull/graph/csr.hpp>\n",
+    "graph/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n# never -lcuda\n",
+}
+
+
+class checks(unittest.TestCase):
+    def findings(self, check, **changes):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**GOOD, **changes.get("files", {})}.items():
+                path = pathlib.Path(root, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            found, checked = check(root)
+            self.assertGreater(checked, 0)
+            return found
+
+    def assert_red(self, check, name, text, expected):
+        found = self.findings(check, files={name: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith(name), found)
+        self.assertIn(expected, found[0])
+
+    def test_a_good_tree_is_green(self):
+        self.assertEqual(self.findings(includes.check), [])
+        self.assertEqual(self.findings(traces.check), [])
+
+    def test_an_empty_tree_is_not_green(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(includes.check(root), ([], 0))
+            self.assertEqual(traces.check(root), ([], 0))
+
+    def test_includes(self):
+        red = [
+            ("device/gate.hpp", "#include <lull/host/executor.hpp>", "may include nothing"),
+            ("host/executor.hpp", "#include <lull/host/threads/executor.hpp>", "may include"),
+            ("host/threads/executor.hpp", "#include <lull/host/runtime.hpp>", "may include"),
+            ("graph/csr.hpp", "#include <lull/host/runtime.hpp>", "may include"),
+            ("tasks/blur.hpp", "#include <lull/graph/csr.hpp>", "may include"),
+            ("host/runtime.hpp", "#include <lull/graph/csr.hpp>", "may include"),
+            ("graph/csr.hpp", "#include <lull/tests/graph/csr_test.cpp>", "may include"),
+            ("graph/csr.hpp", '#include "csr_ref.hpp"', "spell it"),
+            ("graph/csr.hpp", "#include <../device/gate.hpp>", "relative"),
+            ("graph/csr.hpp", "  #  include <lull/graph/absent.hpp>", "no such file"),
+            ("device/gate.hpp", "#include <lull/device/world.cuh>", "without nvcc"),
+            ("graph/csr.hpp", "#include <cuda_runtime.h>", "CUDA's headers"),
+            ("graph/csr.hpp", "#include <thrust/sort.h>", "CUDA's headers"),
+            ("attic/old.hpp", "", "no entry"),
+        ]
+        for name, line, expected in red:
+            with self.subTest(line=line, name=name):
+                self.assert_red(includes.check, name, HEADER + line + "\n", expected)
+
+    def test_traces(self):
+        red = [
+            ("device/world.cuh", "int a = __ldg(p);", "stale"),
+            ("graph/csr.hpp", "void f(int const* __restrict__ p);", "stale"),
+            ("graph/csr.hpp", "void f(int const* __restrict p);", "stale"),
+            ("tasks/blur.cuh", 'asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));', "stale"),
+            ("tasks/blur.cuh", 'asm("ld.global.L1::no_allocate.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));', "stale"),
+            ("host/runtime.hpp", "int my__name = 1;", "reserved"),
+            ("host/runtime.hpp", "#define __LULL_GUARD", "reserved"),
+            ("graph/csr.hpp", "\n" * traces.LONGEST_FILE, "split it"),
+        ]
+        for name, line, expected in red:
+            with self.subTest(line=line[:40], name=name):
+                self.assert_red(traces.check, name, HEADER + line + "\n", expected)
+        self.assert_red(traces.check, "graph/csr.hpp", "#pragma once\n", "licence")
+        self.assert_red(traces.check, "graph/csr.hpp", LICENCE, "#pragma once")
+        build = "# SPDX-License-Identifier: Apache-2.0\ntarget_link_libraries(lull_graph PRIVATE {})\n"
+        for link in ("-lcuda", "CUDA::cuda_driver"):
+            self.assert_red(traces.check, "graph/CMakeLists.txt", build.format(link), "links the driver")
+
+    def test_device_code(self):
+        good = b"\x7fELF\0.visible .entry first(\n.visible .entry worker(\n  ld.global.relaxed.sys.u32 %r1, [%rd1];\n"
+        self.assertEqual(list(device_code.search(good, "a.o")), [])
+        for load in (b"ld.global.nc.f32 %f1, [%rd1];", b"ld.global.L1::evict_last.nc.v2.f32 {%f1, %f2}, [%rd1];"):
+            with self.subTest(load=load):
+                found = list(device_code.search(good + load, "a.o"))
+                self.assertEqual(len(found), 1, found)
+                self.assertIn("a.o: worker:", found[0])
+        with tempfile.TemporaryDirectory() as build:
+            self.assertEqual(device_code.check(build), ([], 0))
+            worker = pathlib.Path(build, "graph/CMakeFiles/lull_graph.dir/side_tasks/lull_graph/pagerank_cuda.cu.o")
+            worker.parent.mkdir(parents=True)
+            worker.write_bytes(good)
+            self.assertEqual(device_code.check(build), ([], 2))
+            worker.write_bytes(b"\x7fELF")
+            self.assertIn("no PTX", device_code.check(build)[0][0])
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main()
