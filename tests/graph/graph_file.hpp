@@ -34,6 +34,7 @@ class graph_folder {
 
   std::string at(std::string const& name) const { return (path_ / name).string(); }
   std::string write(std::string const& name, std::string_view bytes) const {
+    std::filesystem::remove(at(name));  // a file written over may be flushed to the disk first, milliseconds each time
     std::ofstream{at(name), std::ios::binary}.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return at(name);
   }

@@ -227,7 +227,7 @@ std::vector<small> const smalls = {
 enum class outcome { refused, read };
 outcome read_or_refused(std::string const& path, std::uint32_t vertices, std::uint64_t edges) {
   try {
-    auto const graph = load_graph(path, {.max_vertices = 1 << 20, .threads = 2});
+    auto const graph = load_graph(path, {.max_vertices = 4096, .threads = 2});
     EXPECT_NO_THROW(validate(graph));
     EXPECT_LE(graph.vertices(), vertices);
     EXPECT_LE(graph.edges(), edges);
@@ -280,12 +280,12 @@ TEST(LoadMalformed, TruncatedGzipIsRefusedAtEveryByte) {
 TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
   graph_folder const folder;
   std::mt19937_64 random{20261121};
-  constexpr std::uint32_t any_vertices = 1 << 20;
+  constexpr std::uint32_t any_vertices = 4096;
   constexpr std::uint64_t any_edges = 1000;
   int counts[2] = {};
   for (auto const& [name, text] : smalls) {
     auto const packed = gzip(text);
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < 3000; ++round) {
       bool const zipped = round % 4 == 0;
       auto bytes = zipped ? packed : text;
       for (auto flips = 1 + random() % 3; flips > 0; --flips) {
@@ -301,8 +301,8 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
       }
     }
   }
-  EXPECT_GT(counts[0], 500);  // or the flips do nothing
-  EXPECT_GT(counts[1], 500);
+  EXPECT_GT(counts[0], 1000);  // or the flips do nothing
+  EXPECT_GT(counts[1], 1000);
 }
 
 }  // namespace

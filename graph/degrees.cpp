@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <lull/graph/degrees.hpp>
+#include <lull/graph/parallel.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::uint64_t range_length = 1ULL << 16;
+
+/// Calls work(at) for each at below `length`, by ranges on several threads.
+template <class Work>
+void for_each_at(std::uint64_t length, unsigned threads, Work const& work) {
+  detail::for_each_part((length + range_length - 1) / range_length, detail::set_up_threads(threads),
+                        [&](std::size_t part) {
+                          auto const begin = part * range_length;
+                          auto const end = std::min(begin + range_length, length);
+                          for (auto at = begin; at < end; ++at) {
+                            work(at);
+                          }
+                        });
+}
+
+}  // namespace
+
+host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
+  host_array<std::uint64_t> degrees(graph.vertices());
+  for_each_at(graph.vertices(), threads, [&](std::uint64_t vertex) {
+    degrees[vertex] = graph.offsets[vertex + 1] - graph.offsets[vertex];
+  });
+  return degrees;
+}
+
+host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
+  host_array<std::uint64_t> degrees;
+  degrees.assign(graph.vertices(), 0);
+  for_each_at(graph.edges(), threads, [&](std::uint64_t edge) {
+    // relaxed: only the sums count, and they are read after the threads were joined
+    std::atomic_ref{degrees[graph.targets[edge]]}.fetch_add(1, std::memory_order_relaxed);
+  });
+  return degrees;
+}
+
+}  // namespace lull

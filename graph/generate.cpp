@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <lull/graph/edge_list.hpp>
+#include <lull/graph/generate.hpp>
+#include <lull/graph/parallel.hpp>
+#include <lull/host/error.hpp>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace lull {
+namespace {
+
+constexpr unsigned greatest_scale = 28;  // edges of both directions at the usual factor: 2³³, 34 GB
+constexpr unsigned greatest_edge_factor = 256;
+constexpr std::uint64_t greatest_edges = 1ULL << 33;
+constexpr std::uint64_t block_edges = 1ULL << 16;
+
+/// Random numbers by index: number i is what SplitMix64 gives at its i-th call, so any thread can make any of them.
+/// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figures 16 and 17.
+class counter_random {
+ public:
+  /// Streams of one seed have nothing in common.
+  counter_random(std::uint64_t seed, std::uint64_t stream) : key_(mix(mix(seed + golden) + stream)) {}
+
+  std::uint64_t at(std::uint64_t index) const noexcept { return mix(key_ + (index + 1) * golden); }
+
+ private:
+  static constexpr std::uint64_t golden = 0x9e37'79b9'7f4a'7c15;
+
+  static std::uint64_t mix(std::uint64_t bits) noexcept {
+    bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11eb;
+    return bits ^ (bits >> 31);
+  }
+
+  std::uint64_t key_;
+};
+
+constexpr std::uint64_t edge_stream = 0;
+constexpr std::uint64_t vertex_stream = 1;
+
+void check(generate_options const& options) {
+  auto const refuse = [](std::string const& message) { throw usage_error("generating a graph: " + message); };
+  if (options.scale < 1 || options.scale > greatest_scale) {
+    refuse("scale " + std::to_string(options.scale) + " is outside 1 to " + std::to_string(greatest_scale));
+  }
+  if (options.edge_factor < 1 || options.edge_factor > greatest_edge_factor) {
+    refuse("edge factor " + std::to_string(options.edge_factor) + " is outside 1 to " +
+           std::to_string(greatest_edge_factor));
+  }
+  auto const edges = (2ULL * options.edge_factor) << options.scale;
+  if (edges > greatest_edges) {
+    refuse(std::to_string(edges) + " edges, but at most " + std::to_string(greatest_edges) + " are made");
+  }
+}
+
+/// A permutation of the vertices, each as likely as any other (Fisher and Yates).
+host_array<std::uint32_t> shuffled_vertices(std::uint32_t vertices, std::uint64_t seed) {
+  counter_random const random{seed, vertex_stream};
+  host_array<std::uint32_t> order(vertices);
+  for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) {
+    // floor(r × (vertex + 1) / 2⁶⁴), in 64 bits: a number from 0 to vertex
+    auto const r = random.at(vertex);
+    std::uint64_t const choices = vertex + 1ULL;
+    auto const other = ((r >> 32) * choices + ((r & 0xffff'ffff) * choices >> 32)) >> 32;
+    order[vertex] = order[other];
+    order[other] = vertex;
+  }
+  return order;
+}
+
+/// The quadrants of one recursion step, as bounds of a 32-bit random number.
+constexpr std::uint32_t of_32_bits(double share) { return static_cast<std::uint32_t>(share * 4294967296.0); }
+constexpr std::uint32_t end_a = of_32_bits(0.57);
+constexpr std::uint32_t end_b = of_32_bits(0.57 + 0.19);
+constexpr std::uint32_t end_c = of_32_bits(0.57 + 0.19 + 0.19);
+
+void descend(std::uint32_t random, edge& at) noexcept {
+  auto const lower = static_cast<std::uint32_t>(random >= end_b);
+  auto const right = static_cast<std::uint32_t>(random >= end_a + lower * (end_c - end_a));  // no branch to mispredict
+  at = {at.source * 2 + lower, at.target * 2 + right};
+}
+
+edge kronecker_edge(counter_random const& random, std::uint64_t index, unsigned scale) noexcept {
+  auto const draws = (scale + 1) / 2;  // each serves two levels
+  edge made{0, 0};
+  for (unsigned draw = 0; draw < draws; ++draw) {
+    auto const bits = random.at(index * draws + draw);
+    descend(static_cast<std::uint32_t>(bits >> 32), made);
+    if (2 * draw + 1 < scale) {
+      descend(static_cast<std::uint32_t>(bits), made);
+    }
+  }
+  return made;
+}
+
+edge uniform_edge(counter_random const& random, std::uint64_t index, unsigned scale) noexcept {
+  auto const bits = random.at(index);
+  return {static_cast<std::uint32_t>(bits >> (64 - scale)), static_cast<std::uint32_t>(bits) >> (32 - scale)};
+}
+
+/// The symmetrised graph of the edges that make(index) gives; `renumber` is applied to each block of them.
+template <class Make, class Renumber>
+csr generate(generate_options const& options, Make const& make, Renumber const& renumber) {
+  auto const threads = detail::set_up_threads(options.threads);
+  auto const edges = std::uint64_t{options.edge_factor} << options.scale;
+  edge_list list;
+  list.blocks.resize((edges + block_edges - 1) / block_edges);
+  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
+    auto const begin = part * block_edges;
+    auto& block = list.blocks[part].edges;
+    block.resize(std::min(block_edges, edges - begin));
+    for (std::uint64_t at = 0; at < block.size(); ++at) {
+      block[at] = make(begin + at);
+    }
+    renumber(block);
+  });
+  return make_csr(std::move(list), 1U << options.scale, mirror::all, threads);
+}
+
+template <class Work>
+csr within_limits(generate_options const& options, Work const& work) {
+  check(options);
+  try {
+    return work();
+  } catch (std::bad_alloc const&) {
+    throw limit_error("generating a graph: not enough memory for scale " + std::to_string(options.scale));
+  }
+}
+
+}  // namespace
+
+csr generate_kronecker(generate_options const& options) {
+  return within_limits(options, [&] {
+    auto const order = shuffled_vertices(1U << options.scale, options.seed);
+    counter_random const random{options.seed, edge_stream};
+    return generate(
+        options, [&](std::uint64_t index) { return kronecker_edge(random, index, options.scale); },
+        [&](host_array<edge>& block) {
+          for (auto& [source, target] : block) {  // a loop of its own, so that many cache misses are under way at once
+            source = order[source];
+            target = order[target];
+          }
+        });
+  });
+}
+
+csr generate_uniform(generate_options const& options) {
+  return within_limits(options, [&] {
+    counter_random const random{options.seed, edge_stream};
+    return generate(
+        options, [&](std::uint64_t index) { return uniform_edge(random, index, options.scale); },
+        [](host_array<edge>&) {});
+  });
+}
+
+}  // namespace lull
