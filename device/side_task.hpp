@@ -15,6 +15,7 @@ struct team_shape {
   int threads = 256;             // of a team on a GPU, a multiple of 32
   std::uint32_t steps = 1;       // phases a round
   std::size_t shared_bytes = 0;  // of team storage
+  int blocks_per_sm = 0;         // that must fit a GPU's SM, registers being limited accordingly; 0: as many as happen to
 };
 
 /// The largest functor that a slot holds.
@@ -47,6 +48,7 @@ template <class T>
 concept has_shape = requires {
   { T::shape } -> std::convertible_to<team_shape>;
   requires T::shape.threads > 0 && T::shape.threads % 32 == 0 && T::shape.threads <= 1024 && T::shape.steps > 0;
+  requires T::shape.blocks_per_sm >= 0 && T::shape.blocks_per_sm * T::shape.threads <= 2048;
 };
 
 /// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases.

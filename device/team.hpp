@@ -19,6 +19,8 @@ concept machine = requires(M const& block) {
   block.sync();
   { block.shared() } -> std::convertible_to<void*>;
   { block.broadcast(std::uint32_t{}) } -> std::same_as<std::uint32_t>;  // Collective: rank 0's value to all
+  // Storage of the block for what rank 0 keeps between its turns, so that it takes no registers of the others.
+  { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };
 
 /// The threads that run a chunk together, as a task sees them: the machine's collectives and `leaving()`.

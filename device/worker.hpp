@@ -16,7 +16,7 @@ namespace lull {
 template <class World, side_task Task, machine Machine>
 class worker {
  public:
-  LULL_HD worker(slot_line& slot, Machine const& block) noexcept : slot_(slot), block_(block) {}
+  LULL_HD worker(slot_line& slot, Machine const& block) noexcept : slot_(slot), block_(block), leader_(block.template keep<leader>()) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
@@ -24,10 +24,10 @@ class worker {
     if (block_.rank() == 0) may_stay = enter();
     if (block_.broadcast(may_stay) == 0) return;
     Task const& task = task_in<Task>(slot_);
-    team<World, Machine> members{block_, claims_.stays()};
+    team<World, Machine> members{block_, leader_.claims.stays()};
     for (;;) {
       directive next;
-      if (block_.rank() == 0) next = claims_.next(task);
+      if (block_.rank() == 0) next = leader_.claims.next(task);
       next = block_.broadcast(next);
       if (next.what == action::leave) break;
       if (next.what == action::advance) {
@@ -35,7 +35,7 @@ class worker {
           task.advance(next.piece.at, members);
           block_.sync();  // the team's writes, before the leader opens the next phase
         }
-        if (block_.rank() == 0) claims_.open_next(task, next.piece.at);
+        if (block_.rank() == 0) leader_.claims.open_next(task, next.piece.at);
         continue;
       }
       run_chunk(task, members, next);
@@ -44,21 +44,26 @@ class worker {
   }
 
  private:
+  struct leader {
+    claimer<World> claims;
+    bubble_record* record;
+  };
+
   LULL_HD void run_chunk(Task const& task, team<World, Machine>& members, directive const& next) noexcept {
     members.begin_chunk(false);
     task(next.piece, members);
     block_.sync();  // the last write of every thread, before the commit
     if (!members.left()) {
-      if (block_.rank() == 0) claims_.commit(next);
+      if (block_.rank() == 0) leader_.claims.commit(next);
       return;
     }
     std::uint32_t pushed = 0;
-    if (block_.rank() == 0) pushed = claims_.hand_back(next);
+    if (block_.rank() == 0) pushed = leader_.claims.hand_back(next);
     if (block_.broadcast(pushed) != 0) return;
     members.begin_chunk(true);  // no room in the ring: nothing was stored, so the chunk runs once more, to its end
     task(next.piece, members);
     block_.sync();
-    if (block_.rank() == 0) claims_.commit(next);
+    if (block_.rank() == 0) leader_.claims.commit(next);
   }
 
   LULL_HD bool enter() noexcept {
@@ -66,29 +71,27 @@ class worker {
     gate_line& line = *slot_.gate.line;
     // Beside entering, not behind it, to save a trip: a value that is old by the time the block is in only makes it leave.
     std::uint32_t const value = World::template load<order::relaxed, scope::system>(line.value);
-    bubble_ = World::template load<order::relaxed, scope::system>(line.bubbles);
+    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(line.bubbles);
     if (!entry_word<World>::enter(slot_.entry)) return false;
+    leader_.record = &slot_.gate.records[bubble & slot_.gate.record_mask];
     if (!is_open(value) || slot_.at == nullptr) {
-      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(record().late_blocks, std::uint32_t{1});
+      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(leader_.record->late_blocks, std::uint32_t{1});
       entry_word<World>::leave(slot_.entry);
       return false;
     }
-    claims_ = claimer<World>{stay<World>{&slot_, value, started_ns}, slot_.at, block_.blocks()};
+    leader_.claims = claimer<World>{stay<World>{&slot_, value, started_ns}, slot_.at, block_.blocks()};
     return true;
   }
 
   LULL_HD void leave() noexcept {
-    add<World>(record(), claims_.account(), claims_.why(), claims_.saw_ns());
-    claims_.add_totals();
+    add<World>(*leader_.record, leader_.claims.account(), leader_.claims.why(), leader_.claims.saw_ns());
+    leader_.claims.add_totals();
     entry_word<World>::leave(slot_.entry);
   }
 
-  LULL_HD bubble_record& record() const noexcept { return slot_.gate.records[bubble_ & slot_.gate.record_mask]; }
-
   slot_line& slot_;
   Machine const& block_;
-  claimer<World> claims_;     // leader only
-  std::uint64_t bubble_ = 0;  // leader only
+  leader& leader_;  // rank 0 alone looks into it
 };
 
 }  // namespace lull

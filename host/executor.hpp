@@ -99,7 +99,7 @@ class executor {
 
   // -- off the trainer's path --
 
-  /// Length of the last bubble that used the mark; nothing yet while its end is not reached.
+  /// Length of the last bubble that used the mark; nothing yet while its end is not reached or a worker of it is about.
   virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
   /// Whether the stream has passed the opening edge that last used the mark.
   virtual bool passed_opening(bubble_mark& mark) = 0;

@@ -103,10 +103,8 @@ void gate::close(bubble_id id, stream_handle stream, launch_time launch) {
 std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   std::uint64_t latest = 0;
   std::uint64_t from = 0;
-  bool newest_closed = false;
   {
     std::lock_guard const lock{mutex_};
-    newest_closed = !open_;
     latest = open_ ? bubbles_ - 1 : bubbles_;
     from = collected_ + 1;
     // One record of margin: the one behind is zeroed by the next opening edge.
@@ -123,8 +121,6 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     if (!length) break;
     lengths.push_back(*length);
   }
-  // Workers leave within a chunk of the close; a record is read when they are surely out.
-  if (!lengths.empty() && newest_closed && measured == latest + 1 && !machine_.workers_done()) lengths.pop_back();
   if (!lengths.empty()) machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
   std::lock_guard const lock{mutex_};
   for (std::size_t i = 0; i < lengths.size(); ++i) {

@@ -27,6 +27,13 @@ class cuda_block {
     return lull_team_storage;
   }
 
+  template <class T>
+  __device__ T& keep() const noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    __shared__ alignas(alignof(T)) unsigned char kept[sizeof(T)];
+    return *reinterpret_cast<T*>(kept);
+  }
+
   /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
   template <class T>
   __device__ T broadcast(T value) const noexcept {

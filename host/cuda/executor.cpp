@@ -25,6 +25,7 @@ class cuda_mark final : public bubble_mark {
  public:
   cuda_event opened;
   cuda_event closed;
+  cuda_event left;  // behind the last worker
 };
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
@@ -161,6 +162,7 @@ void cuda_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_
   if (mark != nullptr) LULL_CUDA(cudaStreamWaitEvent(place_.stream(), static_cast<cuda_mark*>(mark)->opened.get(), 0));
   void* arguments[] = {&slot};
   launch_plain(kernel.resident, static_cast<unsigned>(blocks_of(kernel)), kernel.shape, place_.stream(), arguments);
+  if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left.get(), place_.stream()));
 }
 
 void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
@@ -183,6 +185,9 @@ void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSync
 
 std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
   auto& both = static_cast<cuda_mark&>(mark);
+  cudaError_t const out = cudaEventQuery(both.left.get());
+  if (out == cudaErrorNotReady) return std::nullopt;
+  LULL_CUDA(out);
   float ms = 0;
   cudaError_t const code = cudaEventElapsedTime(&ms, both.opened.get(), both.closed.get());
   if (code != cudaSuccess) {

@@ -33,7 +33,7 @@ __device__ inline bool may_stay_here(room_plan const& rooms) noexcept {
 
 /// The worker. A null slot: the launch that loads the kernel.
 template <class Task>
-__global__ void __launch_bounds__(Task::shape.threads) resident_kernel(slot_line* slot) {
+__global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm) resident_kernel(slot_line* slot) {
   if (slot == nullptr) return;
   block_of<Task> const block;
   std::uint32_t stays = 0;
@@ -54,7 +54,7 @@ __device__ team<cuda_world, block_of<Task>> undisturbed(block_of<Task> const& bl
 
 /// One phase as an ordinary kernel, a chunk a block.
 template <class Task>
-__global__ void __launch_bounds__(Task::shape.threads) phase_kernel(__grid_constant__ functor_bytes const functor, chunk items,
+__global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm) phase_kernel(__grid_constant__ functor_bytes const functor, chunk items,
                                                                     std::uint32_t grain) {
   block_of<Task> const block;
   stay<cuda_world> const nowhere;

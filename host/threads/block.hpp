@@ -16,6 +16,7 @@ namespace lull {
 class block_storage {
  public:
   static constexpr int most_threads = 64;
+  static constexpr std::size_t most_kept_bytes = 512;
   static constexpr std::size_t most_value_bytes = 64;  // of one broadcast or collective value
 
   /// `shared_bytes` as the task's shape says.
@@ -34,6 +35,7 @@ class block_storage {
   std::barrier<> barrier_;
   std::unique_ptr<std::byte[], aligned_delete> shared_;
   value_bytes sent_[2];
+  alignas(64) std::byte kept_[most_kept_bytes];
   value_bytes ranks_[most_threads];
 };
 
@@ -51,6 +53,12 @@ class thread_block {
 
   void sync() const noexcept {
     if (size_ > 1) storage_->barrier_.arrive_and_wait();
+  }
+
+  template <class T>
+  T& keep() const noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_kept_bytes);
+    return *reinterpret_cast<T*>(storage_->kept_);
   }
 
   /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.

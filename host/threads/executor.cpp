@@ -28,6 +28,14 @@ class threads_mark final : public bubble_mark {
     closed_ns_ = 0;
     return ++armed_;
   }
+  void worker_comes() {
+    std::lock_guard const lock{mutex_};
+    ++workers_;
+  }
+  void worker_left() {
+    std::lock_guard const lock{mutex_};
+    --workers_;
+  }
   std::uint64_t armed() const {
     std::lock_guard const lock{mutex_};
     return armed_;
@@ -52,7 +60,7 @@ class threads_mark final : public bubble_mark {
   }
   std::optional<std::chrono::nanoseconds> length() const {
     std::lock_guard const lock{mutex_};
-    if (closed_ns_ == 0) return std::nullopt;
+    if (closed_ns_ == 0 || workers_ != 0) return std::nullopt;
     return std::chrono::nanoseconds{closed_ns_ - opened_ns_};
   }
 
@@ -63,6 +71,7 @@ class threads_mark final : public bubble_mark {
   std::uint64_t opened_ = 0;
   std::uint64_t opened_ns_ = 0;
   std::uint64_t closed_ns_ = 0;
+  int workers_ = 0;
 };
 
 threads_stream& stream_of(stream_handle stream) { return *static_cast<threads_stream*>(stream); }
@@ -170,10 +179,12 @@ void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint
 
 void threads_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) {
   auto* const both = static_cast<threads_mark*>(mark);
+  if (both != nullptr) both->worker_comes();
   workers_.enqueue([this, kernel, slot, both, which = both != nullptr ? both->armed() : 0] {
     if (both != nullptr) both->wait_opened(which);
     auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
     pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(*slot, block); });
+    if (both != nullptr) both->worker_left();
   });
 }
 

@@ -115,6 +115,7 @@ struct fiber_block_state {
   alignas(64) std::byte sent[2][64] = {};
   alignas(64) std::byte ranks[8][64] = {};
   alignas(64) std::byte shared[4096] = {};
+  alignas(64) std::byte kept[512] = {};
 };
 
 /// A block of fibers. A member waiting at a barrier lets the others run; a barrier that is missing is missed.
@@ -135,6 +136,11 @@ class fiber_block {
       ++state_->generation;
     }
     while (state_->generation == mine) scheduler::current().step();
+  }
+  template <class T>
+  T& keep() const {
+    static_assert(sizeof(T) <= sizeof state_->kept);
+    return *reinterpret_cast<T*>(state_->kept);
   }
   template <class T>
   T broadcast(T value) const {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime on a real device: the probe task in bubbles of a CUDA stream.
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The probe task's arrays, on the device.
+class device_probe {
+ public:
+  device_probe(executor& machine, std::vector<std::uint64_t> items) : machine_(machine), host_(std::move(items)), task_(host_.task()) {
+    task_.extents = copied(host_.extents);
+    task_.values = copied(host_.values);
+    task_.runs = copied(host_.runs);
+    task_.advances = copied(host_.advances);
+    task_.errors = static_cast<std::uint64_t*>(machine_.allocate(sizeof(std::uint64_t)));
+  }
+  ~device_probe() {
+    machine_.release(const_cast<std::uint64_t*>(task_.extents));
+    machine_.release(task_.values);
+    machine_.release(task_.runs);
+    machine_.release(task_.advances);
+    machine_.release(task_.errors);
+  }
+  probe_task task() const { return task_; }
+  char const* wrong() {
+    machine_.read(host_.values.data(), task_.values, host_.values.size() * sizeof(std::uint64_t));
+    machine_.read(host_.runs.data(), task_.runs, host_.runs.size() * sizeof(std::uint32_t));
+    machine_.read(host_.advances.data(), task_.advances, host_.advances.size() * sizeof(std::uint64_t));
+    machine_.read(&host_.errors, task_.errors, sizeof host_.errors);
+    return host_.wrong();
+  }
+
+ private:
+  template <class T>
+  T* copied(std::vector<T> const& values) {
+    T* const memory = static_cast<T*>(machine_.allocate(values.size() * sizeof(T)));
+    machine_.write(memory, values.data(), values.size() * sizeof(T));
+    return memory;
+  }
+  executor& machine_;
+  probe_arrays host_;
+  probe_task task_;
+};
+
+class runtime_on_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    trainer::load();
+    stream_ = cuda_stream{0};
+    side_ = std::make_unique<runtime>(
+        runtime_options{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [](std::string_view line) {
+                          ADD_FAILURE() << line;
+                        }});
+  }
+  void one_bubble(std::uint64_t ns) {
+    bubble const idle{*side_, stream_.get(), site{"wait"}};
+    trainer::wait_one_thread(stream_.get(), ns, nullptr);
+  }
+  /// Bubbles until the job ends, or none of 200,000 of them did it.
+  void train(job const& task, std::uint64_t ns) {
+    for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
+      one_bubble(ns);
+      trainer::burst(stream_.get(), 132, 512, 100, nullptr);
+      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
+  }
+
+  cuda_stream stream_;
+  std::unique_ptr<runtime> side_;
+};
+
+TEST_F(runtime_on_cuda, a_job_is_done_in_bubbles_exactly_once) {
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task(), "probe");
+  train(task, 50'000);
+  EXPECT_EQ(task.progress().state, job_state::finished);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  EXPECT_GT(side_->counts().opened, 0U);
+}
+
+TEST_F(runtime_on_cuda, chunks_that_poll_are_handed_back_and_done_once) {
+  device_probe probe{side_->machine(), {20000, 10, 3000}};
+  probe_task with_polls = probe.task();
+  with_polls.polls = 8;
+  job const task = side_->submit(with_polls);
+  train(task, 20'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
+  std::vector<std::unique_ptr<device_probe>> probes;
+  std::vector<job> jobs;
+  for (int i = 0; i < 3; ++i) {
+    probes.push_back(std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{3000, 40, 3000}));
+    jobs.push_back(side_->submit(probes.back()->task()));
+  }
+  for (job const& each : jobs) train(each, 40'000);
+  for (auto const& each : probes) EXPECT_STREQ(each->wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  one_bubble(300'000'000);  // the worker is inside for 0.3 s; control must not wait for it
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+  EXPECT_EQ(task.progress().state, job_state::cancelled);
+  EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+}
+
+TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) {
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  for (int i = 0; i < 200; ++i) {
+    bubble const idle{*side_, stream_.get(), site{"wait"}};
+    trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr);
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  std::uint64_t lease_blocks = 0;
+  std::uint64_t bubbles = 0;
+  for (int i = 0; i < 1000 && bubbles < 200; ++i) {
+    for (bubble_report const& one : side_->take_bubbles()) {
+      ++bubbles;
+      lease_blocks += one.record.lease_blocks;
+    }
+  }
+  EXPECT_EQ(lease_blocks, 0U);
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+}
+
+}  // namespace
+}  // namespace lull
