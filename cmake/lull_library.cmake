@@ -31,13 +31,14 @@ function(lull_library)
   install(TARGETS ${target} EXPORT lullTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# Installs the headers, the targets named so far and the package files. Called once, last.
+# Installs the headers, the program, the targets named so far and the package files. Called once, last.
 function(lull_install)
+  set(headers ${CMAKE_INSTALL_INCLUDEDIR}/lull)
   foreach(folder IN ITEMS device host graph tasks)
     if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
       install(
         DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lull
+        DESTINATION ${headers}
         FILES_MATCHING
         PATTERN "*.h"
         PATTERN "*.hpp"
@@ -46,4 +47,19 @@ function(lull_install)
         PATTERN python EXCLUDE)
     endif()
   endforeach()
+  if(TARGET lull)
+    install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+
+  include(CMakePackageConfigHelpers)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lullConfig.cmake.in ${PROJECT_BINARY_DIR}/lullConfig.cmake
+                                INSTALL_DESTINATION ${package})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/lullConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(EXPORT lullTargets NAMESPACE lull:: DESTINATION ${package})
+  install(FILES ${PROJECT_BINARY_DIR}/lullConfig.cmake ${PROJECT_BINARY_DIR}/lullConfigVersion.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/lull_side_task.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_cuda20.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/side_task_threads.cpp.in ${PROJECT_SOURCE_DIR}/cmake/side_task_cuda.cu.in
+                ${PROJECT_SOURCE_DIR}/cmake/side_task_no_cuda.cpp.in
+          DESTINATION ${package})
 endfunction()
