@@ -8,7 +8,7 @@
 #include <lull/host/error.hpp>
 #include <random>
 
-#include "graph_file.hpp"
+#include <lull/tests/graph/graph_file.hpp>
 
 namespace lull {
 namespace {

@@ -5,7 +5,7 @@
 #include <lull/graph/generate.hpp>
 #include <lull/graph/transpose.hpp>
 
-#include "graph_file.hpp"
+#include <lull/tests/graph/graph_file.hpp>
 
 namespace lull {
 namespace {

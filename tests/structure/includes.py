@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "host/python/": ["host/lull.h"],
     "bench/": EVERYTHING,
     "docs/": EVERYTHING,
-    "tests/": EVERYTHING,
+    "tests/": [*EVERYTHING, "bench/"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
