@@ -5,12 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 
 namespace lull {
 
-cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : limit_bytes_(limit_bytes), taken_(arena_bytes / unit_bytes) {
+cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : limit_bytes_(limit_bytes) {
   int lowest = 0;
   int highest = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -21,6 +22,9 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : limit_bytes_(lim
   LULL_CUDA(cudaMemPoolCreate(&pool_, &properties));
   std::uint64_t keep = ~std::uint64_t{0};  // what was freed stays in the pool: giving it back would synchronise
   LULL_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+  void* small = nullptr;
+  LULL_CUDA(cudaMalloc(&small, small_arena_bytes));
+  small_device_ = static_cast<unsigned char*>(small);
   void* host = nullptr;
   LULL_CUDA(cudaHostAlloc(&host, arena_bytes + staging_bytes, cudaHostAllocMapped | cudaHostAllocPortable));
   arena_host_ = static_cast<unsigned char*>(host);
@@ -35,6 +39,7 @@ cuda_memory::~cuda_memory() {
   cudaStreamSynchronize(stream_.get());
   if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
+  if (small_device_ != nullptr) cudaFree(small_device_);
   cudaGetLastError();
 }
 
@@ -54,12 +59,12 @@ void* cuda_memory::allocate(std::size_t bytes) {
                       " more were asked for with " + std::to_string(used_bytes_) + " in use; raise memory_limit"};
   }
   void* memory = nullptr;
-  cudaError_t const code = cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, stream_.get());
-  if (code == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw limit_error{"out of device memory: " + std::to_string(bytes) + " bytes; the trainer holds the rest"};
+  std::optional<std::size_t> const small = bytes <= most_small_bytes ? small_.take(bytes) : std::nullopt;
+  if (small) {
+    memory = small_device_ + *small;
+  } else {
+    from_pool(&memory, bytes);
   }
-  LULL_CUDA(code);
   LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
   wait();
   allocated_[memory] = bytes;
@@ -67,37 +72,43 @@ void* cuda_memory::allocate(std::size_t bytes) {
   return memory;
 }
 
+void cuda_memory::from_pool(void** memory, std::size_t bytes) {
+  cudaError_t const code = cudaMallocFromPoolAsync(memory, std::max<std::size_t>(bytes, 1), pool_, stream_.get());
+  if (code == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw limit_error{"out of device memory: " + std::to_string(bytes) + " bytes; the trainer holds the rest"};
+  }
+  LULL_CUDA(code);
+}
+
 void cuda_memory::release(void* memory) noexcept {
   if (memory == nullptr) return;
   std::lock_guard const lock{mutex_};
   auto const found = allocated_.find(memory);
   if (found == allocated_.end()) return;
-  used_bytes_ -= found->second;
+  std::size_t const bytes = found->second;
+  used_bytes_ -= bytes;
   allocated_.erase(found);
-  cudaFreeAsync(memory, stream_.get());
+  auto* const at = static_cast<unsigned char*>(memory);
+  if (at >= small_device_ && at < small_device_ + small_arena_bytes) {
+    small_.give_back(static_cast<std::size_t>(at - small_device_), bytes);
+  } else {
+    cudaFreeAsync(memory, stream_.get());
+  }
 }
 
 mapped_memory cuda_memory::map(std::size_t bytes) {
   std::lock_guard const lock{mutex_};
-  std::size_t const units = (bytes + unit_bytes - 1) / unit_bytes;
-  for (std::size_t first = 0, run = 0; first + run < taken_.size();) {
-    if (taken_[first + run]) {
-      first += run + 1;
-      run = 0;
-    } else if (++run == units) {
-      std::fill_n(taken_.begin() + static_cast<std::ptrdiff_t>(first), units, true);
-      std::memset(arena_host_ + first * unit_bytes, 0, bytes);
-      return {arena_host_ + first * unit_bytes, arena_device_ + first * unit_bytes};
-    }
-  }
-  throw limit_error{"the pinned arena of 1 MiB is used up: too many jobs at once"};
+  std::optional<std::size_t> const offset = mapped_.take(bytes);
+  if (!offset) throw limit_error{"the pinned arena of 1 MiB is used up: too many jobs at once"};
+  std::memset(arena_host_ + *offset, 0, bytes);
+  return {arena_host_ + *offset, arena_device_ + *offset};
 }
 
 void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
   if (memory.host == nullptr) return;
   std::lock_guard const lock{mutex_};
-  std::size_t const first = static_cast<std::size_t>(static_cast<unsigned char*>(memory.host) - arena_host_) / unit_bytes;
-  std::fill_n(taken_.begin() + static_cast<std::ptrdiff_t>(first), (bytes + unit_bytes - 1) / unit_bytes, false);
+  mapped_.give_back(static_cast<std::size_t>(static_cast<unsigned char*>(memory.host) - arena_host_), bytes);
 }
 
 void cuda_memory::write(void* to, void const* from, std::size_t bytes) {

@@ -5,17 +5,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include <cuda_runtime_api.h>
 
+#include <lull/host/cuda/arena.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
 
-/// Device memory from a stream-ordered pool of our own, and host memory from one pinned arena made at start: nothing here
-/// frees or allocates with a call that waits for the trainer. Thread-safe; each call waits for its own copy alone.
+/// Device memory from a stream-ordered pool of our own, small pieces of it (gates, slots, cursors) from one arena made at
+/// start, for stream memory operations refuse addresses of a pool; host memory from one pinned arena. Nothing here frees or
+/// allocates with a call that waits for the trainer. Thread-safe; each call waits for its own copy alone.
 class cuda_memory {
  public:
   /// `limit_bytes` 0: no limit but the device's.
@@ -33,10 +34,12 @@ class cuda_memory {
   void fill_zero(void* to, std::size_t bytes);
 
  private:
-  static constexpr std::size_t unit_bytes = 128;
-  static constexpr std::size_t arena_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t arena_bytes = std::size_t{1} << 20;          // pinned
+  static constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;  // on the device
+  static constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
   static constexpr std::size_t staging_bytes = std::size_t{8} << 20;
 
+  void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
 
   std::mutex mutex_;
@@ -47,7 +50,9 @@ class cuda_memory {
   cudaMemPool_t pool_ = nullptr;
   unsigned char* arena_host_ = nullptr;  // arena, then staging
   unsigned char* arena_device_ = nullptr;
-  std::vector<bool> taken_;  // units of the arena
+  arena mapped_{arena_bytes};
+  unsigned char* small_device_ = nullptr;
+  arena small_{small_arena_bytes};
 };
 
 }  // namespace lull

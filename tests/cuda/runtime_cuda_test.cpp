@@ -71,7 +71,7 @@ class runtime_on_cuda : public testing::Test {
   }
   /// Bubbles until the job ends, or none of 200,000 of them did it.
   void train(job const& task, std::uint64_t ns) {
-    for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
+    for (int i = 0; i < 200'000 && !task.wait(0ns) && side_->mode() == runtime_mode::on; ++i) {
       one_bubble(ns);
       trainer::burst(stream_.get(), 132, 512, 100, nullptr);
       if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::bench {
+
+/// What stands behind a bubble on the trainer's stream.
+enum class behind { burst_132, burst_264, cublas_2048 };
+/// What comes on another stream of the trainer 60 µs after a bubble has opened.
+enum class arrival { none, one_thread, blocks_132, nccl_shape };
+/// What Lull does: nothing at all; edges without a worker; edges with one.
+enum class treatment { none, edges, worker };
+
+struct setting {
+  behind training = behind::burst_132;
+  arrival comes = arrival::none;
+  std::uint64_t shortest_ns = 80'000;  // of the gap, which is drawn uniformly
+  std::uint64_t longest_ns = 120'000;
+  int bubbles = 1000;  // measured, of each treatment
+  int group = 50;      // bubbles of one treatment before the next one's turn
+};
+
+/// One figure of one treatment over all bubbles, microseconds; empty where it does not exist.
+struct samples {
+  std::vector<double> drain;       // close → last worker block out
+  std::vector<double> start;       // open → all worker blocks working
+  std::vector<double> first;       // close → first block of the training kernel behind
+  std::vector<double> last_in;     // … its last block
+  std::vector<double> done;        // close → end of the training kernels behind: the price of a bubble comes from this
+  std::vector<double> delay;       // arrival asked for → its first block in
+  std::vector<double> host;        // host time of open and close together
+  std::uint64_t lease_blocks = 0;  // blocks that left by lease
+  std::uint64_t dropped = 0;       // bubbles whose record was lost
+};
+
+/// Runs `setting.bubbles` bubbles of each treatment in turns, in one process; index by treatment.
+/// `side` runs the job, `observing` has none: both on the device that is current.
+class bubble_bench {
+ public:
+  bubble_bench();
+  ~bubble_bench();
+  bubble_bench(bubble_bench const&) = delete;
+  bubble_bench& operator=(bubble_bench const&) = delete;
+
+  std::vector<samples> run(setting const& how, runtime& side, runtime& observing);
+
+ private:
+  struct device_state;
+  std::unique_ptr<device_state> state_;
+};
+
+/// Nearest-rank percentile, `p` in [0, 1]; sorts a copy. NaN of nothing.
+double percentile(std::vector<double> values, double p);
+
+}  // namespace lull::bench

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bubble costs the training stream, and how fast a worker comes and goes. Device stamps throughout; the three treatments
+// (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <lull/bench/yield/bubbles.hpp>
+#include <lull/tasks/synthetic.hpp>
+
+namespace {
+
+using namespace lull;
+
+struct options {
+  int rooms = 2;
+  std::uint32_t fma = 80;  // ≤ 0.5 µs with 1024 threads on an SM
+  launch_time launch = launch_time::at_close;
+};
+
+struct plan {
+  std::string name;
+  bench::setting how;
+  bool streaming = false;
+  options with;
+};
+
+double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
+
+void report(benchmark::State& state, std::string const& name, std::vector<double> const& values) {
+  if (values.empty()) return;
+  state.counters[name + "_p50"] = at(values, 0.5);
+  state.counters[name + "_p99"] = at(values, 0.99);
+  state.counters[name + "_p999"] = at(values, 0.999);
+  state.counters[name + "_max"] = at(values, 1);
+}
+
+void measure(benchmark::State& state, plan const& what) {
+  runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = what.with.rooms},
+                     .mode = runtime_mode::on,
+                     .launch = what.with.launch,
+                     .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
+                     .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
+  runtime side{on};
+  runtime_options watching = on;
+  watching.mode = runtime_mode::observe;
+  watching.tasks.clear();
+  watching.machine.rooms = 0;
+  runtime observing{watching};
+  constexpr std::uint64_t endless = std::uint64_t{1} << 38;
+  constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
+  float* from = nullptr;
+  float* to = nullptr;
+  job task;
+  if (what.streaming) {
+    from = static_cast<float*>(side.machine().allocate(tiles * streaming_task::tile * sizeof(float)));
+    to = static_cast<float*>(side.machine().allocate(tiles * streaming_task::tile * sizeof(float)));
+    trainer::fill_random_bf16(nullptr, from, tiles * streaming_task::tile * 2, 7);
+    task = side.submit(streaming_task{from, to, tiles, endless});
+  } else {
+    task = side.submit(compute_task{static_cast<float*>(side.machine().allocate(4)), endless, 1, what.with.fma});
+  }
+  for (auto _ : state) {
+    auto const found = bench::bubble_bench{}.run(what.how, side, observing);
+    auto const& none = found[0];
+    auto const& edges = found[1];
+    auto const& worker = found[2];
+    report(state, "drain", worker.drain);
+    report(state, "start", worker.start);
+    report(state, "done_none", none.done);
+    report(state, "done_edges", edges.done);
+    report(state, "done_worker", worker.done);
+    report(state, "first_none", none.first);
+    report(state, "first_worker", worker.first);
+    report(state, "arrival_none", none.delay);
+    report(state, "arrival_worker", worker.delay);
+    report(state, "host", worker.host);
+    state.counters["price_edges_p50"] = at(edges.done, 0.5) - at(none.done, 0.5);
+    state.counters["price_p50"] = at(worker.done, 0.5) - at(none.done, 0.5);
+    state.counters["price_p99"] = at(worker.done, 0.99) - at(none.done, 0.5);
+    state.counters["price_of_worker_p50"] = at(worker.done, 0.5) - at(edges.done, 0.5);
+    state.counters["n"] = static_cast<double>(worker.done.size());
+    state.counters["lease_blocks"] = static_cast<double>(worker.lease_blocks);
+    state.counters["dropped"] = static_cast<double>(worker.dropped);
+    state.counters["blocks"] = static_cast<double>(side.machine().blocks_of(what.streaming ? type_of<streaming_task>().cuda : type_of<compute_task>().cuda));
+  }
+  task.cancel();
+  task.wait(std::chrono::seconds{10});
+  side.machine().release(from);
+  side.machine().release(to);
+}
+
+std::vector<plan> plans() {
+  using bench::arrival;
+  using bench::behind;
+  std::vector<plan> all;
+  for (auto const& [behind_name, kind] : {std::pair{"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}}) {
+    all.push_back({std::string{"yield_latency/task:compute/behind:"} + behind_name, {.training = kind}, false, {}});
+    all.push_back({std::string{"yield_latency/task:streaming/behind:"} + behind_name, {.training = kind}, true, {}});
+  }
+  for (auto const& [arrival_name, kind] : {std::pair{"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}}) {
+    all.push_back({std::string{"yield_latency/task:compute/arrival:"} + arrival_name, {.comes = kind, .bubbles = 500}, false, {}});
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (std::string const why = lull::why_no_cuda(0); !why.empty()) {
+    fprintf(stderr, "yield_latency: NOT RUN: %s\n", why.c_str());
+    return 2;
+  }
+  for (plan const& each : plans()) {
+    benchmark::RegisterBenchmark(each.name.c_str(), [each](benchmark::State& state) { measure(state, each); })->Iterations(1)->Unit(benchmark::kMillisecond);
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+}
