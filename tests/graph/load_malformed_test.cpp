@@ -285,7 +285,7 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
   int counts[2] = {};
   for (auto const& [name, text] : smalls) {
     auto const packed = gzip(text);
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 1000; ++round) {
       bool const zipped = round % 4 == 0;
       auto bytes = zipped ? packed : text;
       for (auto flips = 1 + random() % 3; flips > 0; --flips) {
@@ -301,8 +301,8 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
       }
     }
   }
-  EXPECT_GT(counts[0], 1000);  // or the flips do nothing
-  EXPECT_GT(counts[1], 1000);
+  EXPECT_GT(counts[0], 500);  // or the flips do nothing
+  EXPECT_GT(counts[1], 500);
 }
 
 }  // namespace

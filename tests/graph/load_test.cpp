@@ -123,7 +123,7 @@ TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
   while (comments.size() < 300'000) {  // more than a block
     comments += "% " + std::string(comments.size() % 50'000, 'x') + "\n";
   }
-  std::size_t const edges = 200'000;
+  std::size_t const edges = 100'000;
   auto const count = std::to_string(edges);
   for (auto const& [name, text, expected] :
        {large("large.el", edges, "", 0, false, ""), large("large.wel", edges, "#\n", 0, true, ""),
