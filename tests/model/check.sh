@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# check.sh [NAME…]       runs these configurations (default: all); one line each: what was expected and what came
+# check.sh --list        prints the names
+# check.sh --trace NAME  runs one and prints, step by step, the counterexample that it finds
+#
+# Exit code 0: all as expected; 1: some differ; 2: bad usage; 77: not run, since spin or a C compiler is missing.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# name | model | safety or fair (liveness under weak fairness) | expected | -D of the configuration
+# expected: none, assertion, or cycle (an infinite run that breaks the liveness property)
+table='
+two_blocks        | protocol | safety | none | LEAVE_ANY PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
+endless           | protocol | safety | none | LEAVE_ANY ENDLESS PHASES=2 ITEMS0=1 ITEMS1=2
+three_blocks      | protocol | safety | none | LEAVE_ANY WORKERS=3 PHASES=2 ITEMS0=1 ITEMS1=1
+grain             | protocol | safety | none | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
+fed_and_empty     | protocol | safety | none | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=2
+position_early    | protocol | safety | none | LEAVE_ANY POSITION_EARLY PHASES=3 ITEMS0=1 ITEMS1=2
+failure           | protocol | safety | none | LEAVE_ANY FAILURES=2
+replay            | protocol | safety | none | EDGES=4 VALUES=2 LEASES=1 ITEMS0=1 ITEMS1=2
+control           | protocol | safety | none | EDGES=3 CONTROLS=2 ITEMS0=1
+control_two_slots | protocol | safety | none | EDGES=2 CONTROLS=1 SLOTS=2 PHASES=1
+ends_lease        | protocol | fair   | none | ENDS LEASES=1 ITEMS0=1 ITEMS1=2
+ends_edges        | protocol | fair   | none | ENDS EDGES=3 VALUES=2 ITEMS0=2
+ends_fed          | protocol | fair   | none | ENDS HUNGRY=1 CONTROLS=1 ITEMS0=1
+ends_once         | protocol | fair   | none | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
+leaves_by_lease   | protocol | fair   | none | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
+leaves_by_gate    | protocol | fair   | none | LEAVES STALL ENDLESS EDGES=2 PHASES=1 ITEMS0=1 TAGS=2
+leaves_endless    | protocol | fair   | none | LEAVES ENDLESS LEASES=255 EDGES=1 PHASES=1 ITEMS0=1 TAGS=2
+leaves_failed     | protocol | fair   | none | LEAVES_FAILED FAILURES=1
+control_acts      | protocol | fair   | none | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=3 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
+ring              | ring     | safety | none | PUSHES=4
+ring_wraps        | ring     | safety | none | BLOCKS=2 PUSHES=6
+ring_returns      | ring     | fair   | none | RETURNS STALL BLOCKS=2 PUSHES=4
+
+EXTENT_WITHOUT_TAG       | protocol | safety | assertion | LEAVE_ANY ITEMS0=1 ITEMS1=2
+RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
+COMMIT_BEFORE_WRITE      | protocol | safety | assertion | LEAVE_ANY
+DONE_AFTER_TICKET        | protocol | safety | assertion | LEAVE_ANY
+LIMIT_AFTER_TICKET       | protocol | safety | assertion | LEAVE_ANY
+OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY PHASES=3
+DUE_WITHOUT_EXCHANGE     | protocol | safety | assertion | LEAVE_ANY
+LEAVE_WITHOUT_COMMIT     | protocol | safety | assertion | LEAVE_ANY
+STARVED_WITHOUT_POSITION | protocol | safety | assertion | LEAVE_ANY HUNGRY=1
+GRAIN_REREAD             | protocol | safety | assertion | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
+FEW_TAGS                 | protocol | safety | assertion | LEAVE_ANY PHASES=3 TAGS=2
+ENTER_WITHOUT_HELD_CHECK | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1
+CONTROL_WITHOUT_WAIT     | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1
+CONTROL_OF_ONE_SLOT      | protocol | safety | assertion | EDGES=2 CONTROLS=1 SLOTS=2 PHASES=1
+TICKET_BEFORE_STATE      | protocol | fair   | cycle     | ENDS LEASES=1 ITEMS0=1 ITEMS1=2
+NO_RING_WHILE_WAITING    | protocol | fair   | cycle     | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
+NO_LEASE                 | protocol | fair   | cycle     | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
+WAIT_WITHOUT_STATE       | protocol | fair   | cycle     | LEAVES_FAILED FAILURES=1
+PARKING                  | protocol | fair   | cycle     | LEAVES STALL ENDLESS EDGES=2 PHASES=1 ITEMS0=1 TAGS=2
+HELD_NOT_POLLED          | protocol | fair   | cycle     | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=3 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
+PUSH_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4
+POP_WITHOUT_EXCHANGE     | ring     | safety | assertion | PUSHES=4
+TURN_BEFORE_ENTRY        | ring     | safety | assertion | PUSHES=4
+TURN_BEFORE_READ         | ring     | safety | assertion | PUSHES=4
+'
+
+names() { grep '|' <<<"$table" | cut -d '|' -f 1 | tr -d ' '; }
+
+trace=0
+case ${1-} in
+  --list) names; exit 0 ;;
+  --trace) trace=1; shift; [[ $# == 1 ]] || { echo "check.sh: --trace takes one name" >&2; exit 2; } ;;
+esac
+[[ $# -gt 0 ]] || mapfile -t chosen < <(names)
+[[ $# == 0 ]] || chosen=("$@")
+for name in "${chosen[@]}"; do
+  names | grep -qx -- "$name" || { echo "check.sh: no configuration '$name'; there are:" $(names) >&2; exit 2; }
+done
+
+compiler=${CC:-$(command -v gcc || command -v cc || true)}
+if ! command -v spin >/dev/null || [[ -z $compiler ]]; then
+  echo "not run: the model needs spin and a C compiler (Debian, Ubuntu: apt-get install spin gcc)"
+  exit 77
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+# Sets got, states and seconds.
+check() {  # name model kind defines…
+  local name=$1 model=$2 kind=$3 defines=() flags search
+  shift 3
+  for define in "$@"; do defines+=("-D$define"); done
+  local begun=$SECONDS optimise=-O2
+  [[ $name != *[a-z]* ]] && defines+=("-D$name") optimise=-O0  # a mutant: it fails before it has run long
+  flags=(-DMEMLIM=3500 -DCOLLAPSE -DSAFETY) search=()
+  [[ $kind == fair ]] && flags=(-DMEMLIM=3500 -DNFAIR=3) search=(-a -f)
+  got=error states='?'
+  if spin -a "${defines[@]}" "$here/$model.pml" >log 2>&1 && "$compiler" $optimise -w "${flags[@]}" -o pan pan.c >>log 2>&1; then
+    timeout 280 ./pan -m1000000 -w24 "${search[@]}" >log 2>&1
+    states=$(sed -n 's/^ *\([0-9]*\) states, stored.*/\1/p' log)
+    if grep -q 'assertion violated' log; then got=assertion
+    elif grep -q 'acceptance cycle (at' log; then got=cycle
+    elif grep -q 'invalid end state (at' log; then got=deadlock
+    elif grep -qE 'search depth too small|memory limit|Search not completed' log; then got=incomplete
+    elif grep -q 'errors: 0' log; then got=none
+    fi
+  fi
+  seconds=$((SECONDS - begun))
+  if [[ $trace == 1 && $got != none ]]; then
+    spin -t -p -g "${defines[@]}" -k "$model.pml.trail" "$here/$model.pml"
+  fi
+}
+
+failed=0
+for name in "${chosen[@]}"; do
+  IFS='|' read -r _ model kind expected defines < <(grep "^$name *|" <<<"$table")
+  expected=${expected// /}
+  # shellcheck disable=SC2086
+  check "$name" ${model// /} ${kind// /} $defines
+  verdict=ok
+  if [[ $got != "$expected" ]]; then verdict=FAILED failed=1; fi
+  printf '%-6s %-24s expected %-9s got %-10s %10s states %4d s\n' "$verdict" "$name" "$expected" "$got" "$states" "$seconds"
+  [[ $verdict == ok ]] || tail -n 40 log
+done
+exit $failed

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The protocol of device/claimer.hpp, worker.hpp, slot.hpp, gate.hpp, lease.hpp and control.hpp, in their order: entry word,
+// gate, lease, claim, hand back, commit, phase state, control. A step is one access to shared memory. The ring is atomic here;
+// ring.pml takes it apart. README.md says how to read this, what is left out, and what each configuration explored.
+//
+// A configuration is a set of -D: a shape, an environment, at most one property and at most one mutant.
+
+#include "shape.pml"
+
+#define STARVED 0
+#define DUE 1
+#define OPENING 2
+#define OPEN 3
+#define FINISHED 4
+#define FAILED 5
+
+#ifdef ENDLESS
+#define CYCLE PHASES
+#else
+#define CYCLE (PHASES + 1)
+#endif
+#define items(p) ((p) == 0 -> ITEMS0 : ((p) == 1 -> ITEMS1 : ITEMS2))
+#define bits(first, number) (((1 << (number)) - 1) << (first))
+
+// ---- the shared words
+byte gate[SLOTS];     // odd: open
+bit held[SLOTS];      // held and inside are one word
+byte inside[SLOTS];
+byte ticket_tag = TAG0, ticket_next;   // one word
+byte limit_tag = TAG0, limit_extent;   // one word
+byte done, state, pos, fed, grain = GRAIN;
+chan ring = [RING] of {byte, byte, byte};  // tag, begin, count
+
+// ---- what only the properties know
+bit here[WORKERS];      // entered, and not yet left
+bit lease_over[WORKERS];
+bit opened;           // the phase `pos` has been opened
+byte phases;          // opened so far
+byte ran, committed;  // items of that phase, a bit each
+bit acting, acted;    // control
+byte lost;            // times that a block failed the job
+byte launched;
+#define most_ticket 3 + 2 * WORKERS * GRAIN
+#define nobody_inside (inside[0] == 0 && inside[SLOTS - 1] == 0)
+
+// With nobody inside, what is claimed of the open phase is committed or handed back: a legal checkpoint.
+inline check_at_rest() {
+  d_step {
+    assert(state != OPENING && acting <= 1);
+    if
+    :: state == OPEN && lost == 0 ->
+      assert(ticket_tag == limit_tag && ran == committed);
+      rest = done;
+      index = len(ring);
+      do
+      :: index > 0 -> ring?a, b, c; ring!a, b, c; assert(a == ticket_tag); rest = rest + c; index--
+      :: else -> break
+      od;
+      assert(rest == (ticket_next < limit_extent -> ticket_next : limit_extent));
+      a = 0; b = 0; c = 0; rest = 0
+    :: state != OPEN && state != FAILED -> assert(empty(ring))
+    :: else
+    fi
+  }
+}
+
+// ---- what ends a stay
+#ifdef NO_LEASE
+#define lease_says false
+#else
+#define lease_says lease_over[w]
+#endif
+#ifdef HELD_NOT_POLLED
+#define held_says false
+#else
+#define held_says held[s]
+#endif
+#ifdef LEAVE_ANY
+#define may_leave true
+#define may_stay true
+#define may_look_empty true  // a ring whose oldest entry is still being written (ring.pml)
+#else
+#define may_look_empty false
+#define may_leave (gate[s] != mine || lease_says || held_says)
+#define may_stay !may_leave
+#endif
+
+#ifdef STALL
+#define may_stall if :: w == 0 -> false :: true fi;
+#else
+#define may_stall
+#endif
+#define step may_stall atomic  // one access to shared memory, and what follows from it
+
+// First sight of a tag: the ticket (acquire), then limit as one word.
+#ifdef EXTENT_WITHOUT_TAG
+#define tags_agree true
+#else
+#define tags_agree (limit_tag == known_tag)
+#endif
+#ifdef POSITION_EARLY  // before the limit, and before there is a chunk in hand
+#define learn_position step { at = pos; at_known = 1 }
+#define forget_position
+#else
+#define learn_position
+#define forget_position ; at = 0; at_known = 0
+#endif
+#define learn_ticket assert(deferred == 0); known_tag = ticket_tag
+#define learn_limit \
+  knows = tags_agree; extent = (knows -> limit_extent : 0); my_grain = grain forget_position
+
+// What a loaded ticket says.
+#define by_ticket \
+  if \
+  :: !knows || tag != known_tag -> goto unknown \
+  :: knows && tag == known_tag && next < extent -> goto claim \
+  :: knows && tag == known_tag && next >= extent -> goto exhausted \
+  fi
+
+// What a fetch_add of a known tag says.
+#ifdef GRAIN_REREAD
+#define claimed grain
+#else
+#define claimed count
+#endif
+#ifdef EXTENT_WITHOUT_TAG
+#define tags_of_claim_differ false
+#else
+#define tags_of_claim_differ (!knows || tag != known_tag)
+#endif
+#define take_claimed \
+  if \
+  :: begin >= extent -> begin = 0; count = 0; goto exhausted \
+  :: begin < extent -> count = (claimed < extent - begin -> claimed : extent - begin); goto in_hand \
+  fi
+
+inline commit_deferred() {
+  if
+  :: deferred > 0 ->
+    step {
+      done = done + deferred;
+      assert(lost > 0 || (committed & deferred_bits) == 0);
+      committed = committed | deferred_bits;
+      last = (done == extent);
+      deferred = 0; deferred_bits = 0
+    }
+    may_stall
+    if
+    :: atomic { last -> last = 0; if :: state == OPEN -> state = DUE :: else fi }
+    :: !last
+    fi
+  :: deferred == 0
+  fi
+}
+
+#define open_once assert(phases == pos && !opened); phases = (phases + 1) % CYCLE; opened = 1
+
+// A compare-exchange from `opening`. Where it fails, the job has failed meanwhile.
+#define change_from_opening(to) \
+  if \
+  :: state == OPENING -> state = to \
+  :: state != OPENING -> assert(state == FAILED) \
+  fi
+
+// Opens the phase `mine_to_open`: the caller has moved the state to `opening`.
+inline open() {
+  step { has_input = (mine_to_open != HUNGRY || fed > 0) }
+#ifdef STARVED_WITHOUT_POSITION
+  if
+  :: !has_input && mine_to_open < PHASES -> skip
+  :: else -> atomic { pos = mine_to_open; opened = 0; ran = 0; committed = 0 }
+  fi;
+#else
+  step { pos = mine_to_open; opened = 0; ran = 0; committed = 0 }
+#endif
+  may_stall
+  if
+  :: atomic { lost < FAILURES -> lost++; change_from_opening(FAILED) }  // the task's own, in advance or extent
+  :: atomic { mine_to_open == PHASES -> change_from_opening(FINISHED) }
+  :: atomic { mine_to_open < PHASES && !has_input -> change_from_opening(STARVED) }
+  :: mine_to_open < PHASES && has_input && items(mine_to_open) == 0 ->
+    step { open_once; change_from_opening(DUE) }
+  :: mine_to_open < PHASES && has_input && items(mine_to_open) > 0 ->
+#ifdef OPEN_WITH_KNOWN_TAG
+    tag = (known_tag + 1) % TAGS;
+#else
+    tag = (ticket_tag + 1) % TAGS;
+#endif
+#ifdef LIMIT_AFTER_TICKET
+    step { done = 0 }
+    step { open_once; change_from_opening(OPEN) }
+    step { ticket_tag = tag; ticket_next = 0 }
+    step { limit_tag = tag; limit_extent = items(mine_to_open) }
+#else
+    step { limit_tag = tag; limit_extent = items(mine_to_open) }
+#ifndef DONE_AFTER_TICKET
+    step { done = 0 }
+#endif
+#ifdef TICKET_BEFORE_STATE
+    step { ticket_tag = tag; ticket_next = 0; open_once }
+    step { change_from_opening(OPEN) }
+#else
+    // the state before the ticket: with the ticket out, the last item may be committed at once, which needs `open`
+    step { open_once; change_from_opening(OPEN); published = (state == OPEN) }
+    if
+    :: atomic { published -> ticket_tag = tag; ticket_next = 0; published = 0 }
+    :: !published
+    fi;
+#endif
+#ifdef DONE_AFTER_TICKET
+    step { done = 0 }
+#endif
+#endif
+    tag = 0
+  fi;
+  mine_to_open = 0
+}
+
+proctype worker(byte w; byte s) {
+  byte mine;                                // the gate's value that this block belongs to
+  bit knows; byte known_tag, extent;        // what it knows of a phase
+  byte my_grain;
+  bit at_known; byte at;                    // its position, read with a chunk in hand
+  byte tag, next;                           // the ticket as it was seen last
+  byte begin, count; bit at_once;           // the chunk in hand
+  byte deferred, deferred_bits;             // run, not yet committed
+  byte mine_to_open; bit has_input, published;
+  bit last;
+  byte a, b, c, rest, index;                // of check_at_rest
+
+absent:
+  step {
+    launched < LAUNCHES;
+    if :: LAUNCHES < 255 -> launched++ :: else fi;
+    inside[s]++;                            // fetch_add, which returns held
+    if
+#ifdef ENTER_WITHOUT_HELD_CHECK
+    :: true -> here[w] = 1
+#else
+    :: held[s] -> goto out
+    :: !held[s] -> here[w] = 1
+#endif
+    fi
+  }
+  step {                                  // the gate, read after entering
+    if
+    :: gate[s] % 2 == 0 -> goto out         // a late block
+    :: else -> mine = gate[s]
+    fi
+  }
+
+yield_point:
+  step { tag = ticket_tag; next = ticket_next }
+  step {                                  // gate, lease and held; and a look at the ring
+    assert(!acting);
+    if
+#ifdef PARKING
+    :: may_leave && gate[s] % 2 == 1 -> goto leave
+    :: may_leave && gate[s] % 2 == 0 -> gate[s] % 2 == 1; mine = gate[s]
+#else
+    :: may_leave -> goto leave
+    :: lost < FAILURES && state != FINISHED -> lost++; state = FAILED; goto leave  // with no chunk in hand
+#endif
+    :: may_stay -> skip
+    fi;
+    if
+#ifdef NO_RING_WHILE_WAITING
+    :: nempty(ring) && !(knows && tag == known_tag && next >= extent) -> skip
+    :: nempty(ring) && knows && tag == known_tag && next >= extent -> goto exhausted
+#else
+    :: nempty(ring) -> skip
+#endif
+    :: empty(ring) -> by_ticket
+    fi
+  }
+  step {                                  // pop
+    if
+    :: empty(ring) || may_look_empty -> by_ticket
+    :: nempty(ring) ->
+      ring?tag, begin, count; next = 0; at_once = 1;
+      if
+      :: knows && tag == known_tag -> goto in_hand
+#ifdef RING_WITHOUT_TAG
+      :: knows && tag != known_tag -> goto in_hand
+      :: !knows -> skip
+#else
+      :: !knows || tag != known_tag -> skip
+#endif
+      fi
+    fi
+  }
+  step { learn_ticket }
+  learn_position
+  step {
+    learn_limit;
+    assert(knows && known_tag == tag);      // the entry's phase cannot end before the entry is committed
+    goto in_hand
+  }
+
+unknown:
+  step { learn_ticket; tag = ticket_tag; next = ticket_next }
+  learn_position
+  step {
+    learn_limit;
+    if
+    :: knows && next < extent -> skip
+    :: knows && next >= extent -> goto exhausted
+    // that phase is over; whether the next opens, the state says
+#ifdef WAIT_WITHOUT_STATE
+    :: !knows -> goto yield_point
+#else
+    :: !knows -> goto exhausted
+#endif
+    fi
+  }
+
+claim:
+  step {                                  // fetch_add; `count` is what was added, until the extent cuts it
+    tag = ticket_tag; begin = ticket_next; next = 0; count = my_grain;
+    ticket_next = ticket_next + count;
+    assert(ticket_next <= most_ticket);     // the overshoot is bounded
+    if
+    :: tag == known_tag -> take_claimed
+    :: else -> skip
+    fi
+  }
+  step { learn_ticket }
+  learn_position
+  step {
+    learn_limit;
+    if
+    :: tags_of_claim_differ -> begin = 0; count = 0; goto yield_point  // an overshoot of a phase that is over
+    :: else -> take_claimed
+    fi
+  }
+
+in_hand:
+  may_stall
+  if
+  :: atomic { at_known -> tag = 0; next = 0 }
+  :: atomic { !at_known -> at = pos; at_known = 1; tag = 0; next = 0 }
+  fi;
+#ifdef COMMIT_BEFORE_WRITE
+  deferred = count; deferred_bits = bits(begin, count);
+  commit_deferred();
+#endif
+  step {
+    assert(!acting);
+    if
+#ifndef COMMIT_BEFORE_WRITE
+    :: may_leave && nfull(ring) ->          // hand back; where the ring is full the chunk is finished
+      ring!known_tag, begin, count; begin = 0; count = 0; at_once = 0; goto yield_point
+#endif
+    :: lost < FAILURES ->
+      lost++; begin = 0; count = 0; at_once = 0;
+      assert(state == OPEN || state == FAILED);
+      state = FAILED;
+      goto leave
+    :: true ->                              // the chunk's last write
+      assert(opened && at == pos && begin + count <= items(pos));
+#ifndef TICKET_BEFORE_STATE
+      assert(state == OPEN || state == FAILED);
+#endif
+      assert(lost > 0 || (ran & bits(begin, count)) == 0);
+      ran = ran | bits(begin, count)
+    fi;
+#ifndef COMMIT_BEFORE_WRITE
+    deferred = deferred + count; deferred_bits = deferred_bits | bits(begin, count);
+#endif
+    begin = 0; count = 0;
+    if
+    :: at_once = 0                          // commit now
+    :: !at_once -> goto yield_point         // or later
+    fi
+  }
+  commit_deferred();
+  goto yield_point;
+
+exhausted:
+  tag = 0; next = 0;
+  commit_deferred();
+  may_stall
+  if
+  :: atomic { state == FINISHED || state == FAILED -> goto leave }
+  :: atomic { state == OPENING || state == OPEN -> goto yield_point }
+  :: state == DUE ->
+#ifdef DUE_WITHOUT_EXCHANGE
+    state = OPENING;
+#else
+    may_stall
+    if
+    :: atomic { state == DUE -> state = OPENING }
+    :: atomic { state != DUE -> goto yield_point }
+    fi;
+#endif
+    step {                                // advance
+      assert(!acting && opened && ran == committed && ran == bits(0, items(pos)));
+      mine_to_open = (pos + 1) % CYCLE
+    }
+    open()
+  :: state == STARVED ->
+    may_stall
+    if
+    :: atomic { state == STARVED -> state = OPENING }
+    :: atomic { state != STARVED -> goto yield_point }
+    fi;
+    mine_to_open = pos;
+    has_input = 0;
+    open();
+    if
+    :: !has_input -> goto leave
+    :: else
+    fi
+  fi;
+  has_input = 0;
+  goto yield_point;
+
+leave:
+#ifdef LEAVE_WITHOUT_COMMIT
+  deferred = 0; deferred_bits = 0;
+#else
+  commit_deferred();
+#endif
+out:
+  step {
+    here[w] = 0; inside[s]--;
+    lease_over[w] = 0;
+    mine = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at_known = 0; at = 0; tag = 0; next = 0; has_input = 0;
+    assert(begin == 0 && count == 0 && deferred == 0 && !at_once && !last && !published && mine_to_open == 0);
+    if
+    :: nobody_inside -> check_at_rest()
+    :: else
+    fi
+  }
+  goto absent
+}
+
+#include "environment.pml"
