@@ -12,7 +12,7 @@
 #include <lull/host/error.hpp>
 #include <span>
 
-#include "graph_file.hpp"
+#include <lull/tests/graph/graph_file.hpp>
 
 namespace lull {
 namespace {
