@@ -41,7 +41,6 @@ byte ran, committed;  // items of that phase, a bit each
 bit acting, acted;    // control
 byte lost;            // times that a block failed the job
 byte launched;
-#define most_ticket 3 + 2 * WORKERS * GRAIN
 #define nobody_inside (inside[0] == 0 && inside[SLOTS - 1] == 0)
 
 // With nobody inside, what is claimed of the open phase is committed or handed back: a legal checkpoint.
@@ -319,7 +318,7 @@ claim:
   step {                                  // fetch_add; `count` is what was added, until the extent cuts it
     tag = ticket_tag; begin = ticket_next; next = 0; count = my_grain;
     ticket_next = ticket_next + count;
-    assert(ticket_next <= most_ticket);     // the overshoot is bounded
+    assert(ticket_tag != limit_tag || ticket_next <= limit_extent + WORKERS * GRAIN);  // the overshoot is bounded
     if
     :: tag == known_tag -> take_claimed
     :: else -> skip
