@@ -8,6 +8,7 @@
 #include <lull/device/lease.hpp>
 #include <lull/device/position.hpp>
 #include <lull/device/ring.hpp>
+#include <lull/device/slot.hpp>
 #include <lull/device/trace.hpp>
 
 namespace lull {
@@ -27,8 +28,10 @@ template <class World>
 class claimer {
  public:
   claimer() = default;
-  LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks) noexcept
-      : stays_(stays), cursor_(at), blocks_(blocks) {}
+  LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t opened_ns) noexcept
+      : stays_(stays), cursor_(at), blocks_(blocks) {
+    account_.opened_ns = opened_ns;
+  }
 
   /// The yield point: poll, then the ring, then the ticket. Returns with a chunk in hand, with the duty to open the next
   /// phase, or with the word to leave. Every round of its loop polls.
@@ -37,56 +40,50 @@ class claimer {
     std::uint64_t waits_since_ns = 0;
     for (;;) {
       // Issued together, before anything is decided: one trip to the L2 for all of them.
-      tagged ticket{World::template load<order::relaxed, scope::device>(cursor_->ticket)};
+      auto const view = stays_.look();
       bool const perhaps = ring().perhaps();
-      if (leave_reason const why = stays_.look(); why != leave_reason::stay) return depart(why, waits_since_ns);
+      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(cursor_->ticket)} : learn();
+      if (leave_reason const why = stays_.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
 
       if (perhaps) {
         if (handed_back const entry = ring().pop(); entry.count != 0) {
           // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
           if (!knows_ || entry.at.tag() != tag_) learn();
-          assert(entry.at.tag() == tag_);
+          assert(knows_ && entry.at.tag() == tag_);
+          if (!at_known_) at_ = position_now();
+          at_known_ = true;
           return run(entry.at.item(), entry.count, true, waits_since_ns);
         }
       }
-      if (!knows_ || ticket.tag() != tag_) {
-        ticket = learn();
-        if (!knows_) {  // that phase is over and the next not yet open
-          wait(waits_since_ns);
-          continue;
-        }
+      if (knows_ && ticket.tag() != tag_) {
+        knows_ = false;
+        continue;
       }
-      if (ticket.item() < extent_) {
-        std::uint64_t const grain = grain_;
-        // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-        tagged const old{World::template fetch_add<order::relaxed, scope::device>(cursor_->ticket, grain)};
-        if (old.tag() != tag_) {
-          learn();
-          if (!knows_ || old.tag() != tag_) continue;  // an overshoot of a phase that is over meanwhile
-        }
-        if (old.item() < extent_) {
-          std::uint64_t const left = extent_ - old.item();
-          return run(old.item(), grain < left ? grain : left, left < (2 * blocks_ + 1) * grain, waits_since_ns);
-        }
+      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
+      if (knows_ && ticket.item() < extent_) {
+        if (directive const found = claim(waits_since_ns); found.what == action::run) return found;
+        continue;
       }
       commit_deferred();
-      // acquire: the commits of the phase, from whoever made it due
-      switch (phase_state{World::template load<order::acquire, scope::device>(cursor_->state)}) {
+      tagged_state const now{World::template load<order::relaxed, scope::device>(cursor_->state)};
+      switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
+        case phase_state::open:
+          if (!knows_ || now.tag() != tag_ || !complete()) break;
+          [[fallthrough]];
         case phase_state::due:
-          if (change(phase_state::due, phase_state::opening)) {
+          if (change(now, phase_state::opening)) {
             end_wait(waits_since_ns);
             return {{position_now(), 0, 0}, action::advance, 0};
           }
           break;
         case phase_state::starved:
-          if (change(phase_state::starved, phase_state::opening) && !open(task, position_now())) {
+          if (change(now, phase_state::opening) && !open(task, position_now())) {
             return depart(leave_reason::starved, waits_since_ns);
           }
           break;
-        case phase_state::opening:
-        case phase_state::open: break;
+        case phase_state::opening: break;
       }
       wait(waits_since_ns);
     }
@@ -110,7 +107,7 @@ class claimer {
   /// False: the ring is full, and the chunk must be finished.
   LULL_HD bool hand_back(directive const& undone) noexcept {
     if (!ring().push({tagged{tag_, undone.piece.begin}, undone.piece.size()})) {
-      ++refused_;
+      account_.refused += 1;
       return false;
     }
     account_.handed_back += 1;
@@ -118,53 +115,69 @@ class claimer {
     return true;
   }
 
+  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
+  LULL_HD void leave(std::uint64_t& entry) noexcept {
+    commit_deferred();
+    assert(claimed_ == committed_);
+    entry_word<World>::leave(entry);
+  }
+
   LULL_HD stay<World> const& stays() const noexcept { return stays_; }
   LULL_HD block_account const& account() const noexcept { return account_; }
-  LULL_HD leave_reason why() const noexcept { return why_; }
-  LULL_HD std::uint64_t saw_ns() const noexcept { return saw_ns_; }
-
-  LULL_HD void add_totals() noexcept {
-    auto const sum = [](std::uint64_t& word, std::uint64_t value) {
-      if (value != 0) World::template fetch_add<order::relaxed, scope::device>(word, value);
-    };
-    sum(cursor_->chunks, account_.chunks);
-    sum(cursor_->items, account_.items);
-    sum(cursor_->handed_back, account_.handed_back);
-    sum(cursor_->refused, refused_);
-  }
 
  private:
   LULL_HD ring_ref<World> ring() const noexcept { return {&cursor_->ends, cursor_->cells, cursor_->capacity}; }
 
-  LULL_HD bool change(phase_state from, phase_state to) noexcept {
+  LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
     // acquire: what led to `from`; release: what led to `to`
-    return World::template compare_exchange<order::acq_rel, scope::device>(
-        cursor_->state, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
+    return World::template compare_exchange<order::acq_rel, scope::device>(cursor_->state, from.word(), to.word());
+  }
+  LULL_HD bool change(tagged_state from, phase_state to) noexcept { return change(from, tagged_state{from.tag(), to}); }
+
+  /// All items of the phase known here are committed.
+  LULL_HD bool complete() const noexcept {
+    if (World::template load<order::relaxed, scope::device>(cursor_->done) != extent_) return false;
+    // acquire: the results of all items; every addition to `done` released its own and carries on those before it
+    return World::template load<order::acquire, scope::device>(cursor_->done) == extent_;
   }
 
-  /// First sight of a tag. The ticket is stored last when a phase opens, so that whoever acquires it sees limit, position
-  /// and the state of that phase or of a later one; a limit of a later tag says that this one is over.
+  /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was read first.
   LULL_HD tagged learn() noexcept {
-    tagged const ticket{World::template load<order::acquire, scope::device>(cursor_->ticket)};
     tagged const limit{World::template load<order::relaxed, scope::device>(cursor_->limit)};
+    grain_ = World::template load<order::relaxed, scope::device>(cursor_->grain);
+    // acquire: what earlier phases wrote, and the position of this one
+    tagged const ticket{World::template load<order::acquire, scope::device>(cursor_->ticket)};
     knows_ = limit.tag() == ticket.tag();
     tag_ = ticket.tag();
     extent_ = limit.item();
-    grain_ = World::template load<order::relaxed, scope::device>(cursor_->grain);
     at_known_ = false;
     return ticket;
   }
 
+  /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
   LULL_HD position position_now() const noexcept {
     return {World::template load<order::relaxed, scope::device>(cursor_->round),
             World::template load<order::relaxed, scope::device>(cursor_->step)};
   }
 
+  /// Takes the next items of the open phase; not `run` when there were none left after all.
+  LULL_HD directive claim(std::uint64_t waits_since_ns) noexcept {
+    // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
+    position const at = at_known_ ? at_ : position_now();
+    std::uint64_t const grain = grain_;
+    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
+    tagged const old{World::template fetch_add<order::relaxed, scope::device>(cursor_->ticket, grain)};
+    bool const same = old.tag() == tag_;
+    if (!same) learn();
+    // an overshoot: of a phase that is over meanwhile, or of this one
+    if (!knows_ || old.tag() != tag_ || old.item() >= extent_) return {};
+    at_ = same ? at : position_now();
+    at_known_ = true;
+    std::uint64_t const left = extent_ - old.item();
+    return run(old.item(), grain < left ? grain : left, left < (2 * blocks_ + 1) * grain, waits_since_ns);
+  }
+
   LULL_HD directive run(std::uint64_t begin, std::uint64_t count, bool at_once, std::uint64_t waits_since_ns) noexcept {
-    if (!at_known_) {  // only now, with a chunk in hand: until that is committed the phase cannot end
-      at_ = position_now();
-      at_known_ = true;
-    }
     end_wait(waits_since_ns);
     if (account_.first_ns == 0) account_.first_ns = World::now_ns();
     claimed_ += count;
@@ -172,22 +185,18 @@ class claimer {
   }
 
   LULL_HD directive depart(leave_reason why, std::uint64_t waits_since_ns) noexcept {
-    saw_ns_ = World::now_ns();
+    account_.saw_ns = World::now_ns();
+    account_.why = why;
     end_wait(waits_since_ns);
-    commit_deferred();
-    assert(claimed_ == committed_);
-    why_ = why;
     return {};
   }
 
   LULL_HD void commit_deferred() noexcept {
     if (deferred_ == 0) return;
-    std::uint64_t const mine = deferred_;
+    // release: the chunks' results, to whoever finds the phase complete
+    World::template fetch_add<order::release, scope::device>(cursor_->done, deferred_);
+    committed_ += deferred_;
     deferred_ = 0;
-    committed_ += mine;
-    // release: the chunks' results; acquire: those of all earlier committers, passed on with `due`
-    std::uint64_t const before = World::template fetch_add<order::acq_rel, scope::device>(cursor_->done, mine);
-    if (before + mine == extent_) change(phase_state::open, phase_state::due);
   }
 
   /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.
@@ -196,40 +205,43 @@ class claimer {
     // acquire, system: the input that a copy brought before the stream raised the word
     std::uint64_t const fed = World::template load<order::acquire, scope::system>(cursor_->fed);
     std::uint64_t const items = task.extent(at, fed);
-    World::template store<order::relaxed, scope::device>(cursor_->round, at.round);
-    World::template store<order::relaxed, scope::device>(cursor_->step, at.step);
-    if (items == starved) {
-      report(at, phase_state::starved);
-      change(phase_state::opening, phase_state::starved);
-      return false;
-    }
-    if (items == finished) {
-      report(at, phase_state::finished);
-      change(phase_state::opening, phase_state::finished);
-      return true;
-    }
+    tagged const limit{World::template load<order::relaxed, scope::device>(cursor_->limit)};  // of the phase that is over
+    tagged_state const opening{limit.tag(), phase_state::opening};
+    add_up(at);
+    if (items == starved) return settle(at, opening, phase_state::starved), false;
+    if (items == finished) return settle(at, opening, phase_state::finished), true;
     if (items > most_items(blocks_, grain_ != 0 ? grain_ : 1)) {
       World::template store<order::relaxed, scope::device>(cursor_->why, static_cast<std::uint32_t>(failure::too_many_items));
-      report(at, phase_state::failed);
-      change(phase_state::opening, phase_state::failed);
-      return true;
+      return settle(at, opening, phase_state::failed), true;
     }
-    std::uint64_t const phases = World::template load<order::relaxed, scope::device>(cursor_->phases) + 1;
-    World::template store<order::relaxed, scope::device>(cursor_->phases, phases);
-    if (items == 0) {
-      change(phase_state::opening, phase_state::due);
-      return true;
-    }
-    tagged const now{World::template load<order::relaxed, scope::device>(cursor_->ticket)};
-    World::template store<order::relaxed, scope::device>(cursor_->limit, tagged{now.tag() + 1, items}.word());
-    World::template store<order::relaxed, scope::device>(cursor_->done, std::uint64_t{0});
+    World::template store<order::relaxed, scope::device>(cursor_->phases,
+                                                         World::template load<order::relaxed, scope::device>(cursor_->phases) + 1);
+    if (items == 0) return change(opening, phase_state::due), true;
+    tagged const now{limit.tag() + 1, items};
+    World::template store<order::relaxed, scope::device>(cursor_->limit, now.word());
     report(at, phase_state::open);
-    // The state before the ticket: with the ticket out, the phase's last item may be committed at once, which needs `open`.
-    if (change(phase_state::opening, phase_state::open)) {
+    // The state before the ticket: with the ticket out, the phase's last item may be committed at once, and then the state
+    // is changed by whoever sees that.
+    if (change(opening, tagged_state{now.tag(), phase_state::open})) {
       // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
-      World::template store<order::release, scope::device>(cursor_->ticket, tagged{now.tag() + 1, 0}.word());
+      World::template store<order::release, scope::device>(cursor_->ticket, tagged{now.tag(), 0}.word());
     }
     return true;
+  }
+
+  /// The books of the phase that is over, and the position of the next.
+  LULL_HD void add_up(position at) noexcept {
+    std::uint64_t const done = World::template load<order::relaxed, scope::device>(cursor_->done);
+    std::uint64_t const items = World::template load<order::relaxed, scope::device>(cursor_->items);
+    World::template store<order::relaxed, scope::device>(cursor_->items, items + done);
+    World::template store<order::relaxed, scope::device>(cursor_->done, std::uint64_t{0});
+    World::template store<order::relaxed, scope::device>(cursor_->round, at.round);
+    World::template store<order::relaxed, scope::device>(cursor_->step, at.step);
+  }
+
+  LULL_HD void settle(position at, tagged_state opening, phase_state to) noexcept {
+    report(at, to);
+    change(opening, to);
   }
 
   LULL_HD void report(position at, phase_state state) noexcept {
@@ -266,10 +278,7 @@ class claimer {
   std::uint64_t deferred_ = 0;
   std::uint64_t claimed_ = 0;
   std::uint64_t committed_ = 0;
-  std::uint64_t refused_ = 0;
   block_account account_;
-  leave_reason why_ = leave_reason::stay;
-  std::uint64_t saw_ns_ = 0;
 };
 
 }  // namespace lull

@@ -24,21 +24,29 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   // relaxed: a block that enters from now on sees the flag in the same word
   World::template fetch_or<order::relaxed, scope::device>(slot.entry, entry::held);
   // acquire: what the blocks did before they left
-  while (World::template load<order::acquire, scope::device>(slot.entry) != entry::held) {
+  std::uint64_t seen = World::template load<order::acquire, scope::device>(slot.entry);
+  for (; entry::inside(seen) != 0; seen = World::template load<order::acquire, scope::device>(slot.entry)) {
     if (World::now_ns() >= until_ns) {
       World::template fetch_and<order::release, scope::device>(slot.entry, ~entry::held);
       return false;
     }
     World::pause();
   }
-  slot.at = content.at;
+  std::uint64_t const generation = (entry::generation(seen) + 1) & entry::generation_mask;
+  World::template store<order::relaxed, scope::device>(slot.at, tagged_cursor{generation, content.at}.word());
   World::template store<order::relaxed, scope::system>(slot.lease_ns, content.lease_ns);
   auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor.bytes);
   auto* to = reinterpret_cast<std::uint64_t*>(slot.functor.bytes);
   for (std::uint64_t i = 0; i < most_functor_bytes / sizeof *to; ++i) to[i] = from[i];
+  // Blocks that found the flag come and go meanwhile, so their count is kept.
   // release: the content, to the acquire of whoever enters
-  World::template fetch_and<order::release, scope::device>(slot.entry, ~entry::held);
-  return true;
+  for (;;) {
+    std::uint64_t const now = World::template load<order::relaxed, scope::device>(slot.entry);
+    if (World::template compare_exchange<order::release, scope::device>(slot.entry, now,
+                                                                        generation << entry::inside_bits | entry::inside(now))) {
+      return true;
+    }
+  }
 }
 
 }  // namespace lull

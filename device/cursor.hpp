@@ -10,8 +10,24 @@
 
 namespace lull {
 
-/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final.
+/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final. An open phase is over
+/// when all its items are committed; `due` says so of a phase that had none.
 enum class phase_state : std::uint32_t { starved = 0, due, opening, open, finished, failed };
+
+/// The state and the tag of the phase it speaks of, in one word: whoever has found a phase complete can then only open the
+/// one right behind it, however late he comes.
+class tagged_state {
+ public:
+  LULL_HD explicit constexpr tagged_state(std::uint32_t word) noexcept : word_(word) {}
+  LULL_HD constexpr tagged_state(std::uint32_t tag, phase_state state) noexcept : word_(tag << 8 | static_cast<std::uint32_t>(state)) {}
+
+  LULL_HD constexpr std::uint32_t tag() const noexcept { return word_ >> 8; }
+  LULL_HD constexpr phase_state state() const noexcept { return phase_state{word_ & 0xff}; }
+  LULL_HD constexpr std::uint32_t word() const noexcept { return word_; }
+
+ private:
+  std::uint32_t word_;
+};
 
 /// Why a job failed.
 enum class failure : std::uint32_t { none = 0, too_many_items, by_task };
@@ -41,8 +57,9 @@ struct alignas(128) cursor {
   std::uint32_t step;
   std::uint32_t grain;   // items per chunk; the host may change it at any time, for it is only an amount
   std::uint64_t phases;  // opened so far
+  std::uint64_t items;   // of phases that are over
   // -- compare-exchanged at the end of each phase, looked at while waiting
-  alignas(128) std::uint32_t state;  // phase_state
+  alignas(128) std::uint32_t state;  // tagged_state
   std::uint32_t why;                 // failure
   // -- written by a stream that feeds
   alignas(128) std::uint64_t fed;
@@ -51,11 +68,6 @@ struct alignas(128) cursor {
   alignas(128) ring_cell* cells;
   std::uint64_t capacity;
   progress_line* progress;
-  // -- totals, added to by leaving blocks
-  alignas(128) std::uint64_t chunks;
-  std::uint64_t items;
-  std::uint64_t handed_back;
-  std::uint64_t refused;  // chunks finished because the ring was full
 };
 
 static_assert(std::is_trivially_copyable_v<cursor>);

@@ -15,7 +15,8 @@ namespace lull {
 struct alignas(128) gate_line {
   std::uint32_t value;
   std::uint32_t unused;
-  std::uint64_t bubbles;  // opened so far; grows in replays too, and finds the bubble's record
+  std::uint64_t bubbles;    // opened so far; finds the bubble's record
+  std::uint64_t opened_ns;  // when the last one opened
 };
 
 LULL_HD constexpr bool is_open(std::uint32_t value) noexcept { return (value & 1U) != 0; }
@@ -28,17 +29,17 @@ struct gate_ref {
 };
 
 /// The opening edge: one thread, on the training stream. `value` is odd; `bubble` counts the gate's bubbles from 1.
-/// The record of the *next* bubble is zeroed here, one bubble ahead: blocks that add to a record are then ordered behind its
-/// zeroing by the stream, and the edge needs no fence between record and value.
+/// The record was zeroed by the host when it had read what stood there before: the trainer's stream pays for the stamps alone.
 template <class World>
 LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble) noexcept {
   bubble_record& now = gate.records[bubble & gate.record_mask];
   World::template store<order::relaxed, scope::device>(now.bubble, bubble);
-  World::template store<order::relaxed, scope::device>(now.opened_ns, World::now_ns());
+  std::uint64_t const opened_ns = World::now_ns();
+  World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   // relaxed: a block that pairs a new value with an old number only adds to another bubble's record
   World::template store<order::relaxed, scope::system>(gate.line->bubbles, bubble);
+  World::template store<order::relaxed, scope::system>(gate.line->opened_ns, opened_ns);
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
-  clear<World>(gate.records[(bubble + 1) & gate.record_mask]);
 }
 
 }  // namespace lull

@@ -15,18 +15,25 @@ class stay {
  public:
   stay() = default;
   /// `value` is the gate's value when the block started, `started_ns` when that was.
-  LULL_HD stay(slot_line* slot, std::uint32_t value, std::uint64_t started_ns) noexcept
-      : slot_(slot),
-        line_(slot->gate.line),
-        ends_ns_(started_ns + World::template load<order::relaxed, scope::system>(slot->lease_ns)),
+  LULL_HD stay(worker_site const& site, std::uint32_t value, std::uint64_t started_ns) noexcept
+      : slot_(site.slot),
+        line_(site.gate.line),
+        ends_ns_(started_ns + World::template load<order::relaxed, scope::system>(site.slot->lease_ns)),
         value_(value) {}
 
-  LULL_HD leave_reason look() const noexcept {
+  /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
+  struct view {
+    std::uint32_t value;
+    std::uint64_t entry;
+  };
+  LULL_HD view look() const noexcept {
     // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is published by it
-    std::uint32_t const value = World::template load<order::relaxed, scope::system>(line_->value);
-    bool const held = entry_word<World>::is_held(slot_->entry);
-    if (value != value_) return leave_reason::closed;
-    if (held) return leave_reason::held;
+    return {World::template load<order::relaxed, scope::system>(line_->value),
+            World::template load<order::relaxed, scope::device>(slot_->entry)};
+  }
+  LULL_HD leave_reason judge(view seen) const noexcept {
+    if (seen.value != value_) return leave_reason::closed;
+    if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
     return World::now_ns() >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
   }
 

@@ -11,7 +11,7 @@
 
 namespace lull {
 
-/// Which processors a worker's blocks may stay on; constant while the slot lives, zero where nothing is asked.
+/// Which processors a worker's blocks may stay on; zero where nothing is asked.
 struct room_plan {
   std::uint32_t kept_off[8];  // a bit for each SM id: a block that finds itself there exits at once
   std::uint32_t* inside;      // (SM ids,) worker blocks now on that SM; null: the share is not watched
@@ -19,39 +19,67 @@ struct room_plan {
   std::uint32_t unused;
 };
 
-/// Where a worker finds its task. A worker kernel takes one pointer, to a slot; what stands there changes only while the
-/// slot is *held* and nobody is inside (control.hpp), never by stream order: so it is safe while a graph is replayed.
-struct alignas(128) slot_line {
-  std::uint64_t entry;     // held 1 : inside 63
-  std::uint64_t lease_ns;  // the longest that a block may stay; the host may change it at any time
-  gate_ref gate;           // constant while the slot lives
-  cursor* at;              // null: the slot is empty
-  std::uint64_t unused;
-  room_plan rooms;
-  functor_bytes functor;
-};
-
-static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 112);
-
-/// The entry word: counts the blocks inside and carries the flag that keeps others out.
+/// The entry word: counts the blocks inside, carries the flag that keeps others out, and the generation of what stands in the
+/// slot: held 1 : generation 15 : inside 48.
 template <class World>
 struct entry_word {
   static constexpr std::uint64_t held = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t one_out = ~std::uint64_t{0};  // added
+  static constexpr int inside_bits = 48;
+  static constexpr std::uint64_t inside_mask = (std::uint64_t{1} << inside_bits) - 1;
+  static constexpr std::uint64_t generation_mask = 0x7fff;
 
-  /// False: the slot is held, and the block is out again.
-  LULL_HD static bool enter(std::uint64_t& word) noexcept {
+  LULL_HD static constexpr std::uint64_t generation(std::uint64_t word) noexcept { return word >> inside_bits & generation_mask; }
+  LULL_HD static constexpr std::uint64_t inside(std::uint64_t word) noexcept { return word & inside_mask; }
+
+  /// Returns the word as it was. With `held` in it the block is out again.
+  LULL_HD static std::uint64_t enter(std::uint64_t& word) noexcept {
     // acquire: what control wrote before it lowered the flag
-    if ((World::template fetch_add<order::acquire, scope::device>(word, std::uint64_t{1}) & held) == 0) return true;
-    leave(word);
-    return false;
+    std::uint64_t const before = World::template fetch_add<order::acquire, scope::device>(word, std::uint64_t{1});
+    if ((before & held) != 0) leave(word);
+    return before;
   }
   /// release: all that the block did, to control that waits for nobody inside
   LULL_HD static void leave(std::uint64_t& word) noexcept {
-    World::template fetch_add<order::release, scope::device>(word, ~std::uint64_t{0});
+    World::template fetch_add<order::release, scope::device>(word, one_out);
   }
-  LULL_HD static bool is_held(std::uint64_t& word) noexcept {
-    return (World::template load<order::relaxed, scope::device>(word) & held) != 0;
-  }
+};
+
+/// The address of a cursor and the generation of the slot's content, in one word: read before entering, it is good if the
+/// entry word then says the same generation. Addresses have 48 bits, on CPUs and on GPUs.
+class tagged_cursor {
+ public:
+  LULL_HD explicit tagged_cursor(std::uint64_t word) noexcept : word_(word) {}
+  LULL_HD tagged_cursor(std::uint64_t generation, cursor* at) noexcept
+      : word_(generation << address_bits | reinterpret_cast<std::uint64_t>(at)) {}
+
+  LULL_HD std::uint64_t generation() const noexcept { return word_ >> address_bits; }
+  LULL_HD cursor* at() const noexcept { return reinterpret_cast<cursor*>(word_ & ((std::uint64_t{1} << address_bits) - 1)); }
+  LULL_HD std::uint64_t word() const noexcept { return word_; }
+
+ private:
+  static constexpr int address_bits = 48;
+  std::uint64_t word_;
+};
+
+/// Where a worker finds its task. What stands there changes only while the slot is *held* and nobody is inside (control.hpp),
+/// never by stream order: so it is safe while a graph is replayed.
+struct alignas(128) slot_line {
+  std::uint64_t entry;     // entry_word
+  std::uint64_t lease_ns;  // the longest that a block may stay; the host may change it at any time
+  std::uint64_t at;        // tagged_cursor; no address: the slot is empty
+  std::uint64_t unused;
+  functor_bytes functor;
+};
+
+static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 32);
+
+/// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph; what
+/// changes stands in the slot.
+struct worker_site {
+  slot_line* slot = nullptr;  // null: the launch that loads the kernel
+  gate_ref gate;
+  room_plan rooms{};
 };
 
 /// The functor in a slot, as the task that it is.

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 #include <lull/device/lease.hpp>
 #include <lull/device/world.hpp>
@@ -19,6 +20,9 @@ concept machine = requires(M const& block) {
   block.sync();
   { block.shared() } -> std::convertible_to<void*>;
   { block.broadcast(std::uint32_t{}) } -> std::same_as<std::uint32_t>;  // Collective: rank 0's value to all
+  // Rank 0: may the block stay on the processor where it finds itself? If so it is counted there until dismissed.
+  { block.admit(std::declval<room_plan const&>()) } -> std::same_as<bool>;
+  block.dismiss(std::declval<room_plan const&>());
   // Storage of the block for what rank 0 keeps between its turns, so that it takes no registers of the others.
   { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };
@@ -48,7 +52,7 @@ class team {
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
   LULL_HD bool leaving() const noexcept {
     if (must_finish_) return false;
-    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.look() != leave_reason::stay}) != 0;
+    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.judge(stays_.look()) != leave_reason::stay}) != 0;
     return left_;
   }
 

@@ -34,52 +34,51 @@ struct alignas(128) bubble_record {
   std::uint32_t idle_blocks;    // left because the task was finished or starved
   std::uint32_t handed_back;    // chunks
   std::uint32_t late_blocks;    // came to a closed gate
-  std::uint32_t unused[2];
+  std::uint32_t refused;        // chunks finished because the ring was full
+  std::uint32_t unused;
 };
 
 static_assert(sizeof(bubble_record) == 128 && std::is_trivially_copyable_v<bubble_record>);
 
-/// Zeroes a record word by word, for a late block may still be adding to it.
-template <class World>
-LULL_HD void clear(bubble_record& record) noexcept {
-  auto* const words = reinterpret_cast<std::uint64_t*>(&record);
-  for (std::size_t i = 0; i < sizeof(bubble_record) / sizeof(std::uint64_t); ++i) {
-    World::template store<order::relaxed, scope::device>(words[i], std::uint64_t{0});
-  }
-}
-
 /// One block's account of its stay, kept by its leader.
 struct block_account {
-  std::uint64_t first_ns = 0;  // first chunk found; 0: none
+  std::uint64_t opened_ns = 0;  // the bubble's
+  std::uint64_t first_ns = 0;   // first chunk found; 0: none
+  std::uint64_t saw_ns = 0;     // sight of what ended the stay
   std::uint64_t wait_ns = 0;
   std::uint64_t chunks = 0;
   std::uint64_t items = 0;
   std::uint32_t handed_back = 0;
+  std::uint32_t refused = 0;
+  leave_reason why = leave_reason::stay;
 };
 
-/// Adds a leaving block's account. Returns nothing and waits for nothing.
+/// Adds a leaving block's account, as its last act. Returns nothing and waits for nothing.
 template <class World>
-LULL_HD void add(bubble_record& record, block_account const& block, leave_reason why, std::uint64_t saw_ns) noexcept {
+LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   auto const sum = [](auto& word, auto value) {
     if (value != 0) World::template fetch_add<order::relaxed, scope::device>(word, value);
   };
   std::uint64_t const out_ns = World::now_ns();
-  std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(record.opened_ns);
   World::template fetch_max<order::relaxed, scope::device>(record.last_out_ns, out_ns);
-  if (why == leave_reason::closed) World::template fetch_max<order::relaxed, scope::device>(record.not_saw_ns, ~saw_ns);
-  else sum(record.early_ns, out_ns - opened_ns);
-  sum(record.lease_blocks, std::uint32_t{why == leave_reason::lease});
-  sum(record.held_blocks, std::uint32_t{why == leave_reason::held});
-  sum(record.idle_blocks, std::uint32_t{why == leave_reason::finished || why == leave_reason::starved});
+  if (block.why == leave_reason::closed) {
+    World::template fetch_max<order::relaxed, scope::device>(record.not_saw_ns, ~block.saw_ns);
+  } else {
+    sum(record.early_ns, out_ns - block.opened_ns);
+    sum(record.lease_blocks, std::uint32_t{block.why == leave_reason::lease});
+    sum(record.held_blocks, std::uint32_t{block.why == leave_reason::held});
+    sum(record.idle_blocks, std::uint32_t{block.why == leave_reason::finished || block.why == leave_reason::starved});
+  }
   if (block.first_ns == 0) return;
   World::template fetch_max<order::relaxed, scope::device>(record.last_in_ns, block.first_ns);
-  sum(record.in_ns, block.first_ns - opened_ns);
+  sum(record.in_ns, block.first_ns - block.opened_ns);
   sum(record.wait_ns, block.wait_ns);
   sum(record.stay_ns, out_ns - block.first_ns);
   sum(record.chunks, block.chunks);
   sum(record.items, block.items);
   sum(record.blocks, std::uint32_t{1});
   sum(record.handed_back, block.handed_back);
+  sum(record.refused, block.refused);
 }
 
 }  // namespace lull

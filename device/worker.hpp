@@ -16,18 +16,17 @@ namespace lull {
 template <class World, side_task Task, machine Machine>
 class worker {
  public:
-  LULL_HD worker(slot_line& slot, Machine const& block) noexcept : slot_(slot), block_(block), leader_(block.template keep<leader>()) {}
+  LULL_HD worker(worker_site const& site, Machine const& block) noexcept
+      : site_(site), block_(block), leader_(block_.template keep<leader>()) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
-    std::uint32_t may_stay = 0;
-    if (block_.rank() == 0) may_stay = enter();
-    if (block_.broadcast(may_stay) == 0) return;
-    Task const& task = task_in<Task>(slot_);
+    Task const& task = task_in<Task>(*site_.slot);
     team<World, Machine> members{block_, leader_.claims.stays()};
+    bool inside = block_.rank() == 0 && enter();
     for (;;) {
       directive next;
-      if (block_.rank() == 0) next = leader_.claims.next(task);
+      if (block_.rank() == 0 && inside) next = leader_.claims.next(task);
       next = block_.broadcast(next);
       if (next.what == action::leave) break;
       if (next.what == action::advance) {
@@ -40,7 +39,7 @@ class worker {
       }
       run_chunk(task, members, next);
     }
-    if (block_.rank() == 0) leave();
+    if (inside) leave();
   }
 
  private:
@@ -66,31 +65,43 @@ class worker {
     if (block_.rank() == 0) leader_.claims.commit(next);
   }
 
+  /// False: not inside, whatever was entered is left again.
   LULL_HD bool enter() noexcept {
+    using entry = entry_word<World>;
     std::uint64_t const started_ns = World::now_ns();
-    gate_line& line = *slot_.gate.line;
-    // Beside entering, not behind it, to save a trip: a value that is old by the time the block is in only makes it leave.
-    std::uint32_t const value = World::template load<order::relaxed, scope::system>(line.value);
-    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(line.bubbles);
-    if (!entry_word<World>::enter(slot_.entry)) return false;
-    leader_.record = &slot_.gate.records[bubble & slot_.gate.record_mask];
-    if (!is_open(value) || slot_.at == nullptr) {
+    slot_line& slot = *site_.slot;
+    // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
+    // if it is of the generation that the block entered.
+    std::uint32_t const value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
+    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
+    std::uint64_t const opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
+    stay<World> const stays{site_, value, started_ns};
+    bool const admitted = block_.admit(site_.rooms);
+    std::uint64_t const before = entry::enter(slot.entry);
+    bool const entered = (before & entry::held) == 0;
+    if (entered && found.generation() != entry::generation(before)) {
+      found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
+    }
+    leader_.record = &site_.gate.records[bubble & site_.gate.record_mask];
+    if (!admitted || !entered || !is_open(value) || found.at() == nullptr) {
       if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(leader_.record->late_blocks, std::uint32_t{1});
-      entry_word<World>::leave(slot_.entry);
+      if (entered) entry::leave(slot.entry);
+      if (admitted) block_.dismiss(site_.rooms);
       return false;
     }
-    leader_.claims = claimer<World>{stay<World>{&slot_, value, started_ns}, slot_.at, block_.blocks()};
+    leader_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
     return true;
   }
 
   LULL_HD void leave() noexcept {
-    add<World>(*leader_.record, leader_.claims.account(), leader_.claims.why(), leader_.claims.saw_ns());
-    leader_.claims.add_totals();
-    entry_word<World>::leave(slot_.entry);
+    leader_.claims.leave(site_.slot->entry);
+    block_.dismiss(site_.rooms);
+    add<World>(*leader_.record, leader_.claims.account());
   }
 
-  slot_line& slot_;
-  Machine const& block_;
+  worker_site const& site_;
+  Machine const block_;
   leader& leader_;  // rank 0 alone looks into it
 };
 

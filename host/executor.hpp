@@ -60,7 +60,7 @@ class executor {
   /// May wait for the machine to be idle: call it before training starts.
   virtual void load(worker_kernel const& kernel, int blocks_per_processor) = 0;
   virtual std::uint64_t blocks_of(worker_kernel const& kernel) const = 0;
-  /// What the slots of this kernel must say of rooms.
+  /// What the sites of this kernel's workers must say of rooms.
   virtual room_plan rooms_of(worker_kernel const& kernel) const = 0;
 
   /// Zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
@@ -79,10 +79,12 @@ class executor {
 
   /// Whether the stream is being captured into a graph.
   virtual bool capturing(stream_handle stream) = 0;
-  virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) = 0;
-  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) = 0;
+  /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
+  virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                         bool timed) = 0;
+  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) = 0;
   /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
-  virtual void launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) = 0;
+  virtual void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) = 0;
 
   // -- the same side work as ordinary code, for baselines: enqueue only --
 
@@ -99,10 +101,10 @@ class executor {
 
   // -- off the trainer's path --
 
-  /// Length of the last bubble that used the mark; nothing yet while its end is not reached or a worker of it is about.
+  /// Whether all workers launched with the mark are out.
+  virtual bool workers_left(bubble_mark& mark) = 0;
+  /// Length of the last timed bubble that used the mark; nothing yet while its end is not reached.
   virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
-  /// Whether the stream has passed the opening edge that last used the mark.
-  virtual bool passed_opening(bubble_mark& mark) = 0;
   /// Enqueues lull::exchange on the control stream: `done` becomes 2 × id + 1 when it succeeded, 2 × id when somebody stayed
   /// inside longer than `limit_ns`.
   virtual void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,

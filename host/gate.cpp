@@ -5,6 +5,16 @@
 
 namespace lull::detail {
 
+namespace {
+
+/// A bubble's length as its workers saw it: from the opening to the first sight of the close.
+std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
+  if (record.not_saw_ns == 0) return std::nullopt;
+  return std::chrono::nanoseconds{~record.not_saw_ns - record.opened_ns};
+}
+
+}  // namespace
+
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
     : machine_(machine), index_(index), value_(first_value), copies_(records) {
   ref_.line = static_cast<gate_line*>(machine_.allocate(sizeof(gate_line)));
@@ -37,7 +47,11 @@ void gate::stand(int place, standing what) noexcept {
 
 bool gate::ready() const noexcept {
   std::lock_guard const lock{mutex_};
-  return std::any_of(standing_.begin(), standing_.end(), [](standing const& s) { return s.slot != nullptr; });
+  return any_stands();
+}
+
+bool gate::any_stands() const noexcept {
+  return std::any_of(standing_.begin(), standing_.end(), [](standing const& s) { return s.site.slot != nullptr; });
 }
 
 gate::site_state& gate::find(site where) {
@@ -51,8 +65,8 @@ gate::site_state& gate::find(site where) {
 void gate::launch_all(bubble_mark& mark) {
   placed& now = placed_[bubbles_ % records];
   for (standing const& stands : standing_) {
-    if (stands.slot == nullptr) continue;
-    machine_.launch(stands.kernel, stands.slot, &mark);
+    if (stands.site.slot == nullptr) continue;
+    machine_.launch(stands.kernel, stands.site, &mark);
     now.blocks = now.blocks != 0 ? now.blocks : machine_.blocks_of(stands.kernel);
     ++counts_.launches;
   }
@@ -64,9 +78,12 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
     ++counts_.nested;
     return {};
   }
-  bool const any = std::any_of(standing_.begin(), standing_.end(), [](standing const& s) { return s.slot != nullptr; });
-  if (mode == runtime_mode::on && !any) {
+  if (mode == runtime_mode::on && !any_stands()) {
     ++counts_.no_job;
+    return {};
+  }
+  if (bubbles_ - collected_ >= records) {  // the keeper is behind: nothing of ours may be overwritten
+    ++counts_.dropped;
     return {};
   }
   if (machine_.capturing(stream)) {
@@ -79,12 +96,13 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
     return {};
   }
   ++bubbles_;
-  placed_[bubbles_ % records] = {bubbles_, &at, 0, lease_};
+  bool const timed = mode == runtime_mode::observe;
+  placed_[bubbles_ % records] = {bubbles_, &at, 0, timed, lease_};
   bubble_mark& mark = mark_of(bubbles_);
-  machine_.open_edge(stream, ref_, ++value_, bubbles_, mark);
+  machine_.open_edge(stream, ref_, ++value_, bubbles_, mark, timed);
   open_ = true;
   ++counts_.opened;
-  if (launch == launch_time::at_open && mode == runtime_mode::on) launch_all(mark);
+  if (launch == launch_time::at_open && !timed) launch_all(mark);
   return {index_, bubbles_};
 }
 
@@ -96,8 +114,9 @@ void gate::close(bubble_id id, stream_handle stream, launch_time launch) {
   }
   open_ = false;
   bubble_mark& mark = mark_of(bubbles_);
-  machine_.close_edge(stream, ref_, ++value_, mark);
-  if (launch == launch_time::at_close) launch_all(mark);
+  bool const timed = placed_[bubbles_ % records].timed;
+  machine_.close_edge(stream, ref_, ++value_, mark, timed);
+  if (launch == launch_time::at_close && !timed) launch_all(mark);
 }
 
 std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
@@ -107,37 +126,46 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     std::lock_guard const lock{mutex_};
     latest = open_ ? bubbles_ - 1 : bubbles_;
     from = collected_ + 1;
-    // One record of margin: the one behind is zeroed by the next opening edge.
-    if (latest >= records && from + records - 2 < latest) {
-      counts_.dropped += latest - (records - 2) - from;
-      from = latest - (records - 2);
-      collected_ = from - 1;
-    }
   }
-  std::uint64_t measured = from;
-  std::vector<std::chrono::nanoseconds> lengths;
-  for (; measured <= latest; ++measured) {
-    auto const length = machine_.length(mark_of(measured));
-    if (!length) break;
-    lengths.push_back(*length);
-  }
-  if (!lengths.empty()) machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
+  // A record is read when its workers are surely out.
+  std::uint64_t past = from;
+  while (past <= latest && is_over(past)) ++past;
+  if (past != from) take_records(from, past);
   std::lock_guard const lock{mutex_};
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    std::uint64_t const bubble = from + i;
+  for (std::uint64_t bubble = from; bubble < past; ++bubble) {
     placed const& was = placed_[bubble % records];
     bubble_record const& record = copies_[bubble & ref_.record_mask];
+    auto const length = was.timed ? machine_.length(mark_of(bubble)) : seen(record);
     collected_ = bubble;
-    if (was.bubble != bubble || record.bubble != bubble) {
-      ++counts_.dropped;
-      continue;
-    }
-    was.where->lengths.add(lengths[i]);
-    into.push_back({index_, was.where->name, lengths[i], was.lease, was.blocks, record});
+    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
+    if (length || record.lease_blocks != 0) was.where->lengths.add(length.value_or(was.lease));
+    into.push_back({index_, was.where->name, length.value_or(std::chrono::nanoseconds{0}), was.lease, was.blocks, record});
   }
   std::chrono::nanoseconds longest{0};
   for (site_state const& known : sites_) longest = std::max(longest, known.lengths.longest());
   return longest;
+}
+
+/// Its workers are out, or, where there was none, its end is reached.
+bool gate::is_over(std::uint64_t bubble) const {
+  bubble_mark& mark = mark_of(bubble);
+  bool const timed = [&] {
+    std::lock_guard const lock{mutex_};
+    return placed_[bubble % records].timed;
+  }();
+  return timed ? machine_.length(mark).has_value() : machine_.workers_left(mark);
+}
+
+/// Copies the records of bubbles [from, past) and zeroes their places for later ones.
+void gate::take_records(std::uint64_t from, std::uint64_t past) {
+  static constexpr std::array<bubble_record, records> zero{};
+  for (std::uint64_t bubble = from; bubble < past;) {
+    std::uint64_t const first = bubble & ref_.record_mask;
+    std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
+    machine_.read(copies_.data() + first, ref_.records + first, count * sizeof(bubble_record));
+    machine_.write(ref_.records + first, zero.data(), count * sizeof(bubble_record));
+    bubble += count;
+  }
 }
 
 runtime_counts gate::counts() const {
@@ -146,10 +174,10 @@ runtime_counts gate::counts() const {
 }
 
 bool gate::passed() const {
+  gate_line line{};
+  machine_.read(&line, ref_.line, sizeof line);
   std::lock_guard const lock{mutex_};
-  if (bubbles_ == 0) return true;
-  bubble_mark& last = mark_of(bubbles_);
-  return open_ ? machine_.passed_opening(last) : machine_.length(last).has_value();
+  return line.value == value_;
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

@@ -23,14 +23,14 @@ inline constexpr int places = 2;  // the job at hand and its successor
 /// What a place of a gate launches.
 struct standing {
   worker_kernel kernel;
-  slot_line* slot = nullptr;
+  worker_site site;
 };
 
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges and workers, keeps the history of its sites.
 /// Made ahead of its first bubble, so that opening it allocates nothing on the device. Its members are guarded by its mutex.
 class gate {
  public:
-  static constexpr std::uint64_t records = 256;  // bubbles that the keeper may fall behind
+  static constexpr std::uint64_t records = 256;  // bubbles that the keeper may fall behind; then they are passed over
 
   gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
   ~gate();
@@ -65,11 +65,15 @@ class gate {
   struct placed {  // a bubble whose edges are enqueued
     std::uint64_t bubble = 0;
     site_state* where = nullptr;
-    std::uint64_t blocks = 0;
+    std::uint64_t blocks = 0;  // launched for the job at hand
+    bool timed = false;        // observed: no worker, the edges say how long it was
     std::chrono::nanoseconds lease{0};
   };
 
   site_state& find(site where);
+  bool any_stands() const noexcept;
+  bool is_over(std::uint64_t bubble) const;
+  void take_records(std::uint64_t from, std::uint64_t past);
   void launch_all(bubble_mark& mark);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
 

@@ -113,9 +113,7 @@ void submitted::read_totals() {
   cursor words{};
   machine_->read(&words, cursor_, sizeof words);
   std::lock_guard const lock{mutex_};
-  totals_.chunks = words.chunks;
-  totals_.items = words.items;
-  totals_.handed_back = words.handed_back;
+  totals_.items = words.items + words.done;
   totals_.why = failure{words.why};
 }
 

@@ -36,14 +36,12 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `phases`, `at` and `state` are fresh; the totals are those of blocks that have left.
+/// How far a job has come. `phases`, `at` and `state` are fresh; `items`, those committed, are counted when it leaves its place.
 struct job_progress {
   job_state state = job_state::queued;
   std::uint64_t phases = 0;  // opened
   position at;
-  std::uint64_t chunks = 0;
   std::uint64_t items = 0;
-  std::uint64_t handed_back = 0;
   failure why = failure::none;
 };
 

@@ -18,9 +18,6 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
   for (int p = 0; p < places; ++p) {
     for (std::size_t g = 0; g < gates_.size(); ++g) {
       slot_line* const slot = slots + static_cast<std::size_t>(p) * gates_.size() + g;
-      slot_line words{};
-      words.gate = gates_[g]->ref();
-      machine_->write(slot, &words, sizeof words);
       places_[static_cast<std::size_t>(p)].slots.push_back({slot, 0, false});
     }
   }
@@ -70,7 +67,10 @@ void keeper::look_after(int index) {
   if (here.at == stage::filling && move_slots(index, true)) {
     here.at = stage::standing;
     here.who->set_state(job_state::placed);
-    for (std::size_t g = 0; g < gates_.size(); ++g) gates_[g]->stand(index, {here.who->kernel(), here.slots[g].slot});
+    for (std::size_t g = 0; g < gates_.size(); ++g) {
+      worker_kernel const& kernel = here.who->kernel();
+      gates_[g]->stand(index, {kernel, {here.slots[g].slot, gates_[g]->ref(), machine_->rooms_of(kernel)}});
+    }
   }
   if (here.at == stage::standing) {
     phase_state const reached = here.who->reached();
@@ -119,11 +119,6 @@ bool keeper::move_slots(int index, bool fill) {
     slot_content content;
     if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
     slot.asked = next_id_++;
-    // The rooms stand in the slot before the task does: written while the slot is empty.
-    if (fill) {
-      room_plan const rooms = machine_->rooms_of(here.who->kernel());
-      machine_->write(&slot.slot->rooms, &rooms, sizeof rooms);
-    }
     machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(answers_.device) + word, slot.asked);
   }
   return all;

@@ -61,7 +61,7 @@ struct runtime_counts {
   std::uint64_t nested = 0;      // opens inside an open bubble, ignored
   std::uint64_t unmatched = 0;   // closes of nothing, ignored
   std::uint64_t captured = 0;    // opens on a stream that was being captured, ignored
-  std::uint64_t dropped = 0;     // bubbles whose record or length was overwritten before it was read
+  std::uint64_t dropped = 0;     // bubbles passed over because the records of earlier ones were not read yet, or reports lost
 };
 
 /// Fills the bubbles of one device's trainer streams with the jobs that were submitted. One a device.

@@ -36,7 +36,7 @@ class submitted {
   /// Fresh words from the mapped line; no call to the machine.
   phase_state reached() const noexcept;
   job_progress progress() const;
-  /// Reads the totals; called when no block is inside.
+  /// Reads what was done; called when no block is inside.
   void read_totals();
 
  private:

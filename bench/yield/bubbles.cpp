@@ -19,11 +19,13 @@ namespace {
 
 constexpr int gemm_size = 2048;
 constexpr std::uint64_t arrival_after_ns = 60'000;
+constexpr std::uint64_t head_start_ns = 1'500'000;  // lets the host run ahead of the device, as a trainer's does
 constexpr int warm_up = 20;  // bubbles of each treatment that are not counted
 constexpr int treatments = 3;
 
 /// The moments of one bubble, on the device.
 struct moments {
+  std::uint64_t begin;   // before the opening edge
   std::uint64_t closed;  // end of the gap
   std::uint64_t asked;   // arrival
   trainer::stamps comes;
@@ -36,6 +38,31 @@ double us(std::uint64_t from, std::uint64_t to) { return static_cast<double>(sta
 void check(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(status), cublasGetStatusName(status), "cuBLAS", __FILE__};
 }
+
+}  // namespace
+
+namespace {
+
+/// The two edges of a gate that no worker looks at.
+class bare_edges {
+ public:
+  explicit bare_edges(executor& machine) : machine_(machine), mark_(machine.make_mark()) {
+    gate_.line = static_cast<gate_line*>(machine.allocate(sizeof(gate_line)));
+    gate_.records = static_cast<bubble_record*>(machine.allocate(sizeof(bubble_record)));
+  }
+  ~bare_edges() {
+    machine_.release(gate_.line);
+    machine_.release(gate_.records);
+  }
+  void open(stream_handle stream) { machine_.open_edge(stream, gate_, ++value_, 1, *mark_, false); }
+  void close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false); }
+
+ private:
+  executor& machine_;
+  std::unique_ptr<bubble_mark> mark_;
+  gate_ref gate_;
+  std::uint32_t value_ = 0;
+};
 
 }  // namespace
 
@@ -81,7 +108,7 @@ struct bubble_bench::device_state {
 bubble_bench::bubble_bench() : state_(std::make_unique<device_state>()) { trainer::load(); }
 bubble_bench::~bubble_bench() = default;
 
-std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtime& observing) {
+std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   device_state& device = *state_;
   cudaStream_t const stream = device.trainer.get();
   int const each = how.bubbles + warm_up;
@@ -92,13 +119,15 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
     device.capacity = total;
   }
   std::vector<moments> found(total);
-  for (moments& one : found) one = {0, 0, {~std::uint64_t{0}, 0, 0}, {~std::uint64_t{0}, 0, 0}, 0};
+  for (moments& one : found) one = {0, 0, 0, {~std::uint64_t{0}, 0, 0}, {~std::uint64_t{0}, 0, 0}, 0};
   LULL_CUDA(cudaMemcpy(device.stamped, found.data(), total * sizeof(moments), cudaMemcpyHostToDevice));
   side.take_bubbles();
   while (!side.ready(stream)) std::this_thread::yield();
 
+  bare_edges edges{side.machine()};
   std::mt19937_64 random{42};
   std::vector<samples> out(treatments);
+  std::vector<std::uint64_t> gap(total);
   std::vector<std::uint64_t> number(total);  // the runtime's number of each bubble; 0: none
   std::unordered_map<std::uint64_t, bubble_record> records;
   auto const take = [&] {
@@ -108,13 +137,18 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
   for (bool more = true; more;) {
     more = false;
     for (int t = 0; t < treatments; ++t) {
-      runtime* const lull = t == static_cast<int>(treatment::none) ? nullptr : t == static_cast<int>(treatment::edges) ? &observing : &side;
+      runtime* const lull = t == static_cast<int>(treatment::worker) ? &side : nullptr;
+      bool const bare = t == static_cast<int>(treatment::edges);
+      trainer::wait_one_thread(stream, head_start_ns, nullptr);
       for (int b = 0; b < how.group && done[t] < each; ++b, ++done[t]) {
         std::size_t const index = static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(done[t]);
         moments* const when = device.stamped + index;
         std::uint64_t const ns = how.shortest_ns + random() % (how.longest_ns - how.shortest_ns + 1);
+        gap[index] = ns;
+        trainer::stamp(stream, &when->begin);
         auto const h0 = std::chrono::steady_clock::now();
         bubble_id const id = lull != nullptr ? lull->open(stream, site{"bench"}) : bubble_id{};
+        if (bare) edges.open(stream);
         auto const h1 = std::chrono::steady_clock::now();
         if (how.comes != arrival::none) {
           LULL_CUDA(cudaEventRecord(device.fork.get(), stream));
@@ -127,6 +161,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
         trainer::wait_one_thread(stream, ns, &when->closed);
         auto const h2 = std::chrono::steady_clock::now();
         if (lull != nullptr) lull->close(id, stream);
+        if (bare) edges.close(stream);
         auto const h3 = std::chrono::steady_clock::now();
         number[index] = id.bubble;
         if (done[t] >= warm_up) out[static_cast<std::size_t>(t)].host.push_back(std::chrono::duration<double, std::micro>((h1 - h0) + (h3 - h2)).count());
@@ -141,7 +176,6 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
           case behind::cublas_2048: device.product(); break;
         }
         trainer::stamp(stream, &when->done);
-        if (b % 8 == 7) LULL_CUDA(cudaStreamSynchronize(stream));  // as far as a trainer's host runs ahead
         more = true;
       }
       LULL_CUDA(cudaStreamSynchronize(stream));
@@ -159,7 +193,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
     for (int b = warm_up; b < each; ++b) {
       std::size_t const index = static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(b);
       moments const& when = found[index];
-      into.done.push_back(us(when.closed, when.done));
+      into.whole.push_back(us(when.begin + gap[index], when.done));
       if (how.training != behind::cublas_2048) {
         into.first.push_back(us(when.closed, when.training.first));
         into.last_in.push_back(us(when.closed, when.training.last_in));
@@ -172,7 +206,9 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side, runtim
         continue;
       }
       into.drain.push_back(us(when.closed, record->second.last_out_ns));
+      if (record->second.not_saw_ns != 0) into.saw.push_back(us(when.closed, ~record->second.not_saw_ns));
       into.start.push_back(us(record->second.opened_ns, record->second.last_in_ns));
+      into.period.push_back(static_cast<double>(record->second.stay_ns) / 1e3 / static_cast<double>(record->second.chunks));
       into.lease_blocks += record->second.lease_blocks;
     }
   }

@@ -32,10 +32,13 @@ struct setting {
 /// One figure of one treatment over all bubbles, microseconds; empty where it does not exist.
 struct samples {
   std::vector<double> drain;       // close → last worker block out
+  std::vector<double> saw;         // close → first sight of it by a worker block
   std::vector<double> start;       // open → all worker blocks working
+  std::vector<double> period;      // from chunk to chunk of one block, mean over a bubble's blocks
   std::vector<double> first;       // close → first block of the training kernel behind
   std::vector<double> last_in;     // … its last block
-  std::vector<double> done;        // close → end of the training kernels behind: the price of a bubble comes from this
+  std::vector<double> whole;       // before the opening → end of the training kernels behind, less the gap that was asked for:
+                                   // the price of a bubble is its difference between treatments
   std::vector<double> delay;       // arrival asked for → its first block in
   std::vector<double> host;        // host time of open and close together
   std::uint64_t lease_blocks = 0;  // blocks that left by lease
@@ -43,7 +46,7 @@ struct samples {
 };
 
 /// Runs `setting.bubbles` bubbles of each treatment in turns, in one process; index by treatment.
-/// `side` runs the job, `observing` has none: both on the device that is current.
+/// `side` runs the job.
 class bubble_bench {
  public:
   bubble_bench();
@@ -51,7 +54,7 @@ class bubble_bench {
   bubble_bench(bubble_bench const&) = delete;
   bubble_bench& operator=(bubble_bench const&) = delete;
 
-  std::vector<samples> run(setting const& how, runtime& side, runtime& observing);
+  std::vector<samples> run(setting const& how, runtime& side);
 
  private:
   struct device_state;

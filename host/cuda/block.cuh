@@ -7,6 +7,7 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
+#include <lull/device/cuda_world.cuh>
 #include <lull/device/team.hpp>
 
 namespace lull {
@@ -20,6 +21,18 @@ class cuda_block {
   __device__ static constexpr int size() noexcept { return Threads; }
   __device__ std::uint64_t blocks() const noexcept { return gridDim.x; }
   __device__ void sync() const noexcept { __syncthreads(); }
+
+  __device__ bool admit(room_plan const& rooms) const noexcept {
+    std::uint32_t const sm = sm_id();
+    if (sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0) return false;
+    if (rooms.inside == nullptr) return true;
+    if (cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], 1U) < rooms.share) return true;
+    cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], ~0U);
+    return false;
+  }
+  __device__ void dismiss(room_plan const& rooms) const noexcept {
+    if (rooms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], ~0U);
+  }
 
   /// The launch's dynamic shared memory: shape.shared_bytes.
   __device__ void* shared() const noexcept {
@@ -65,6 +78,12 @@ class cuda_block {
   }
 
  private:
+  __device__ static std::uint32_t sm_id() noexcept {
+    std::uint32_t id;
+    asm volatile("mov.u32 %0, %smid;" : "=r"(id));
+    return id;
+  }
+
   mutable int turn_ = 0;
 };
 

@@ -23,9 +23,10 @@ constexpr int threads_per_sm = 1024;
 
 class cuda_mark final : public bubble_mark {
  public:
-  cuda_event opened;
-  cuda_event closed;
-  cuda_event left;  // behind the last worker
+  cuda_event fork{event_timing::off};
+  cuda_event left{event_timing::off};  // behind the last worker
+  cuda_event opened{event_timing::on};
+  cuda_event closed{event_timing::on};
 };
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
@@ -121,7 +122,7 @@ void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) 
       LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
     }
   }
-  slot_line* nowhere = nullptr;
+  worker_site nowhere;
   void* arguments[] = {&nowhere};
   launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
   grid const chosen = choose(kernel, blocks_per_processor);
@@ -148,19 +149,21 @@ bool cuda_executor::capturing(stream_handle stream) {
   return true;
 }
 
-void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) {
+void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                              bool timed) {
+  auto const& events = static_cast<cuda_mark&>(mark);
   detail::launch_open_edge(stream_of(stream), gate, value, bubble);
-  LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened.get(), stream_of(stream)));
+  LULL_CUDA(cudaEventRecord(timed ? events.opened.get() : events.fork.get(), stream_of(stream)));
 }
 
-void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) {
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) {
   LULL_DRIVER(driver().write_value(stream_of(stream), reinterpret_cast<CUdeviceptr>(&gate.line->value), value, 0));
-  LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed.get(), stream_of(stream)));
+  if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed.get(), stream_of(stream)));
 }
 
-void cuda_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) {
-  if (mark != nullptr) LULL_CUDA(cudaStreamWaitEvent(place_.stream(), static_cast<cuda_mark*>(mark)->opened.get(), 0));
-  void* arguments[] = {&slot};
+void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) {
+  if (mark != nullptr) LULL_CUDA(cudaStreamWaitEvent(place_.stream(), static_cast<cuda_mark*>(mark)->fork.get(), 0));
+  void* arguments[] = {const_cast<worker_site*>(&site)};
   launch_plain(kernel.resident, static_cast<unsigned>(blocks_of(kernel)), kernel.shape, place_.stream(), arguments);
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left.get(), place_.stream()));
 }
@@ -185,9 +188,6 @@ void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSync
 
 std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
   auto& both = static_cast<cuda_mark&>(mark);
-  cudaError_t const out = cudaEventQuery(both.left.get());
-  if (out == cudaErrorNotReady) return std::nullopt;
-  LULL_CUDA(out);
   float ms = 0;
   cudaError_t const code = cudaEventElapsedTime(&ms, both.opened.get(), both.closed.get());
   if (code != cudaSuccess) {
@@ -198,8 +198,8 @@ std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark)
   return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
 }
 
-bool cuda_executor::passed_opening(bubble_mark& mark) {
-  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get());
+bool cuda_executor::workers_left(bubble_mark& mark) {
+  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).left.get());
   if (state == cudaErrorNotReady) return false;
   LULL_CUDA(state);
   return true;

@@ -34,9 +34,10 @@ class cuda_executor final : public executor {
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override;
   bool capturing(stream_handle stream) override;
-  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) override;
-  void launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) override;
+  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                 bool timed) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override;
+  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
   stream_handle plain_stream() override { return plain_.get(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;
@@ -44,7 +45,7 @@ class cuda_executor final : public executor {
                      position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override;
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
-  bool passed_opening(bubble_mark& mark) override;
+  bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;

@@ -31,10 +31,14 @@ class cuda_stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A CUDA event with timing, owned.
+enum class event_timing { off, on };
+
+/// A CUDA event, owned.
 class cuda_event {
  public:
-  cuda_event() { LULL_CUDA(cudaEventCreate(&event_)); }
+  explicit cuda_event(event_timing timing = event_timing::on) {
+    LULL_CUDA(cudaEventCreateWithFlags(&event_, timing == event_timing::on ? cudaEventDefault : cudaEventDisableTiming));
+  }
   cuda_event(cuda_event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   cuda_event& operator=(cuda_event&& other) noexcept {
     std::swap(event_, other.event_);

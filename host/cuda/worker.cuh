@@ -15,34 +15,11 @@ namespace detail {
 template <class Task>
 using block_of = cuda_block<Task::shape.threads>;
 
-__device__ inline std::uint32_t sm_id() noexcept {
-  std::uint32_t id;
-  asm volatile("mov.u32 %0, %smid;" : "=r"(id));
-  return id;
-}
-
-/// One thread: may the block stay on the SM where it finds itself?
-__device__ inline bool may_stay_here(room_plan const& rooms) noexcept {
-  std::uint32_t const sm = sm_id();
-  if (sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0) return false;
-  if (rooms.inside == nullptr) return true;
-  if (cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], 1U) < rooms.share) return true;
-  cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], ~0U);
-  return false;
-}
-
-/// The worker. A null slot: the launch that loads the kernel.
 template <class Task>
-__global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm) resident_kernel(slot_line* slot) {
-  if (slot == nullptr) return;
-  block_of<Task> const block;
-  std::uint32_t stays = 0;
-  if (threadIdx.x == 0) stays = may_stay_here(slot->rooms);
-  if (block.broadcast(stays) == 0) return;
-  worker<cuda_world, Task, block_of<Task>>{*slot, block}.run();
-  if (threadIdx.x == 0 && slot->rooms.inside != nullptr) {
-    cuda_world::fetch_add<order::relaxed, scope::device>(slot->rooms.inside[sm_id()], ~0U);
-  }
+__global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm)
+    resident_kernel(__grid_constant__ worker_site const site) {
+  if (site.slot == nullptr) return;
+  worker<cuda_world, Task, block_of<Task>>{site, block_of<Task>{}}.run();
 }
 
 template <class Task>

@@ -51,6 +51,9 @@ class thread_block {
   std::uint64_t blocks() const noexcept { return blocks_; }
   void* shared() const noexcept { return storage_->shared_.get(); }
 
+  bool admit(room_plan const&) const noexcept { return true; }
+  void dismiss(room_plan const&) const noexcept {}
+
   void sync() const noexcept {
     if (size_ > 1) storage_->barrier_.arrive_and_wait();
   }

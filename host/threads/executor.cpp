@@ -54,13 +54,13 @@ class threads_mark final : public bubble_mark {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return opened_ >= which; });
   }
-  bool passed_opening() const {
+  bool workers_left() const {
     std::lock_guard const lock{mutex_};
-    return opened_ == armed_;
+    return workers_ == 0;
   }
   std::optional<std::chrono::nanoseconds> length() const {
     std::lock_guard const lock{mutex_};
-    if (closed_ns_ == 0 || workers_ != 0) return std::nullopt;
+    if (closed_ns_ == 0) return std::nullopt;
     return std::chrono::nanoseconds{closed_ns_ - opened_ns_};
   }
 
@@ -162,7 +162,8 @@ void threads_executor::fill_zero(void* to, std::size_t bytes) { std::memset(to, 
 
 std::unique_ptr<bubble_mark> threads_executor::make_mark() { return std::make_unique<threads_mark>(); }
 
-void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) {
+void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                                 bool) {
   auto& both = static_cast<threads_mark&>(mark);
   stream_of(stream).enqueue([gate, value, bubble, &both, which = both.arm()] {
     open_gate<w>(gate, value, bubble);
@@ -170,20 +171,20 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
   });
 }
 
-void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) {
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool) {
   stream_of(stream).enqueue([gate, value, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
     both.closed();
   });
 }
 
-void threads_executor::launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) {
+void threads_executor::launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) {
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
-  workers_.enqueue([this, kernel, slot, both, which = both != nullptr ? both->armed() : 0] {
+  workers_.enqueue([this, kernel, site, both, which = both != nullptr ? both->armed() : 0] {
     if (both != nullptr) both->wait_opened(which);
     auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
-    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(*slot, block); });
+    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(site, block); });
     if (both != nullptr) both->worker_left();
   });
 }
@@ -223,7 +224,7 @@ std::optional<std::chrono::nanoseconds> threads_executor::length(bubble_mark& ma
   return static_cast<threads_mark&>(mark).length();
 }
 
-bool threads_executor::passed_opening(bubble_mark& mark) { return static_cast<threads_mark&>(mark).passed_opening(); }
+bool threads_executor::workers_left(bubble_mark& mark) { return static_cast<threads_mark&>(mark).workers_left(); }
 
 void threads_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                                 std::uint64_t id) {

@@ -35,9 +35,10 @@ class threads_executor final : public executor {
   void read(void* to, void const* from, std::size_t bytes) override;
   void fill_zero(void* to, std::size_t bytes) override;
   std::unique_ptr<bubble_mark> make_mark() override;
-  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark) override;
-  void launch(worker_kernel const& kernel, slot_line* slot, bubble_mark* mark) override;
+  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                 bool timed) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override;
+  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
   stream_handle plain_stream() override { return &plain_; }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;
@@ -45,7 +46,7 @@ class threads_executor final : public executor {
                      position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
-  bool passed_opening(bubble_mark& mark) override;
+  bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;

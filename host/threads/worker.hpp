@@ -12,14 +12,14 @@ namespace lull {
 
 namespace detail {
 
-using resident_function = void (*)(slot_line&, thread_block const&);
+using resident_function = void (*)(worker_site const&, thread_block const&);
 using phase_function = void (*)(void const* functor, chunk const&, thread_block const&);
 using between_function = std::uint64_t (*)(void const* functor, position const* ended, position next, std::uint64_t fed,
                                            thread_block const&);
 
 template <class Task>
-void stay_resident(slot_line& slot, thread_block const& block) {
-  worker<threads_world, Task, thread_block>{slot, block}.run();
+void stay_resident(worker_site const& site, thread_block const& block) {
+  worker<threads_world, Task, thread_block>{site, block}.run();
 }
 
 /// Ordinary code has nothing to leave for.

@@ -36,11 +36,18 @@ TEST(Validate, NamesTheFault) {
       {"end at 4, but it has 3", [](csr& graph) { graph.offsets[3] = 4; }},
       {"end at 3, but it has 2", [](csr& graph) { graph.targets.pop_back(); }},
       {"edge 2 leads to vertex 3, but there are only 3", [](csr& graph) { graph.targets[2] = 3; }},
-      {"2 weights for 3 edges", [](csr& graph) { graph.weights = {1, 2}; }},
+      {"2 weights for 3 edges",
+       [](csr& graph) {
+         graph.weights = {1, 2};
+       }},
       {"weight of edge 1 is not finite",
-       [](csr& graph) { graph.weights = {1, std::numeric_limits<float>::infinity(), 1}; }},
+       [](csr& graph) {
+         graph.weights = {1, std::numeric_limits<float>::infinity(), 1};
+       }},
       {"weight of edge 2 is not finite",
-       [](csr& graph) { graph.weights = {1, 1, std::numeric_limits<float>::quiet_NaN()}; }},
+       [](csr& graph) {
+         graph.weights = {1, 1, std::numeric_limits<float>::quiet_NaN()};
+       }},
   };
   for (auto const& [expected, spoil] : faults) {
     auto graph = rows({{1, 2}, {}, {0}});

@@ -124,7 +124,7 @@ TEST(GenerateKronecker, HasHubsAndVerticesWithoutEdgesInAnyPlace) {
 TEST(GenerateUniform, HasNoHubs) {
   auto const degrees = out_degrees(generate_uniform({.scale = 12}));
   auto const [least, most] = std::minmax_element(degrees.begin(), degrees.end());
-  EXPECT_GT(*least, 4);   // mean 32, standard deviation 5.7: over 4096 vertices within five of them
+  EXPECT_GT(*least, 4);  // mean 32, standard deviation 5.7: over 4096 vertices within five of them
   EXPECT_LT(*most, 64);
   auto const half = std::count_if(degrees.begin(), degrees.end(), [](auto degree) { return degree > 32; });
   EXPECT_NEAR(static_cast<double>(half), 2048, 250);

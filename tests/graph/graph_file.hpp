@@ -70,7 +70,8 @@ inline csr rows(std::initializer_list<std::initializer_list<std::uint32_t>> targ
 }
 
 /// The same with weights, edge by edge.
-inline csr rows(std::initializer_list<std::initializer_list<std::uint32_t>> targets, std::vector<float> const& weights) {
+inline csr rows(std::initializer_list<std::initializer_list<std::uint32_t>> targets,
+                std::vector<float> const& weights) {
   csr graph = rows(targets);
   graph.weights.assign(weights.begin(), weights.end());
   return graph;

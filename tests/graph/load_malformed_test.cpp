@@ -63,11 +63,13 @@ std::vector<malformed> table() {
       {"digits.el", "0 " + std::string(5000, '9') + "\n", 1, "too many digits"},
       {"nul.el", "0 1\n1 0\0\n"s, 2, "a NUL byte"},
       {"nul in comment.el", "0 1\n# \0\n"s, 2, "a NUL byte"},
-      {"mark.el", "\xef\xbb\xbf"
-                  "0 1\n",
+      {"mark.el",
+       "\xef\xbb\xbf"
+       "0 1\n",
        1, "the vertex id `???0` is not a whole number"},
-      {"utf-16.el", "\xff\xfe"
-                    "0\0 \0"s,
+      {"utf-16.el",
+       "\xff\xfe"
+       "0\0 \0"s,
        1, "a NUL byte"},
       {"inner cr.el", "0 1\r1 0\r", 1, "3 columns instead of 2"},
       {"other comment.el", "% 0 1\n", 1, "3 columns instead of 2"},
@@ -101,7 +103,8 @@ std::vector<malformed> table() {
       {"short size.mtx", pattern + "2 2\n", 2, "expected `ROWS COLUMNS ENTRIES`, got `2 2`"},
       {"bad size.mtx", pattern + "2 two 1\n", 2, "the number of columns `two` is not a whole number"},
       {"negative size.mtx", pattern + "2 2 -1\n", 2, "the number of entries `-1` is negative"},
-      {"large size.mtx", pattern + "99999999999999999999 2 1\n", 2, "the number of rows `99999999999999999999` has too"},
+      {"large size.mtx", pattern + "99999999999999999999 2 1\n", 2,
+       "the number of rows `99999999999999999999` has too"},
       {"not square.mtx", pattern + "2 3 1\n1 3\n", 2, "2 rows and 3 columns, but only a square one"},
       {"no vertices.mtx", pattern + "0 0 0\n", 2, "declares a graph without edges"},
       {"no entries.mtx", pattern + "2 2 0\n", 2, "declares a graph without edges"},
@@ -169,7 +172,8 @@ TEST(LoadMalformed, LimitsHold) {
   EXPECT_EQ(load_graph(matrix, {.max_edges = 4, .max_vertices = 9}).edges(), 3);
   expect_refused(matrix, 2, "limit max_edges = 3", {.max_edges = 3});
   expect_refused(matrix, 2, "limit max_vertices = 8", {.max_vertices = 8});
-  // The largest id of all is allowed where the limits are: the offsets alone would be 32 GiB, so only refused is tested.
+  // The largest id of all is allowed where the limits are: the offsets alone would be 32 GiB, so only refused is
+  // tested.
   expect_refused(folder.write("id.el", "4294967295 0\n"), 1, "allows ids up to 4294967294", {.max_vertices = ~0ULL});
 }
 

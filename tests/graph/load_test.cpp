@@ -128,7 +128,8 @@ TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
   for (auto const& [name, text, expected] :
        {large("large.el", edges, "", 0, false, ""), large("large.wel", edges, "#\n", 0, true, ""),
         large("large.mtx", edges,
-              "%%MatrixMarket matrix coordinate real general\n" + comments + "70000 70000 " + count + "\n", 1, true, ""),
+              "%%MatrixMarket matrix coordinate real general\n" + comments + "70000 70000 " + count + "\n", 1, true,
+              ""),
         large("large.gr", edges, "p sp 70000 " + count + "\n", 1, true, "a ")}) {
     ASSERT_GT(text.size(), 1'000'000);
     auto const packed = gzip(text);

@@ -48,7 +48,10 @@ std::vector<solved> solved_graphs() {
          auto const b = (1 - d) / (5 - d);
          return std::vector{b / (1 - d), b / (1 - d), b, b * (1 + d) / (1 - d), b};
        }},
-      {"self-loop", rows({{0}, {0}}), [](double d) { return std::vector{(1 + d) / 2, (1 - d) / 2}; }},
+      {"self-loop", rows({{0}, {0}}),
+       [](double d) {
+         return std::vector{(1 + d) / 2, (1 - d) / 2};
+       }},
       {"self-loop beside another edge", rows({{0, 1}, {0}}),
        [](double d) {
          auto const second = ((1 - d) / 2 + d / 2) / (1 + d / 2);  // r1 = (1 - d) / 2 + d (1 - r1) / 2
@@ -294,8 +297,8 @@ TEST(VerifyPagerank, HoldsUnconvergedRunsAgainstAsManySweeps) {
 TEST(VerifyPagerank, ManySweepsEndWhenNothingChangesAnyMore) {
   auto const graph = real_graphs()[2];
   auto const ranks = pull(graph, 0.85F, 0, 300).ranks;
-  auto const verdict = verify_pagerank(graph, ranks, 
-                                       {.converged = false, .sweeps = 1'000'000'000'000, .longest_chain = chain});
+  auto const verdict =
+      verify_pagerank(graph, ranks, {.converged = false, .sweeps = 1'000'000'000'000, .longest_chain = chain});
   EXPECT_TRUE(verdict.ok) << verdict.message;
   EXPECT_LT(verdict.sweeps, 1000);
 }

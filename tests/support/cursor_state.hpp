@@ -31,6 +31,7 @@ struct test_cursor {
   test_cursor(std::uint32_t grain, std::uint64_t capacity, std::uint32_t first_tag = 0, std::uint64_t first_round = 0)
       : cells(capacity) {
     words.ticket = words.limit = tagged{first_tag, 0}.word();
+    words.state = tagged_state{first_tag, phase_state::starved}.word();
     words.round = first_round;
     words.grain = grain;
     words.cells = cells.data();
@@ -40,7 +41,7 @@ struct test_cursor {
   test_cursor(test_cursor const&) = delete;
   test_cursor& operator=(test_cursor const&) = delete;
 
-  phase_state state() const { return phase_state{words.state}; }
+  phase_state state() const { return tagged_state{words.state}.state(); }
 
   std::vector<ring_cell> cells;
   progress_line progress{};
