@@ -3,7 +3,8 @@ include_guard()
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
-# lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds])
+# lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
+#           [PROCESSORS n])
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
 # process of its own.
@@ -14,8 +15,9 @@ find_package(GTest REQUIRED)
 # Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
 # sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
+# PROCESSORS: how many it keeps busy (default 1), so that CTest does not start others beside it for which no core is left.
 function(lull_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PROCESSORS" "SOURCES;LINK;LABELS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -26,6 +28,9 @@ function(lull_test)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
   endif()
   if(gpu IN_LIST arg_LABELS AND NOT LULL_CUDA_ENABLED)
     if(LULL_CUDA)
@@ -42,7 +47,7 @@ function(lull_test)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE lull_headers lull_warnings ${arg_LINK} GTest::gtest_main Threads::Threads)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
-  set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   if(gpu IN_LIST arg_LABELS)
     list(APPEND properties RESOURCE_LOCK device)  # two tests on one device would meet in its limits
   endif()
