@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+#include <lull/host/options.hpp>
+
+namespace lull {
+
+/// A piece of a task's state on the machine; all of them and the cursor are the task's whole state between two bubbles.
+struct task_array {
+  std::string name;
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What a verifier found; it shares no code with the task.
+struct verification {
+  bool ok = false;
+  std::string message;  // one sentence with the figures
+};
+
+/// A task's host half: makes its arrays, describes it as a job, judges and writes its result. The command line, checkpoints and
+/// the contract suite use this and nothing else of a task. Not thread-safe; calls may block, none is for the trainer's path.
+class task_owner {
+ public:
+  virtual ~task_owner() = default;
+
+  /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is left
+  /// behind then.
+  virtual void prepare(executor& machine) = 0;
+  /// The functor over those arrays, with its name and grain. After `prepare`.
+  virtual job_description describe() const = 0;
+  /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
+  virtual void reset() = 0;
+  virtual std::vector<task_array> arrays() const = 0;
+  /// After the job has finished. Reads the result back and holds it against another algorithm.
+  virtual verification verify() = 0;
+  /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
+  virtual std::vector<std::string> write() = 0;
+};
+
+/// A task type as the command line and the C library list it.
+struct task_entry {
+  std::string_view name;
+  std::string_view help;  // one line
+  option_table options;
+  task_type (*type)();
+  std::unique_ptr<task_owner> (*make)(option_values const& values);
+};
+
+}  // namespace lull
