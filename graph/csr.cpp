@@ -22,7 +22,7 @@ void* take_pages(std::size_t bytes) {
   if (pages == MAP_FAILED) {
     throw std::bad_alloc{};
   }
-  constexpr std::size_t worth_huge_pages = 4 * 1024 * 1024;
+  constexpr std::size_t worth_huge_pages = 4UL * 1024 * 1024;
   if (bytes >= worth_huge_pages) {
     ::madvise(pages, bytes, MADV_HUGEPAGE);  // only a hint: random writes cost fewer page walks
   }
@@ -61,8 +61,8 @@ void validate(csr const& graph) {
   if (!graph.weights.empty() && graph.weights.size() != graph.targets.size()) {
     refuse(text(graph.weights.size()) + " weights for " + text(graph.targets.size()) + " edges");
   }
-  auto const odd = std::find_if_not(graph.weights.begin(), graph.weights.end(),
-                                    [](float weight) { return std::isfinite(weight); });
+  auto const odd =
+      std::find_if_not(graph.weights.begin(), graph.weights.end(), [](float weight) { return std::isfinite(weight); });
   if (odd != graph.weights.end()) {
     refuse("the weight of edge " + text(static_cast<std::uint64_t>(odd - graph.weights.begin())) + " is not finite");
   }

@@ -22,7 +22,7 @@ void give_pages(void* pages, std::size_t bytes) noexcept;
 template <class T>
 struct uninitialised_allocator {
   using value_type = T;
-  static constexpr std::size_t least_paged_bytes = 64 * 1024;
+  static constexpr std::size_t least_paged_bytes = 64UL * 1024;
 
   uninitialised_allocator() = default;
   template <class Other>

@@ -26,9 +26,8 @@ void for_each_at(std::uint64_t length, unsigned threads, Work const& work) {
 
 host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
   host_array<std::uint64_t> degrees(graph.vertices());
-  for_each_at(graph.vertices(), threads, [&](std::uint64_t vertex) {
-    degrees[vertex] = graph.offsets[vertex + 1] - graph.offsets[vertex];
-  });
+  for_each_at(graph.vertices(), threads,
+              [&](std::uint64_t vertex) { degrees[vertex] = graph.offsets[vertex + 1] - graph.offsets[vertex]; });
   return degrees;
 }
 

@@ -92,7 +92,7 @@ part make_part(buckets const& split, std::span<edge_list::block const> blocks) {
 
 /// Consecutive blocks that make one part: enough edges that the table of buckets is small beside them.
 std::vector<std::span<edge_list::block>> group(std::vector<edge_list::block>& blocks, buckets const& split) {
-  auto const enough = std::max<std::uint64_t>(64 * 1024, std::uint64_t{split.count()} * 16);
+  auto const enough = std::max<std::uint64_t>(64UL * 1024, std::uint64_t{split.count()} * 16);
   std::vector<std::span<edge_list::block>> groups;
   std::size_t begin = 0;
   std::uint64_t edges = 0;
@@ -169,8 +169,7 @@ csr make(edge_list& list, std::uint32_t vertices, unsigned threads) {
 
 template <mirror Mirrored>
 csr make(edge_list& list, std::uint32_t vertices, unsigned threads) {
-  return list.weighted ? make<Mirrored, true>(list, vertices, threads)
-                       : make<Mirrored, false>(list, vertices, threads);
+  return list.weighted ? make<Mirrored, true>(list, vertices, threads) : make<Mirrored, false>(list, vertices, threads);
 }
 
 }  // namespace

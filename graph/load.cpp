@@ -87,7 +87,7 @@ class body_reader {
 
 /// The pieces as one list, if none has a fault and there are as many edges as there should be.
 edge_list join(std::string const& path, graph_header const& header, std::uint64_t max_entries,
-               std::deque<piece> pieces, std::uint64_t& vertices) {
+               std::deque<piece>&& pieces, std::uint64_t& vertices) {
   edge_list list;
   list.weighted = header.grammar.weighted;
   list.blocks.reserve(pieces.size());

@@ -28,12 +28,14 @@ struct load_options {
 ///
 /// The file is read once, front to back, in blocks that threads parse side by side: what another process does to it
 /// meanwhile can change what is read, but never makes a pass disagree with an earlier one (as in two passes over a
-/// mapped file, where a shrinking file kills the process). Beside the graph the memory holds 8 bytes an edge read
-/// (12 with a weight), freed on return, and under 1 MiB a thread. Only regular files are read, so that it cannot hang.
+/// mapped file, where a shrinking file kills the process). Only regular files are read, so that it cannot hang. At its
+/// highest the memory holds 8 bytes an edge read (12 with a weight), or the graph and 6 bytes for each of its edges (10
+/// with a weight), and under 1 MiB a thread.
 ///
 /// Throws input_error with file and line: anything else than the above in a line, a NUL byte, a line over 64 KiB, an
 /// id that is no vertex, a number that is not finite, other counts than declared, damaged or truncated gzip data, a
 /// limit exceeded, a file without edges. limit_error where memory does not suffice. Nothing is left half-made.
+///
 /// Sources: GAP benchmark suite (Beamer, Asanović, Patterson 2015) for .el and .wel; Boisvert, Pozo, Remington, "The
 /// Matrix Market exchange formats", NISTIR 5935, 1996; 9th DIMACS implementation challenge, shortest paths, 2006.
 csr load_graph(std::string const& path, load_options const& options = {});

@@ -77,8 +77,8 @@ void declare(header_lines const& lines, graph_header& header, std::uint64_t vert
                  std::to_string(std::min(options.max_vertices, max_csr_vertices)));
   }
   if (entries > options.max_edges / (header.mirrored == mirror::none ? 1 : 2)) {
-    lines.refuse("declares " + std::to_string(entries) + " entries, over the limit max_edges = " +
-                 std::to_string(options.max_edges));
+    lines.refuse("declares " + std::to_string(entries) +
+                 " entries, over the limit max_edges = " + std::to_string(options.max_edges));
   }
   if (vertices == 0 || entries == 0) {
     lines.refuse("declares a graph without edges");

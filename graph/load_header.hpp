@@ -23,11 +23,11 @@ file_kind kind_of(std::string const& path);
 struct graph_header {
   line_grammar grammar;
   mirror mirrored = mirror::none;
-  bool declares = false;        // the two below are known
+  bool declares = false;  // the two below are known
   std::uint64_t vertices = 0;
   std::uint64_t entries = 0;
-  std::uint64_t line = 0;       // where they are declared
-  std::uint64_t lines = 0;      // of the header: what `source` gives next is the line after these
+  std::uint64_t line = 0;   // where they are declared
+  std::uint64_t lines = 0;  // of the header: what `source` gives next is the line after these
 };
 
 /// Reads the header, if the format has one, and leaves `source` at the line behind it. Throws input_error.

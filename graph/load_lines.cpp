@@ -35,7 +35,8 @@ bool read_digits(char const*& at, std::uint64_t& number) noexcept {
 bool read_weight(char const*& at, char const* end, float& weight) noexcept {
   auto const* whole_end = at;
   std::uint64_t whole = 0;
-  if (read_digits(whole_end, whole) && static_cast<unsigned char>(*whole_end) <= ' ') {  // a third of the time of the rest
+  // whole numbers take a third of the time of others
+  if (read_digits(whole_end, whole) && static_cast<unsigned char>(*whole_end) <= ' ') {
     at = whole_end;
     weight = static_cast<float>(whole);
     return true;

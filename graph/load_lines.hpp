@@ -15,12 +15,12 @@ namespace lull::detail {
 /// How the lines of a format that hold an edge look; all three formats are one grammar with these differences.
 struct line_grammar {
   char comment = '#';
-  bool arcs = false;               // each edge line begins with the word `a`, each comment with the word `c`
-  bool weighted = false;           // a third column
-  bool lower_triangle = false;     // source below target is an error
-  std::uint64_t first_id = 0;      // 0 or 1
-  std::uint64_t end_id = 0;        // one past the last id a line may name, as written there
-  std::string id_limit;            // why, for the message
+  bool arcs = false;            // each edge line begins with the word `a`, each comment with the word `c`
+  bool weighted = false;        // a third column
+  bool lower_triangle = false;  // source below target is an error
+  std::uint64_t first_id = 0;   // 0 or 1
+  std::uint64_t end_id = 0;     // one past the last id a line may name, as written there
+  std::string id_limit;         // why, for the message
 };
 
 struct line_fault {

@@ -103,7 +103,7 @@ class text_source::inflater {
 
  private:
   z_stream stream_{};
-  std::array<char, 64 * 1024> packed_;
+  std::array<char, 64UL * 1024> packed_;
   bool inside_member_ = false;
 };
 

@@ -11,8 +11,8 @@
 
 namespace lull::detail {
 
-inline constexpr std::size_t max_line_bytes = 64 * 1024;    // the line's end not counted
-inline constexpr std::size_t text_block_bytes = 256 * 1024;  // four lines of the greatest length
+inline constexpr std::size_t max_line_bytes = 64UL * 1024;     // the line's end not counted
+inline constexpr std::size_t text_block_bytes = 256UL * 1024;  // four lines of the greatest length
 
 /// The text cannot be read; says why, not where. The reader of the whole file adds its name.
 class text_error : public std::runtime_error {

@@ -19,8 +19,8 @@ csr transpose(csr const& graph, unsigned threads) {
     auto const end = std::min(begin + block_edges, graph.edges());
     auto& [edges, weights] = list.blocks[part];
     edges.resize(end - begin);
-    auto row = static_cast<std::uint32_t>(
-        std::upper_bound(graph.offsets.begin(), graph.offsets.end(), begin) - graph.offsets.begin() - 1);
+    auto row = static_cast<std::uint32_t>(std::upper_bound(graph.offsets.begin(), graph.offsets.end(), begin) -
+                                          graph.offsets.begin() - 1);
     for (auto at = begin; at < end; ++at) {
       while (at >= graph.offsets[row + 1ULL]) {
         ++row;

@@ -21,10 +21,11 @@
 //   eᵢ₊₁ ≤ d eᵢ + εᵢ.
 //
 // ε. Every term of a sweep is positive, so relative errors carry over: with u = 2⁻²⁴ and γ(k) = k u / (1 - k u), what
-// passes k roundings is off by γ(k) at most, relatively. A rank reaches v through the rounding of the degree to fp32, the
-// division (or a reciprocal and a product), the product with d, d's own rounding, the h_v additions of the row, and the
-// addition of the base; the base comes from 1 - d, d's rounding again (d u of mass 1), a division by n, n's rounding, and
-// the dangling mass with the h_D additions of its own sum. That makes at most `fixed_roundings` beside the chains:
+// passes k roundings is off by γ(k) at most, relatively. A rank reaches v through the rounding of the degree to fp32,
+// the division (or a reciprocal and a product), the product with d, d's own rounding, the h_v additions of the row, and
+// the addition of the base; the base comes from 1 - d, d's rounding again (d u of mass 1), a division by n, n's
+// rounding, and the dangling mass with the h_D additions of its own sum. That makes at most `fixed_roundings` beside
+// the chains:
 //   ε ≤ Σ_v r'(v) γ(h_v + fixed) + d D γ(h_D + fixed),
 // where a chain h is as long as the sum has terms, or longest_chain where that is less. The change t was summed in fp32
 // as well: it may be t (1 + γ(h_t + 2)) in truth.
@@ -124,8 +125,9 @@ class pagerank_verifier {
       return;
     }
     // (I - d A) x = b with the same b > 0 for every vertex has the ranks as its solution but for scale, whatever b:
-    // the dangling mass is spread like the teleport, so it only scales. And ‖(I - d A)⁻¹‖ ≤ 1 / (1 - d), so the residual
-    // tells how far x is from the solution, wherever x began. It begins at the ranks under test, which saves sweeps.
+    // the dangling mass is spread like the teleport, so it only scales. And ‖(I - d A)⁻¹‖ ≤ 1 / (1 - d), so the
+    // residual tells how far x is from the solution, wherever x began. It begins at the ranks under test, which saves
+    // sweeps.
     std::vector<double> x(ranks_.begin(), ranks_.end());
     std::vector<double> residual(x.size());
     std::transform(x.begin(), x.end(), residual.begin(), [b = base(mass)](double value) { return b - value; });
@@ -133,14 +135,13 @@ class pagerank_verifier {
       push(vertex, x[vertex], residual);
     }
 
-    // Pushing r out of a vertex takes |r| from ‖residual‖ and gives back d |r| at most; a sweep over all leaves at most d
-    // times what was there. What is too small to matter stays where it is.
+    // Pushing r out of a vertex takes |r| from ‖residual‖ and gives back d |r| at most; a sweep over all leaves at most
+    // d times what was there. What is too small to matter stays where it is.
     auto const wanted = verdict_.bound / 2000 * (1 - damping);
     auto const too_small = wanted / 2 * (1 - damping) / static_cast<double>(vertices_);
     auto left = norm(residual);
-    auto const most_sweeps = damping == 0 || left <= wanted
-                                 ? 1.0
-                                 : 2 + std::ceil(std::log(wanted / 2 / left) / std::log(damping));
+    auto const most_sweeps =
+        damping == 0 || left <= wanted ? 1.0 : 2 + std::ceil(std::log(wanted / 2 / left) / std::log(damping));
     while (left > wanted && static_cast<double>(verdict_.sweeps) < most_sweeps) {
       for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
         if (std::abs(residual[vertex]) > too_small) {
