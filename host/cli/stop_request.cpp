@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cli/stop_request.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+// Process-wide, as signals are.
+std::atomic<bool> requested_now = false;
+std::atomic<bool> alive = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+
+// Async-signal-safe: an atomic and sigaction, nothing else.
+extern "C" void on_stop_signal(int) {
+  int const code = errno;
+  requested_now.store(true, std::memory_order_relaxed);  // publishes nothing but itself
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int const signal : {SIGINT, SIGTERM}) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == on_stop_signal) {
+      ::sigaction(signal, &standard, nullptr);
+    }
+  }
+  errno = code;
+}
+
+}  // namespace
+
+stop_request::stop_request() {
+  if (alive.exchange(true, std::memory_order_relaxed)) throw usage_error("a stop_request is installed already");
+  requested_now.store(false, std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = SA_RESTART;  // a stop ends the work at its own place, not in the middle of a read or a write
+  ::sigemptyset(&action.sa_mask);
+  for (int const signal : signals) {
+    struct sigaction* const old = &old_[installed_];
+    bool const works = ::sigaction(signal, nullptr, old) == 0 &&
+                       (old->sa_handler == SIG_IGN || ::sigaction(signal, &action, nullptr) == 0);
+    if (!works) {
+      int const code = errno;
+      restore();
+      throw device_error(code, std::strerror(code), "sigaction for signal " + std::to_string(signal), "stop_request");
+    }
+    ++installed_;
+  }
+}
+
+stop_request::~stop_request() { restore(); }
+
+void stop_request::restore() noexcept {
+  for (std::size_t i = 0; i < installed_; ++i) ::sigaction(signals[i], &old_[i], nullptr);
+  alive.store(false, std::memory_order_relaxed);
+}
+
+bool stop_request::requested() const noexcept { return requested_now.load(std::memory_order_relaxed); }
+
+}  // namespace lull
