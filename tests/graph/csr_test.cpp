@@ -135,7 +135,7 @@ void expect_the_obvious(edge_list const& list, std::uint32_t vertices, mirror mi
 
 TEST(MakeCsr, EqualsTheObviousWay) {
   // below, at and above where vertices are split into buckets, and with one and several groups of blocks
-  for (std::uint32_t const vertices : {1U, 2U, 4095U, 4096U, 4097U, 8192U, 20000U}) {
+  for (std::uint32_t const vertices : {1U, 4096U, 4097U, 20000U}) {
     for (std::size_t const blocks : {1U, 70U}) {
       for (auto const mirrored : {mirror::none, mirror::off_diagonal, mirror::all}) {
         for (bool const weighted : {false, true}) {
