@@ -13,11 +13,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # expected: none, assertion, or cycle (an infinite run that breaks the liveness property)
 table='
 two_blocks        | protocol | safety | none | LEAVE_ANY PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
-endless           | protocol | safety | none | LEAVE_ANY ENDLESS PHASES=2 ITEMS0=1 ITEMS1=2
+endless           | protocol | safety | none | LEAVE_ANY ENDLESS SHORT_SLEEP PHASES=2 ITEMS0=1 ITEMS1=1
 three_blocks      | protocol | safety | none | LEAVE_ANY WORKERS=3 PHASES=2 ITEMS0=1 ITEMS1=1
 grain             | protocol | safety | none | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
 fed_and_empty     | protocol | safety | none | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=2
-position_early    | protocol | safety | none | LEAVE_ANY POSITION_EARLY PHASES=3 ITEMS0=1 ITEMS1=2
 failure           | protocol | safety | none | LEAVE_ANY FAILURES=2
 replay            | protocol | safety | none | EDGES=4 VALUES=2 LEASES=1 ITEMS0=1 ITEMS1=2
 control           | protocol | safety | none | EDGES=3 CONTROLS=2 ITEMS0=1
@@ -27,10 +26,12 @@ ends_edges        | protocol | fair   | none | ENDS EDGES=3 VALUES=2 ITEMS0=2
 ends_fed          | protocol | fair   | none | ENDS HUNGRY=1 CONTROLS=1 ITEMS0=1
 ends_once         | protocol | fair   | none | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
 leaves_by_lease   | protocol | fair   | none | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
-leaves_by_gate    | protocol | fair   | none | LEAVES STALL ENDLESS EDGES=2 PHASES=1 ITEMS0=1 TAGS=2
-leaves_endless    | protocol | fair   | none | LEAVES ENDLESS LEASES=255 EDGES=1 PHASES=1 ITEMS0=1 TAGS=2
+leaves_by_gate    | protocol | fair   | none | LEAVES STALL EDGES=2 PHASES=2 ITEMS0=1
+leaves_endless    | protocol | fair   | none | LEAVES ENDLESS LAUNCHES=1 LEASES=255 EDGES=1 PHASES=1 ITEMS0=1 TAGS=2
 leaves_failed     | protocol | fair   | none | LEAVES_FAILED FAILURES=1
-control_acts      | protocol | fair   | none | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=3 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
+control_acts      | protocol | fair   | none | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=1 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
+ticket_early      | protocol | safety | none | LEAVE_ANY TICKET_BEFORE_STATE PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
+ticket_early_ends | protocol | fair   | none | ENDS TICKET_BEFORE_STATE LEASES=1 ITEMS0=1 ITEMS1=2
 ring              | ring     | safety | none | PUSHES=4
 ring_wraps        | ring     | safety | none | BLOCKS=2 PUSHES=6
 ring_returns      | ring     | fair   | none | RETURNS STALL BLOCKS=2 PUSHES=4
@@ -40,7 +41,7 @@ RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
 COMMIT_BEFORE_WRITE      | protocol | safety | assertion | LEAVE_ANY
 DONE_AFTER_TICKET        | protocol | safety | assertion | LEAVE_ANY
 LIMIT_AFTER_TICKET       | protocol | safety | assertion | LEAVE_ANY
-OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY PHASES=3
+OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=1
 DUE_WITHOUT_EXCHANGE     | protocol | safety | assertion | LEAVE_ANY
 LEAVE_WITHOUT_COMMIT     | protocol | safety | assertion | LEAVE_ANY
 STARVED_WITHOUT_POSITION | protocol | safety | assertion | LEAVE_ANY HUNGRY=1
@@ -49,12 +50,14 @@ FEW_TAGS                 | protocol | safety | assertion | LEAVE_ANY PHASES=3 TA
 ENTER_WITHOUT_HELD_CHECK | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1
 CONTROL_WITHOUT_WAIT     | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1
 CONTROL_OF_ONE_SLOT      | protocol | safety | assertion | EDGES=2 CONTROLS=1 SLOTS=2 PHASES=1
-TICKET_BEFORE_STATE      | protocol | fair   | cycle     | ENDS LEASES=1 ITEMS0=1 ITEMS1=2
+STALE_CURSOR             | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1
+STATE_WITHOUT_TAG        | protocol | safety | assertion | LEAVE_ANY PHASES=3
+OUT_BEFORE_DONE          | protocol | safety | assertion | LEAVE_ANY
 NO_RING_WHILE_WAITING    | protocol | fair   | cycle     | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
 NO_LEASE                 | protocol | fair   | cycle     | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
 WAIT_WITHOUT_STATE       | protocol | fair   | cycle     | LEAVES_FAILED FAILURES=1
-PARKING                  | protocol | fair   | cycle     | LEAVES STALL ENDLESS EDGES=2 PHASES=1 ITEMS0=1 TAGS=2
-HELD_NOT_POLLED          | protocol | fair   | cycle     | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=3 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
+PARKING                  | protocol | fair   | cycle     | LEAVES STALL EDGES=2 PHASES=2 ITEMS0=1
+HELD_NOT_POLLED          | protocol | fair   | cycle     | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=1 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
 PUSH_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4
 POP_WITHOUT_EXCHANGE     | ring     | safety | assertion | PUSHES=4
 TURN_BEFORE_ENTRY        | ring     | safety | assertion | PUSHES=4

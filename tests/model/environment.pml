@@ -67,11 +67,18 @@ proctype control() {
         assert(!here[0] && !here[1] && !here[WORKERS - 1]);
         check_at_rest()
       }
-      atomic { acting = 0; acted = 1 }
-    :: else
-    fi;
-    held[0] = 0;
-    held[SLOTS - 1] = 0
+      cursor_of[0] = (generation[0] + 1) % GENERATIONS;
+#if SLOTS > 1
+      cursor_of[1] = (generation[1] + 1) % GENERATIONS;
+#endif
+      atomic { acting = 0; acted = 1; generation[0] = cursor_of[0]; held[0] = 0 }
+#if SLOTS > 1
+      atomic { generation[1] = cursor_of[1]; held[1] = 0 }
+#endif
+    :: else ->
+      held[0] = 0;
+      held[SLOTS - 1] = 0
+    fi
   :: else -> break
   od
 }

@@ -25,11 +25,14 @@
 
 // ---- the shared words
 byte gate[SLOTS];     // odd: open
-bit held[SLOTS];      // held and inside are one word
+bit held[SLOTS];      // held, generation and inside are one word
 byte inside[SLOTS];
+byte generation[SLOTS];
+byte cursor_of[SLOTS];  // the cursor's address and the generation that it belongs to: here the generation alone
 byte ticket_tag = TAG0, ticket_next;   // one word
 byte limit_tag = TAG0, limit_extent;   // one word
-byte done, state, pos, fed, grain = GRAIN;
+byte state, state_tag = TAG0;            // one word
+byte done, pos, fed, grain = GRAIN;
 chan ring = [RING] of {byte, byte, byte};  // tag, begin, count
 
 // ---- what only the properties know
@@ -41,6 +44,17 @@ byte ran, committed;  // items of that phase, a bit each
 bit acting, acted;    // control
 byte lost;            // times that a block failed the job
 byte launched;
+#ifdef SHORT_SLEEP
+byte slept[WORKERS];  // phases opened since the block last found the ticket's tag to be the one it knows
+#define awake(w) (!here[w] || slept[w] < TAGS - 2)
+#define all_awake (awake(0) && awake(1) && awake(WORKERS - 1))
+#define sleep_on slept[0] = (here[0] -> slept[0] + 1 : 0); slept[1] = (here[1] -> slept[1] + 1 : 0)
+#define wake slept[w] = 0
+#else
+#define all_awake true
+#define sleep_on skip
+#define wake skip
+#endif
 #define nobody_inside (inside[0] == 0 && inside[SLOTS - 1] == 0)
 
 // With nobody inside, what is claimed of the open phase is committed or handed back: a legal checkpoint.
@@ -49,7 +63,7 @@ inline check_at_rest() {
     assert(state != OPENING && acting <= 1);
     if
     :: state == OPEN && lost == 0 ->
-      assert(ticket_tag == limit_tag && ran == committed);
+      assert(ticket_tag == limit_tag && state_tag == limit_tag && ran == committed);
       rest = done;
       index = len(ring);
       do
@@ -92,30 +106,16 @@ inline check_at_rest() {
 #endif
 #define step may_stall atomic  // one access to shared memory, and what follows from it
 
-// First sight of a tag: the ticket (acquire), then limit as one word.
+// First sight of a tag: the limit, then the ticket (acquire). A pair that agrees is one phase's.
 #ifdef EXTENT_WITHOUT_TAG
 #define tags_agree true
 #else
-#define tags_agree (limit_tag == known_tag)
+#define tags_agree (seen_tag == ticket_tag)
 #endif
-#ifdef POSITION_EARLY  // before the limit, and before there is a chunk in hand
-#define learn_position step { at = pos; at_known = 1 }
-#define forget_position
-#else
-#define learn_position
-#define forget_position ; at = 0; at_known = 0
-#endif
-#define learn_ticket assert(deferred == 0); known_tag = ticket_tag
-#define learn_limit \
-  knows = tags_agree; extent = (knows -> limit_extent : 0); my_grain = grain forget_position
-
-// What a loaded ticket says.
-#define by_ticket \
-  if \
-  :: !knows || tag != known_tag -> goto unknown \
-  :: knows && tag == known_tag && next < extent -> goto claim \
-  :: knows && tag == known_tag && next >= extent -> goto exhausted \
-  fi
+#define learn_limit assert(deferred == 0); seen_tag = limit_tag; extent = limit_extent; my_grain = grain
+#define learn_ticket \
+  knows = tags_agree; known_tag = ticket_tag; extent = (knows -> extent : 0); seen_tag = 0; \
+  my_grain = (knows -> my_grain : 0); at_known = 0; at = 0
 
 // What a fetch_add of a known tag says.
 #ifdef GRAIN_REREAD
@@ -130,7 +130,7 @@ inline check_at_rest() {
 #endif
 #define take_claimed \
   if \
-  :: begin >= extent -> begin = 0; count = 0; goto exhausted \
+  :: begin >= extent -> begin = 0; count = 0; tag = 0; at_known = 0; at = 0; goto yield_point \
   :: begin < extent -> count = (claimed < extent - begin -> claimed : extent - begin); goto in_hand \
   fi
 
@@ -141,14 +141,8 @@ inline commit_deferred() {
       done = done + deferred;
       assert(lost > 0 || (committed & deferred_bits) == 0);
       committed = committed | deferred_bits;
-      last = (done == extent);
       deferred = 0; deferred_bits = 0
     }
-    may_stall
-    if
-    :: atomic { last -> last = 0; if :: state == OPEN -> state = DUE :: else fi }
-    :: !last
-    fi
   :: deferred == 0
   fi
 }
@@ -171,6 +165,7 @@ inline open() {
   :: else -> atomic { pos = mine_to_open; opened = 0; ran = 0; committed = 0 }
   fi;
 #else
+  step { done = 0 }
   step { pos = mine_to_open; opened = 0; ran = 0; committed = 0 }
 #endif
   may_stall
@@ -184,24 +179,19 @@ inline open() {
 #ifdef OPEN_WITH_KNOWN_TAG
     tag = (known_tag + 1) % TAGS;
 #else
-    tag = (ticket_tag + 1) % TAGS;
+    tag = (limit_tag + 1) % TAGS;
 #endif
 #ifdef LIMIT_AFTER_TICKET
-    step { done = 0 }
-    step { open_once; change_from_opening(OPEN) }
+    step { open_once; change_from_opening(OPEN); state_tag = tag }
     step { ticket_tag = tag; ticket_next = 0 }
     step { limit_tag = tag; limit_extent = items(mine_to_open) }
 #else
-    step { limit_tag = tag; limit_extent = items(mine_to_open) }
-#ifndef DONE_AFTER_TICKET
-    step { done = 0 }
-#endif
+    step { all_awake; limit_tag = tag; limit_extent = items(mine_to_open); sleep_on }
 #ifdef TICKET_BEFORE_STATE
     step { ticket_tag = tag; ticket_next = 0; open_once }
-    step { change_from_opening(OPEN) }
+    step { change_from_opening(OPEN); state_tag = tag }
 #else
-    // the state before the ticket: with the ticket out, the last item may be committed at once, which needs `open`
-    step { open_once; change_from_opening(OPEN); published = (state == OPEN) }
+    step { open_once; change_from_opening(OPEN); published = (state == OPEN); if :: published -> state_tag = tag :: else fi }
     if
     :: atomic { published -> ticket_tag = tag; ticket_next = 0; published = 0 }
     :: !published
@@ -218,21 +208,29 @@ inline open() {
 
 proctype worker(byte w; byte s) {
   byte mine;                                // the gate's value that this block belongs to
+  byte found, entered;                      // the generations of the cursor that it works on, and of the slot when it entered
   bit knows; byte known_tag, extent;        // what it knows of a phase
-  byte my_grain;
-  bit at_known; byte at;                    // its position, read with a chunk in hand
+  byte my_grain, seen_tag;
+  bit perhaps; bit at_known; byte at;                    // its position, read with a chunk in hand
   byte tag, next;                           // the ticket as it was seen last
   byte begin, count; bit at_once;           // the chunk in hand
   byte deferred, deferred_bits;             // run, not yet committed
   byte mine_to_open; bit has_input, published;
-  bit last;
+  byte was, was_tag;                        // the state as it was seen
   byte a, b, c, rest, index;                // of check_at_rest
 
 absent:
-  step {
+  step {                                    // the gate, before entering
     launched < LAUNCHES;
     if :: LAUNCHES < 255 -> launched++ :: else fi;
-    inside[s]++;                            // fetch_add, which returns held
+    mine = gate[s]
+  }
+#if CONTROLS > 0
+  step { found = cursor_of[s] }             // before entering, too
+#endif
+  step {
+    inside[s]++;                            // fetch_add, which returns held and the generation
+    entered = generation[s];
     if
 #ifdef ENTER_WITHOUT_HELD_CHECK
     :: true -> here[w] = 1
@@ -240,96 +238,104 @@ absent:
     :: held[s] -> goto out
     :: !held[s] -> here[w] = 1
 #endif
-    fi
-  }
-  step {                                  // the gate, read after entering
-    if
-    :: gate[s] % 2 == 0 -> goto out         // a late block
-    :: else -> mine = gate[s]
-    fi
-  }
-
-yield_point:
-  step { tag = ticket_tag; next = ticket_next }
-  step {                                  // gate, lease and held; and a look at the ring
-    assert(!acting);
-    if
-#ifdef PARKING
-    :: may_leave && gate[s] % 2 == 1 -> goto leave
-    :: may_leave && gate[s] % 2 == 0 -> gate[s] % 2 == 1; mine = gate[s]
-#else
-    :: may_leave -> goto leave
-    :: lost < FAILURES && state != FINISHED -> lost++; state = FAILED; goto leave  // with no chunk in hand
-#endif
-    :: may_stay -> skip
     fi;
     if
-#ifdef NO_RING_WHILE_WAITING
-    :: nempty(ring) && !(knows && tag == known_tag && next >= extent) -> skip
-    :: nempty(ring) && knows && tag == known_tag && next >= extent -> goto exhausted
-#else
-    :: nempty(ring) -> skip
-#endif
-    :: empty(ring) -> by_ticket
+    :: mine % 2 == 0 -> goto out
+    :: else
     fi
   }
-  step {                                  // pop
-    if
-    :: empty(ring) || may_look_empty -> by_ticket
-    :: nempty(ring) ->
-      ring?tag, begin, count; next = 0; at_once = 1;
-      if
-      :: knows && tag == known_tag -> goto in_hand
-#ifdef RING_WITHOUT_TAG
-      :: knows && tag != known_tag -> goto in_hand
-      :: !knows -> skip
-#else
-      :: !knows || tag != known_tag -> skip
+#if CONTROLS > 0 && !defined(STALE_CURSOR)
+  if
+  :: found != entered -> step { found = cursor_of[s] }
+  :: else
+  fi;
 #endif
-      fi
-    fi
-  }
-  step { learn_ticket }
-  learn_position
-  step {
-    learn_limit;
-    assert(knows && known_tag == tag);      // the entry's phase cannot end before the entry is committed
-    goto in_hand
-  }
 
-unknown:
-  step { learn_ticket; tag = ticket_tag; next = ticket_next }
-  learn_position
-  step {
-    learn_limit;
+yield_point:
+  step {                                    // gate, lease and held; and a look at the ring
+    assert(!acting && found == generation[s]);
+    entered = 0;
     if
-    :: knows && next < extent -> skip
-    :: knows && next >= extent -> goto exhausted
-    // that phase is over; whether the next opens, the state says
-#ifdef WAIT_WITHOUT_STATE
-    :: !knows -> goto yield_point
-#else
-    :: !knows -> goto exhausted
+#ifdef PARKING
+    :: may_leave && gate[s] % 2 == 0 -> gate[s] % 2 == 1; mine = gate[s]
 #endif
-    fi
+    :: may_leave -> goto leave              // what is read beside it is not used
+    :: lost < FAILURES && state != FINISHED -> lost++; state = FAILED; goto leave
+    :: may_stay -> skip
+    fi;
+    perhaps = nempty(ring)
   }
+  if
+  :: knows -> step { tag = ticket_tag; next = ticket_next; if :: tag == known_tag -> wake :: else fi }
+  :: !knows ->
+    step { learn_limit }
+    step { learn_ticket; tag = ticket_tag; next = ticket_next; wake }
+  fi;
+#ifdef NO_RING_WHILE_WAITING
+  if
+  :: knows && tag == known_tag && next >= extent -> perhaps = 0
+  :: else
+  fi;
+#endif
+  if
+  :: !perhaps -> goto by_ticket
+  :: perhaps ->
+    step {                                  // pop
+      perhaps = 0;
+      if
+      :: empty(ring) || may_look_empty -> goto by_ticket
+      :: nempty(ring) ->
+        ring?tag, begin, count; next = 0; at_once = 1;
+        if
+        :: knows && tag == known_tag -> goto in_hand
+#ifdef RING_WITHOUT_TAG
+        :: knows && tag != known_tag -> goto in_hand
+        :: !knows -> skip
+#else
+        :: !knows || tag != known_tag -> skip
+#endif
+        fi
+      fi
+    }
+    step { learn_limit }
+    step {
+      learn_ticket;
+      assert(knows && known_tag == tag);    // the entry's phase cannot end before the entry is committed
+      goto in_hand
+    }
+  fi;
+
+by_ticket:
+  if
+#ifdef WAIT_WITHOUT_STATE
+  :: atomic { !knows -> tag = 0; next = 0; goto yield_point }
+#else
+  :: atomic { !knows -> goto exhausted }
+#endif
+  :: atomic { knows && tag != known_tag -> knows = 0; known_tag = 0; extent = 0; at_known = 0; at = 0; my_grain = 0; tag = 0; next = 0; goto yield_point }
+  :: atomic { knows && tag == known_tag && next >= extent -> goto exhausted }
+  :: atomic { knows && tag == known_tag && next < extent -> tag = 0; next = 0 }
+  fi;
+  if
+  :: at_known -> skip
+  :: else -> step { at = pos }
+  fi;
 
 claim:
-  step {                                  // fetch_add; `count` is what was added, until the extent cuts it
+  step {                                    // fetch_add; `count` is what was added, until the extent cuts it
     tag = ticket_tag; begin = ticket_next; next = 0; count = my_grain;
     ticket_next = ticket_next + count;
     assert(ticket_tag != limit_tag || ticket_next <= limit_extent + WORKERS * GRAIN);  // the overshoot is bounded
     if
-    :: tag == known_tag -> take_claimed
+    :: tag == known_tag -> at_known = 1; take_claimed
     :: else -> skip
     fi
   }
-  step { learn_ticket }
-  learn_position
+  step { learn_limit }
   step {
-    learn_limit;
+    learn_ticket;
     if
-    :: tags_of_claim_differ -> begin = 0; count = 0; goto yield_point  // an overshoot of a phase that is over
+    :: tags_of_claim_differ -> begin = 0; count = 0; tag = 0; goto yield_point
     :: else -> take_claimed
     fi
   }
@@ -379,31 +385,47 @@ in_hand:
 exhausted:
   tag = 0; next = 0;
   commit_deferred();
-  may_stall
-  if
-  :: atomic { state == FINISHED || state == FAILED -> goto leave }
-  :: atomic { state == OPENING || state == OPEN -> goto yield_point }
-  :: state == DUE ->
-#ifdef DUE_WITHOUT_EXCHANGE
-    state = OPENING;
-#else
-    may_stall
+  step {
     if
-    :: atomic { state == DUE -> state = OPENING }
-    :: atomic { state != DUE -> goto yield_point }
-    fi;
+    :: state == FINISHED || state == FAILED -> goto leave
+    :: state == OPENING -> goto yield_point
+    :: state == OPEN && !(knows && state_tag == known_tag) -> goto yield_point
+    :: else -> was = state; was_tag = state_tag
+    fi
+  }
+  if
+  :: was == OPEN -> step { if :: done != extent -> was = 0; was_tag = 0; goto yield_point :: else fi }
+  :: else
+  fi;
+  if
+  :: was == DUE || was == OPEN ->
+#ifdef DUE_WITHOUT_EXCHANGE
+    atomic { state = OPENING; was = 0; was_tag = 0 }
+#else
+    step {
+      if
+#ifdef STATE_WITHOUT_TAG
+      :: state == was -> state = OPENING; was = 0; was_tag = 0
+      :: else -> was = 0; was_tag = 0; goto yield_point
+#else
+      :: state == was && state_tag == was_tag -> state = OPENING; was = 0; was_tag = 0
+      :: else -> was = 0; was_tag = 0; goto yield_point
+#endif
+      fi
+    }
 #endif
     step {                                // advance
       assert(!acting && opened && ran == committed && ran == bits(0, items(pos)));
       mine_to_open = (pos + 1) % CYCLE
     }
     open()
-  :: state == STARVED ->
-    may_stall
-    if
-    :: atomic { state == STARVED -> state = OPENING }
-    :: atomic { state != STARVED -> goto yield_point }
-    fi;
+  :: was == STARVED ->
+    step {
+      if
+      :: state == was && state_tag == was_tag -> state = OPENING; was = 0; was_tag = 0
+      :: else -> was = 0; was_tag = 0; goto yield_point
+      fi
+    }
     mine_to_open = pos;
     has_input = 0;
     open();
@@ -418,15 +440,19 @@ exhausted:
 leave:
 #ifdef LEAVE_WITHOUT_COMMIT
   deferred = 0; deferred_bits = 0;
+#elif defined(OUT_BEFORE_DONE)
+  step { inside[s]--; here[w] = 0; if :: nobody_inside -> check_at_rest() :: else fi }
+  commit_deferred();
+  inside[s]++;
 #else
   commit_deferred();
 #endif
 out:
   step {
-    here[w] = 0; inside[s]--;
+    here[w] = 0; inside[s]--; wake;
     lease_over[w] = 0;
-    mine = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at_known = 0; at = 0; tag = 0; next = 0; has_input = 0;
-    assert(begin == 0 && count == 0 && deferred == 0 && !at_once && !last && !published && mine_to_open == 0);
+    mine = 0; found = 0; entered = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at_known = 0; at = 0; tag = 0; next = 0; has_input = 0; seen_tag = 0; perhaps = 0;
+    assert(begin == 0 && count == 0 && deferred == 0 && !at_once && was == 0 && was_tag == 0 && !published && mine_to_open == 0);
     if
     :: nobody_inside -> check_at_rest()
     :: else

@@ -36,7 +36,8 @@
 
 // ---- environment. LEAVE_ANY: a block may leave at any yield point, which is more than gates, leases and control can do.
 // TUNER: the grain changes between 1 and 2 at any time. STALL: worker 0 may stop for ever, between any two steps. PATIENT: control never
-// gives up. ENDLESS: after the last phase comes the first again; for tags to wrap truly, TAGS must be a multiple of PHASES.
+// gives up. ENDLESS: after the last phase comes the first again. SHORT_SLEEP: no block sleeps, between two sights of the tag that it knows, through so many
+// phases that it meets the same tag again; without it, TAGS must be a multiple of PHASES where tags wrap, or more than all phases.
 #ifndef EDGES  // that the trainer writes to each gate; an odd number leaves it open for ever. 0: open from the start
 #define EDGES 0
 #endif
@@ -54,6 +55,9 @@
 #endif
 #ifndef CONTROLS  // acts of control
 #define CONTROLS 0
+#endif
+#ifndef GENERATIONS  // of a slot: more than the acts of control that a block can sleep through between its look at the cursor and its entering
+#define GENERATIONS 4
 #endif
 #ifndef FAILURES  // times that a block may mark the job failed, with or without a chunk in hand
 #define FAILURES 0
