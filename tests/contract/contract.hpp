@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+#include <lull/host/owner.hpp>
+#include <lull/tests/contract/preempted.hpp>
+
+namespace lull {
+
+/// A task under contract. Small: some dozen chunks at its own grain and some hundred in all, for each is preempted many
+/// times.
+struct contract_case {
+  std::string name;
+  std::function<std::unique_ptr<task_owner>()> make_owner;
+  task_type type;  // of preempted<Task>
+  functor_bytes (*wrap)(functor_bytes const& task, preemption* with);
+
+  friend void PrintTo(contract_case const& which, std::ostream* out) { *out << which.name; }
+};
+
+/// `lull_side_task(... TYPE lull::preempted<Task>)` must stand in the program's CMakeLists.txt.
+template <side_task Task>
+contract_case under_contract(std::string name, std::function<std::unique_ptr<task_owner>()> make_owner) {
+  static_assert(side_task<preempted<Task>>, "with a pointer beside it, the functor no longer fits a slot");
+  return {std::move(name), std::move(make_owner), type_of<preempted<Task>>(),
+          [](functor_bytes const& task, preemption* with) {
+            functor_bytes wrapped;
+            std::memcpy(wrapped.bytes + offsetof(preempted<Task>, task), task.bytes, sizeof(Task));
+            std::memcpy(wrapped.bytes + offsetof(preempted<Task>, with), &with, sizeof with);
+            return wrapped;
+          }};
+}
+
+struct contract_effort {
+  std::uint64_t every_k = 8;      // preempted at each k-th claim, poll and end, k from 1 to this
+  std::uint64_t random_runs = 6;  // with another k in each bubble
+  std::uint64_t seed = 1;
+  std::uint64_t most_bubbles = 20'000;  // of one run: a task that needs more hangs
+};
+
+/// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says, and holds each run
+/// against the contract of a side task: each item committed exactly once; the same bits in all arrays, also with
+/// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
+/// chunk of the close. Empty: kept. Else the first violation, with the run in which it showed.
+std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
+
+/// INSTANTIATE_TEST_SUITE_P(pagerank, contract, testing::Values(under_contract<pagerank>("pagerank", make_owner)));
+class contract : public testing::TestWithParam<contract_case> {};
+
+}  // namespace lull

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/gate.hpp>
+#include <lull/device/side_task.hpp>
+#include <lull/device/world.hpp>
+
+namespace lull {
+
+/// Where a bubble is closed from inside: nowhere; before a chunk's first step; before one of its polls; after its last
+/// step.
+enum class close_place : std::uint32_t { nowhere, at_start, at_poll, at_end };
+
+/// What a preempted task counts, and when it closes its own bubble. In memory of the machine; the host reads and writes
+/// it between bubbles.
+struct alignas(128) preemption {
+  // -- written by the host before a bubble
+  gate_line* gate;
+  std::uint32_t value;  // even: what the gate is closed with
+  close_place where;
+  std::uint64_t close_at;  // at the n-th event of that place, from 1
+  // -- of this bubble
+  std::uint64_t events;  // starts, polls or ends so far, as `where` says
+  std::uint64_t closed;  // 1: the gate holds `value`
+  std::uint64_t starts;  // chunks begun
+  std::uint64_t
+      late_starts;  // … by a block that could know of the close: at most one a block, and none on the one that closed
+  std::uint64_t polls;
+  // -- of the run
+  std::uint64_t finished_items;  // of chunks that were not handed back
+  std::uint64_t handed_back;     // chunks
+  std::uint64_t extents;         // sum over phases
+};
+
+/// A team that closes the bubble before one of its task's polls.
+template <class Team>
+class preempted_team {
+ public:
+  using world = typename Team::world;
+
+  LULL_HD preempted_team(Team const& inner, preemption& with) noexcept : inner_(inner), with_(with) {}
+
+  /// Rank 0: something happened at `here`; closes the gate if that was the event to do it at.
+  LULL_HD void pass(close_place here) const noexcept {
+    if (world::template load<order::relaxed, scope::device>(with_.close_at) == 0 || with_.where != here) return;
+    if (world::template fetch_add<order::relaxed, scope::device>(with_.events, std::uint64_t{1}) + 1 != with_.close_at)
+      return;
+    world::template store<order::relaxed, scope::system>(with_.gate->value, with_.value);
+    // release: whoever finds `closed` finds the gate closed at his next poll
+    world::template store<order::release, scope::device>(with_.closed, std::uint64_t{1});
+  }
+
+  LULL_HD int rank() const noexcept { return inner_.rank(); }
+  LULL_HD int size() const noexcept { return inner_.size(); }
+  LULL_HD void sync() const noexcept { inner_.sync(); }
+  LULL_HD void* shared() const noexcept { return inner_.shared(); }
+  template <class T>
+  LULL_HD T sum(T value) const noexcept {
+    return inner_.sum(value);
+  }
+  template <class T, class Op>
+  LULL_HD T inclusive_scan(T value, Op op) const noexcept {
+    return inner_.inclusive_scan(value, op);
+  }
+  LULL_HD bool leaving() const noexcept {
+    if (rank() == 0) {
+      world::template fetch_add<order::relaxed, scope::device>(with_.polls, std::uint64_t{1});
+      pass(close_place::at_poll);
+    }
+    left_ = inner_.leaving();
+    return left_;
+  }
+  LULL_HD bool left() const noexcept { return left_; }
+
+ private:
+  Team const& inner_;
+  preemption& with_;
+  mutable bool left_ = false;
+};
+
+/// A side task that closes its bubble from inside, so that a test knows at which claim it is preempted, without
+/// anything else running on the machine. Same shape, same results.
+template <side_task Task>
+struct preempted {
+  static constexpr team_shape shape = Task::shape;
+
+  Task task;
+  preemption* with;
+
+  LULL_HD std::uint64_t extent(position at, std::uint64_t fed) const noexcept {
+    std::uint64_t const items = task.extent(at, fed);
+    // plain: one block at a time opens a phase, and what it writes reaches the next opener through the phase's state
+    if (items != finished && items != starved) with->extents += items;
+    return items;
+  }
+
+  template <class Team>
+  LULL_HD void operator()(chunk c, Team const& team) const noexcept {
+    using world = typename Team::world;
+    preempted_team<Team> const members{team, *with};
+    if (team.rank() == 0) {
+      // acquire: the gate's value that the closer wrote
+      std::uint64_t const late = world::template load<order::acquire, scope::device>(with->closed);
+      if (late != 0) world::template fetch_add<order::relaxed, scope::device>(with->late_starts, std::uint64_t{1});
+      world::template fetch_add<order::relaxed, scope::device>(with->starts, std::uint64_t{1});
+      members.pass(close_place::at_start);
+    }
+    task(c, members);
+    if (team.rank() == 0) {
+      world::template fetch_add<order::relaxed, scope::device>(
+          members.left() ? with->handed_back : with->finished_items, members.left() ? std::uint64_t{1} : c.size());
+      members.pass(close_place::at_end);
+    }
+  }
+
+  LULL_HD void advance(position ended, auto const& team) const noexcept requires has_advance<Task> {
+    task.advance(ended, team);
+  }
+};
+
+}  // namespace lull
