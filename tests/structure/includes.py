@@ -12,11 +12,13 @@ import tree
 
 # What of the host a task may see: arrays stand behind the executor, and an owner speaks in options, jobs and errors.
 HOST_FACES = [
+    "host/array.hpp",
     "host/atomic_file.hpp",
     "host/error.hpp",
     "host/executor.hpp",
     "host/job.hpp",
     "host/options.hpp",
+    "host/owner.hpp",
     "host/task_request.hpp",
     "host/units.hpp",
     "host/worker_kernel.hpp",

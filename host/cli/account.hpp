@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lull/host/cli/replay.hpp>
+#include <lull/host/cli/report.hpp>
+
+namespace lull {
+
+/// What the task does alone: what harvest is measured by.
+struct alone_speed {
+  double items_per_s = 0;             // on all processors
+  double items_per_s_with_rooms = 0;  // with the same rooms kept off
+  double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
+};
+
+/// What was done in bubbles, and where the rest of their time went.
+///
+/// Bubble time lost by a cause is the mean over the launched blocks, as a share of what all processors would have done: so causes
+/// exclude each other, and together with what was harvested they are the bubbles' time. Work of blocks that left after the close
+/// counts as drain. `slower` is what no other cause explains; `unexplained_us` is above zero where the others exceed what was lost,
+/// as they may by the noise of the speed alone.
+struct harvest_account {
+  report::bubble_counts bubbles;
+  report::harvest_gain gain;
+  distribution drain_us;
+  distribution start_us;
+  double unexplained_us = 0;
+  std::uint64_t items = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t lease_blocks = 0;  // left by lease while the bubble was open
+};
+
+harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone);
+
+}  // namespace lull

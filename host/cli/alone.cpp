@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cli/alone.hpp>
+
+#include <array>
+#include <bit>
+#include <memory>
+#include <thread>
+
+#include <lull/host/array.hpp>
+#include <lull/host/cli/plain_work.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/history.hpp>
+#include <lull/host/submitted.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease = lease_at_close({});
+constexpr auto round = 200us;  // between two looks at what the worker does
+
+/// Gate, slot and cursor of one job that has the machine to itself.
+class lone_job {
+ public:
+  lone_job(executor& machine, job_description const& job)
+      : machine_(machine), kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
+    machine_.adopt_thread();
+    machine_.load(kernel_, job.blocks_per_processor);
+    line_ = machine_array<gate_line>{machine_, 1};
+    record_ = machine_array<bubble_record>{machine_, 1};
+    slot_ = machine_array<slot_line>{machine_, 1};
+    std::uint64_t const alive = machine_.blocks_of(kernel_) * marks_.size() * 2;
+    std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
+    job_ = std::make_unique<detail::submitted>(borrowed, job, std::bit_ceil(4 * alive));
+    for (auto& mark : marks_) mark = machine_.make_mark();
+    fill_slot();
+  }
+
+  /// Opens the bubble and launches two workers, the second behind the first.
+  void open() {
+    machine_.open_edge(machine_.plain_stream(), gate(), 1, 1, *marks_[0], false);
+    for (auto& mark : marks_) launch(*mark);
+  }
+
+  /// Launches a worker where one has left.
+  void renew() {
+    for (auto& mark : marks_) {
+      if (machine_.workers_left(*mark)) launch(*mark);
+    }
+  }
+
+  /// Ends the bubble and waits until nobody is inside, a lease and a second at most.
+  void close() {
+    machine_.close_edge(machine_.plain_stream(), gate(), 2, *marks_[0], false);
+    machine_.synchronize(machine_.plain_stream());
+    auto const give_up = std::chrono::steady_clock::now() + lease + 1s;
+    for (auto& mark : marks_) {
+      while (!machine_.workers_left(*mark)) {
+        if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"a worker did not leave within its lease"};
+        std::this_thread::sleep_for(round);
+      }
+    }
+  }
+
+  detail::submitted& job() { return *job_; }
+  bool over() const {
+    phase_state const reached = job_->reached();
+    return reached == phase_state::finished || reached == phase_state::failed;
+  }
+  bubble_record record() const { return record_.read().front(); }
+
+ private:
+  gate_ref gate() const { return {line_.data(), record_.data(), 0}; }
+  void launch(bubble_mark& mark) { machine_.launch(kernel_, {slot_.data(), gate(), machine_.rooms_of(kernel_)}, &mark); }
+
+  void fill_slot() {
+    mapped_memory const answer = machine_.map(sizeof(std::uint64_t));
+    slot_content const content{job_->at(), static_cast<std::uint64_t>(lease.count()), job_->description().functor};
+    machine_.exchange(slot_.data(), content, 1'000'000, static_cast<std::uint64_t*>(answer.device), 1);
+    while (machine_.load_mapped(answer.host) == 0) std::this_thread::yield();
+    machine_.unmap(answer, sizeof(std::uint64_t));
+  }
+
+  executor& machine_;
+  worker_kernel kernel_;
+  machine_array<gate_line> line_;
+  machine_array<bubble_record> record_;
+  machine_array<slot_line> slot_;
+  std::unique_ptr<detail::submitted> job_;
+  std::array<std::unique_ptr<bubble_mark>, 2> marks_;
+};
+
+}  // namespace
+
+double alone_result::items_per_s() const noexcept {
+  return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
+}
+
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop) {
+  lone_job alone{machine, job};
+  alone.open();
+  while (!alone.over() && !stop(alone.job().progress().phases)) {
+    std::this_thread::sleep_for(round);
+    alone.renew();
+  }
+  alone.close();
+  alone.job().read_totals();
+  job_progress const reached = alone.job().progress();
+  bubble_record const record = alone.record();
+  alone_result found;
+  found.state = !alone.over()                                     ? job_state::cancelled
+                : alone.job().reached() == phase_state::finished ? job_state::finished
+                                                                  : job_state::failed;
+  found.items = reached.items;
+  found.phases = reached.phases;
+  found.chunks = record.chunks;
+  if (record.last_out_ns > record.opened_ns) found.time = std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+  found.stay_ns = record.stay_ns;
+  found.wait_ns = record.wait_ns;
+  return found;
+}
+
+alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop) {
+  machine.adopt_thread();
+  plain_work work{machine, job};
+  auto const begin = std::chrono::steady_clock::now();
+  while (!work.finished() && !stop(work.phases())) work.round();
+  machine.synchronize(machine.plain_stream());
+  alone_result found;
+  found.time = std::chrono::steady_clock::now() - begin;
+  found.state = work.finished() ? job_state::finished : job_state::cancelled;
+  found.items = work.items();
+  found.phases = work.phases();
+  return found;
+}
+
+alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop) {
+  auto const until = std::chrono::steady_clock::now() + about;
+  auto const enough = [&](std::uint64_t phases) { return std::chrono::steady_clock::now() >= until || stop(phases); };
+  alone_result sum;
+  do {
+    alone_result const one = run_alone(machine, owner.describe(), enough);
+    owner.reset();
+    sum.state = one.state;
+    sum.items += one.items;
+    sum.chunks += one.chunks;
+    sum.phases += one.phases;
+    sum.time += one.time;
+    sum.stay_ns += one.stay_ns;
+    sum.wait_ns += one.wait_ns;
+  } while (!enough(0) && sum.items != 0 && sum.state == job_state::finished);
+  return sum;
+}
+
+}  // namespace lull

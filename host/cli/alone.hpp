@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+#include <lull/host/owner.hpp>
+
+namespace lull {
+
+/// What a task did by itself, in one bubble that does not end. Times are those of the machine's clock.
+struct alone_result {
+  job_state state = job_state::cancelled;  // finished, failed, or cancelled: was stopped before its end
+  std::uint64_t items = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t phases = 0;
+  std::chrono::nanoseconds time{0};  // from the opening until the last block was out
+  std::uint64_t stay_ns = 0;         // summed over blocks: first chunk → leaving
+  std::uint64_t wait_ns = 0;         // of it, waiting for a phase
+
+  double items_per_s() const noexcept;
+  double wait_share() const noexcept { return stay_ns == 0 ? 0 : static_cast<double>(wait_ns) / static_cast<double>(stay_ns); }
+};
+
+/// Asked from time to time; true: end now. Gets the phases opened so far.
+using stop_question = std::function<bool(std::uint64_t phases)>;
+
+/// Runs the job to its end, or until `stop` says so: one bubble whose worker is launched anew at each lease.
+/// Blocks. The machine must not be in use by a runtime that has work now.
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop);
+
+/// The same as ordinary code, one kernel a phase: what people do today.
+alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop);
+
+/// Runs the task again and again, from the start each time, for about that long, and sums up; resets it at the end.
+alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop);
+
+}  // namespace lull

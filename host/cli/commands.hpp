@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace lull {
+
+/// What the program returns to the shell.
+enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130 };
+
+enum class side_mode { lull, naive, none };
+
+/// As they were spelled; what they mean is checked by the command. Defaults are those of the help.
+struct run_settings {
+  std::string executor;  // empty: cuda if a device answers, else threads
+  std::string mode = "lull";
+  int device = 0;
+  int rooms = 0;
+  std::optional<std::string> task;
+  std::optional<std::string> job_file;
+  std::string at_most;  // a duration; empty: to the end
+  std::optional<std::string> report;
+  bool verify = false;
+  bool json = false;
+};
+
+struct harvest_settings {
+  std::string executor;
+  std::string mode = "lull";
+  std::string schedule = "1f1b";
+  int device = 0;
+  int rooms = 2;
+  std::uint32_t stages = 4;
+  std::uint32_t microbatches = 8;
+  std::uint32_t stage = 0;
+  std::string segment = "2ms";
+  std::string longest_bubble;  // a duration; sets the segment
+  std::uint32_t iterations = 5;
+  std::uint32_t pairs = 10;
+  std::optional<std::string> task;
+  std::optional<std::string> job_file;
+  std::optional<std::string> report;
+  std::optional<std::string> trace;
+  std::optional<std::string> timeline;
+  bool verify = false;
+  bool json = false;
+};
+
+struct doctor_settings {
+  int device = 0;
+  int rooms = 2;
+  bool json = false;
+};
+
+/// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns those into
+/// exit codes.
+exit_code run_command(run_settings const& asked, std::ostream& out);
+exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
+exit_code doctor_command(doctor_settings const& asked, std::ostream& out);
+
+}  // namespace lull

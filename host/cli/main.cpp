@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `lull`: what stands on the command line, and what each way to end returns to the shell.
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <lull/host/cli/catalogue.hpp>
+#include <lull/host/cli/commands.hpp>
+#include <lull/host/error.hpp>
+
+namespace {
+
+using namespace lull;
+
+template <class Settings>
+void add_task_options(CLI::App& command, Settings& into) {
+  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+  command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
+  command.add_option("--task", into.task, "NAME[:key=value,…], see lull tasks");
+  command.add_option("--job", into.job_file, "JSON file with the task's name and options");
+  command.add_flag("--verify", into.verify, "hold the result against another algorithm");
+  command.add_option("--report", into.report, "write the report (JSON) here");
+  command.add_flag("--json", into.json, "print the report as JSON");
+}
+
+void add_harvest(CLI::App& command, harvest_settings& into) {
+  add_task_options(command, into);
+  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")->capture_default_str();
+  command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
+  command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
+  command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
+  command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
+  CLI::Option* const segment = command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
+  segment->capture_default_str();
+  command.add_option("--longest-bubble", into.longest_bubble, "sets the segment so that the longest bubble is that long")
+      ->excludes(segment);
+  command.add_option("--iterations", into.iterations, "iterations a replay")->capture_default_str()->check(CLI::Range(1, 100'000));
+  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")->capture_default_str()->check(CLI::Range(1, 10'000));
+  command.add_option("--trace", into.trace, "write a trace for Perfetto here");
+  command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
+}
+
+exit_code dispatch(int argc, char** argv) {
+  CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work."};
+  app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+  harvest_settings harvest;
+  run_settings run;
+  doctor_settings doctor;
+  CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
+  add_harvest(*harvests, harvest);
+  CLI::App* const runs = app.add_subcommand("run", "run a task alone to its end, in one endless bubble");
+  add_task_options(*runs, run);
+  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
+  runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
+  CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, and what to do");
+  doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
+  doctors->add_flag("--json", doctor.json, "print the findings as JSON");
+  CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
+
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const& asked) {  // --help, --version
+    app.exit(asked);
+    return exit_code::done;
+  } catch (CLI::ParseError const& wrong) {
+    std::cerr << "lull: " << wrong.what() << "\nlull: see lull --help; commands: harvest, run, doctor, tasks\n";
+    return exit_code::usage;
+  }
+  if (*lists) {
+    print_tasks(std::cout, known_tasks());
+    return exit_code::done;
+  }
+  if (*doctors) return doctor_command(doctor, std::cout);
+  return run_command(run, std::cout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  exit_code code = exit_code::failed;
+  try {
+    code = dispatch(argc, argv);
+  } catch (input_error const& wrong) {
+    std::cerr << "lull: " << wrong.what() << '\n';
+    code = exit_code::usage;
+  } catch (usage_error const& wrong) {
+    std::cerr << "lull: " << wrong.what() << '\n';
+    code = exit_code::usage;
+  } catch (std::exception const& problem) {
+    std::cerr << "lull: " << problem.what() << '\n';
+  }
+  return static_cast<int>(code);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <lull/host/cli/report.hpp>
+#include <lull/host/cli/schedule.hpp>
+#include <lull/host/cli/trainer.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull {
+
+/// One bubble of a replay, as it was.
+struct replayed_bubble {
+  std::uint32_t iteration = 0;
+  std::uint32_t gap = 0;            // index in the plan
+  std::uint64_t number = 0;         // the runtime's; 0: it was passed over, or there was no side work
+  std::optional<lost_cause> cause;  // why it was passed over
+  wait_moments moments;
+  std::optional<bubble_report> harvested;  // what its workers did
+};
+
+struct replayed {
+  std::vector<iteration_moments> iterations;
+  std::vector<replayed_bubble> bubbles;
+  bool complete = false;  // false: was stopped
+  double ms() const noexcept;  // from the first iteration's begin to the last one's end
+};
+
+/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of the
+/// device by 0.3 s or some bubbles at most; `stop` is asked before each gap.
+replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop);
+
+}  // namespace lull

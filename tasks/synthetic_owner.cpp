@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/synthetic_owner.hpp>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tasks/counted_compute.hpp>
+#include <lull/tasks/synthetic.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::array compute_options{
+    option{"items", option_kind::integer, "65536", "[1, 1073741824]", "items a round"},
+    option{"rounds", option_kind::integer, "500", "[1, 1000000000]", "rounds"},
+    option{"fma", option_kind::integer, "48", "[1, 1000000]", "dependent multiply-adds an item, in each thread of the team"},
+    option{"grain", option_kind::integer, "1", "[1, 65536]", "items a chunk"},
+};
+
+constexpr std::array streaming_options{
+    option{"items", option_kind::integer, "4096", "[1, 16777216]", "items a round, 16 KiB of each of two arrays"},
+    option{"rounds", option_kind::integer, "100", "[1, 32768]", "rounds"},  // sums stay below 2^24, exact in fp32
+    option{"grain", option_kind::integer, "1", "[1, 4096]", "items a chunk"},
+};
+
+std::uint64_t count_of(option_values const& values, std::string_view name) {
+  return static_cast<std::uint64_t>(values.integer(name));
+}
+
+template <class Task>
+job_description described(Task const& task, char const* name, option_values const& values) {
+  job_description job = describe(task, name);
+  job.grain = static_cast<std::uint32_t>(values.integer("grain"));
+  return job;
+}
+
+void require(bool prepared) {
+  if (!prepared) throw usage_error{"the task has no arrays yet: call prepare first"};
+}
+
+class compute_owner final : public task_owner {
+ public:
+  explicit compute_owner(option_values const& values) : values_(values) {}
+
+  void prepare(executor& machine) override {
+    sink_ = machine_array<float>{machine, 1};
+    completed_ = machine_array<std::uint64_t>{machine, count_of(values_, "items")};
+  }
+
+  job_description describe() const override {
+    require(completed_.data() != nullptr);
+    compute_task const work{sink_.data(), count_of(values_, "items"), rounds(), static_cast<std::uint32_t>(values_.integer("fma"))};
+    return described(counted_compute_task{work, completed_.data()}, "compute", values_);
+  }
+
+  void reset() override { completed_.fill_zero(); }
+
+  std::vector<task_array> arrays() const override {
+    return {{"completed", completed_.data(), completed_.bytes()}};
+  }
+
+  verification verify() override {
+    std::vector<std::uint64_t> const found = completed_.read();
+    auto const wrong = std::find_if(found.begin(), found.end(), [&](std::uint64_t rounds_done) { return rounds_done != rounds(); });
+    if (wrong == found.end()) {
+      return {true, std::to_string(found.size()) + " items completed " + std::to_string(rounds()) + " rounds each"};
+    }
+    return {false, "item " + std::to_string(wrong - found.begin()) + " completed " + std::to_string(*wrong) + " rounds of " +
+                       std::to_string(rounds())};
+  }
+
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  std::uint64_t rounds() const { return count_of(values_, "rounds"); }
+
+  option_values values_;
+  machine_array<float> sink_;
+  machine_array<std::uint64_t> completed_;
+};
+
+/// A small whole number for each element, so that sums are exact.
+float element(std::uint64_t index) { return static_cast<float>(index * 0x9e3779b97f4a7c15ULL >> 56); }
+
+class streaming_owner final : public task_owner {
+ public:
+  explicit streaming_owner(option_values const& values) : values_(values) {}
+
+  void prepare(executor& machine) override {
+    machine_ = &machine;
+    from_ = machine_array<float>{machine, items() * streaming_task::tile};
+    to_ = machine_array<float>{machine, items() * streaming_task::tile};
+    std::vector<float> piece(tiles_a_piece * streaming_task::tile);
+    for (std::uint64_t item = 0; item < items(); item += tiles_a_piece) {
+      std::uint64_t const first = item * streaming_task::tile;
+      std::uint64_t const count = std::min(items() - item, tiles_a_piece) * streaming_task::tile;
+      for (std::uint64_t i = 0; i < count; ++i) piece[i] = element(first + i);
+      machine.write(from_.data() + first, piece.data(), count * sizeof(float));
+    }
+  }
+
+  job_description describe() const override {
+    require(to_.data() != nullptr);
+    return described(streaming_task{from_.data(), to_.data(), items(), rounds()}, "streaming", values_);
+  }
+
+  void reset() override { to_.fill_zero(); }
+
+  std::vector<task_array> arrays() const override { return {{"to", to_.data(), to_.bytes()}}; }
+
+  verification verify() override {
+    std::mt19937_64 random{1};
+    std::vector<float> tile(streaming_task::tile);
+    for (int i = 0; i < tiles_checked; ++i) {
+      std::uint64_t const item = i == 0 ? 0 : i == 1 ? items() - 1 : random() % items();
+      std::uint64_t const first = item * streaming_task::tile;
+      machine_->read(tile.data(), to_.data() + first, tile.size() * sizeof(float));
+      for (std::uint64_t k = 0; k < tile.size(); ++k) {
+        float const expected = static_cast<float>(rounds()) * 2 * element(first + k);
+        if (tile[k] != expected) {
+          return {false, "element " + std::to_string(first + k) + " is " + std::to_string(tile[k]) + ", expected " +
+                             std::to_string(expected)};
+        }
+      }
+    }
+    return {true, std::to_string(tiles_checked) + " tiles hold the sums of " + std::to_string(rounds()) + " rounds exactly"};
+  }
+
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  static constexpr std::uint64_t tiles_a_piece = 64;
+  static constexpr int tiles_checked = 256;
+
+  std::uint64_t items() const { return count_of(values_, "items"); }
+  std::uint64_t rounds() const { return count_of(values_, "rounds"); }
+
+  option_values values_;
+  executor* machine_ = nullptr;
+  machine_array<float> from_;
+  machine_array<float> to_;
+};
+
+}  // namespace
+
+task_entry compute_entry() {
+  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options, &type_of<counted_compute_task>,
+          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<compute_owner>(values); }};
+}
+
+task_entry streaming_entry() {
+  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options, &type_of<streaming_task>,
+          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<streaming_owner>(values); }};
+}
+
+}  // namespace lull
