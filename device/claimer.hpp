@@ -34,12 +34,68 @@ class claimer {
   }
 
   /// The yield point: poll, then the ring, then the ticket. Returns with a chunk in hand, with the duty to open the next
-  /// phase, or with the word to leave. Every round of its loop polls.
+  /// phase, or with the word to leave.
   template <class Task>
   LULL_HD directive next(Task const& task) noexcept {
+    directive found;
+    leave_reason why = leave_reason::stay;
+    if (try_next(found, why)) return found;
+    return why != leave_reason::stay ? depart(why, 0) : next_of_all(task);
+  }
+
+  /// After the team's `advance` of the phase that `ended`.
+  template <class Task>
+  LULL_HD void open_next(Task const& task, position ended) noexcept {
+    position const at = ended.step + 1 < Task::shape.steps ? position{ended.round, ended.step + 1} : position{ended.round + 1, 0};
+    open(task, at);
+  }
+
+  /// The chunk's work is done and a barrier has passed.
+  LULL_HD void commit(directive const& done) noexcept {
+    account_.chunks += 1;
+    account_.items += done.piece.size();
+    if (done.at_once != 0) commit_deferred();
+  }
+
+  /// False: the ring is full, and the chunk must be finished.
+  LULL_HD bool hand_back(directive const& undone) noexcept {
+    if (!ring().push({tagged{tag_, undone.piece.begin}, undone.piece.size()})) {
+      account_.refused += 1;
+      return false;
+    }
+    account_.handed_back += 1;
+    return true;
+  }
+
+  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
+  LULL_HD void leave(std::uint64_t& entry) noexcept {
+    assert(claims_ == account_.chunks + account_.handed_back);
+    commit_deferred();
+    entry_word<World>::leave(entry);
+  }
+
+  LULL_HD stay<World> const& stays() const noexcept { return stays_; }
+  LULL_HD block_account const& account() const noexcept { return account_; }
+
+ private:
+  /// What nearly every call finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to the
+  /// L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
+  LULL_HD bool try_next(directive& found, leave_reason& why) noexcept {
+    if (!at_known_) return false;
+    auto const view = stays_.look();
+    bool const perhaps = ring().perhaps();
+    tagged const ticket{World::template load<order::relaxed, scope::device>(cursor_->ticket)};
+    why = stays_.judge(view);
+    bool const usual = ticket.tag() == tag_ && ticket.item() < extent_ && !perhaps;
+    return usual && why == leave_reason::stay && claim(found, 0);
+  }
+
+  /// The same for everything that can be found. Every round of its loop polls.
+  template <class Task>
+  LULL_HD LULL_COLD directive next_of_all(Task const& task) noexcept {
     std::uint64_t waits_since_ns = 0;
-    for (;;) {
-      // Issued together, before anything is decided: one trip to the L2 for all of them.
+    for (directive found;;) {
+      // Issued together, before anything is decided.
       auto const view = stays_.look();
       bool const perhaps = ring().perhaps();
       tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(cursor_->ticket)} : learn();
@@ -56,12 +112,12 @@ class claimer {
         }
       }
       if (knows_ && ticket.tag() != tag_) {
-        knows_ = false;
+        forget();
         continue;
       }
       // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
-        if (directive const found = claim(waits_since_ns); found.what == action::run) return found;
+        if (claim(found, waits_since_ns)) return found;
         continue;
       }
       commit_deferred();
@@ -89,43 +145,6 @@ class claimer {
     }
   }
 
-  /// After the team's `advance` of the phase that `ended`.
-  template <class Task>
-  LULL_HD void open_next(Task const& task, position ended) noexcept {
-    position const at = ended.step + 1 < Task::shape.steps ? position{ended.round, ended.step + 1} : position{ended.round + 1, 0};
-    open(task, at);
-  }
-
-  /// The chunk's work is done and a barrier has passed.
-  LULL_HD void commit(directive const& done) noexcept {
-    deferred_ += done.piece.size();
-    account_.chunks += 1;
-    account_.items += done.piece.size();
-    if (done.at_once != 0) commit_deferred();
-  }
-
-  /// False: the ring is full, and the chunk must be finished.
-  LULL_HD bool hand_back(directive const& undone) noexcept {
-    if (!ring().push({tagged{tag_, undone.piece.begin}, undone.piece.size()})) {
-      account_.refused += 1;
-      return false;
-    }
-    account_.handed_back += 1;
-    claimed_ -= undone.piece.size();
-    return true;
-  }
-
-  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
-  LULL_HD void leave(std::uint64_t& entry) noexcept {
-    commit_deferred();
-    assert(claimed_ == committed_);
-    entry_word<World>::leave(entry);
-  }
-
-  LULL_HD stay<World> const& stays() const noexcept { return stays_; }
-  LULL_HD block_account const& account() const noexcept { return account_; }
-
- private:
   LULL_HD ring_ref<World> ring() const noexcept { return {&cursor_->ends, cursor_->cells, cursor_->capacity}; }
 
   LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
@@ -150,6 +169,7 @@ class claimer {
     knows_ = limit.tag() == ticket.tag();
     tag_ = ticket.tag();
     extent_ = limit.item();
+    near_end_ = (2 * blocks_ + 1) * grain_;
     at_known_ = false;
     return ticket;
   }
@@ -160,27 +180,42 @@ class claimer {
             World::template load<order::relaxed, scope::device>(cursor_->step)};
   }
 
-  /// Takes the next items of the open phase; not `run` when there were none left after all.
-  LULL_HD directive claim(std::uint64_t waits_since_ns) noexcept {
+  LULL_HD void forget() noexcept {
+    knows_ = false;
+    at_known_ = false;
+  }
+
+  /// Takes the next items of the open phase. False when there were none left after all.
+  LULL_HD bool claim(directive& found, std::uint64_t waits_since_ns) noexcept {
     // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
     position const at = at_known_ ? at_ : position_now();
-    std::uint64_t const grain = grain_;
+    std::uint32_t const grain = grain_;
     // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    tagged const old{World::template fetch_add<order::relaxed, scope::device>(cursor_->ticket, grain)};
-    bool const same = old.tag() == tag_;
-    if (!same) learn();
-    // an overshoot: of a phase that is over meanwhile, or of this one
-    if (!knows_ || old.tag() != tag_ || old.item() >= extent_) return {};
-    at_ = same ? at : position_now();
+    tagged const old{World::template fetch_add<order::relaxed, scope::device>(cursor_->ticket, std::uint64_t{grain})};
+    if (old.tag() == tag_) {
+      at_ = at;
+    } else if (!claimed_later(old.tag())) {
+      return false;
+    }
+    if (old.item() >= extent_) return false;
     at_known_ = true;
     std::uint64_t const left = extent_ - old.item();
-    return run(old.item(), grain < left ? grain : left, left < (2 * blocks_ + 1) * grain, waits_since_ns);
+    found = run(old.item(), grain < left ? grain : left, left < near_end_, waits_since_ns);
+    return true;
+  }
+
+  /// The claim fell into another phase than the one known. True if that is now known; else it was over meanwhile.
+  LULL_HD LULL_COLD bool claimed_later(std::uint32_t tag) noexcept {
+    learn();
+    if (!knows_ || tag != tag_) return false;
+    at_ = position_now();
+    return true;
   }
 
   LULL_HD directive run(std::uint64_t begin, std::uint64_t count, bool at_once, std::uint64_t waits_since_ns) noexcept {
     end_wait(waits_since_ns);
     if (account_.first_ns == 0) account_.first_ns = World::now_ns();
-    claimed_ += count;
+    claims_ += 1;
     return {{at_, begin, begin + count}, action::run, std::uint32_t{at_once}};
   }
 
@@ -192,11 +227,11 @@ class claimer {
   }
 
   LULL_HD void commit_deferred() noexcept {
-    if (deferred_ == 0) return;
+    std::uint64_t const deferred = account_.items - committed_;
+    if (deferred == 0) return;
     // release: the chunks' results, to whoever finds the phase complete
-    World::template fetch_add<order::release, scope::device>(cursor_->done, deferred_);
-    committed_ += deferred_;
-    deferred_ = 0;
+    World::template fetch_add<order::release, scope::device>(cursor_->done, deferred);
+    committed_ = account_.items;
   }
 
   /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.
@@ -274,10 +309,10 @@ class claimer {
   std::uint32_t grain_ = 0;
   std::uint64_t extent_ = 0;
   position at_;
-  // this block's books: claimed = committed + deferred + (in hand)
-  std::uint64_t deferred_ = 0;
-  std::uint64_t claimed_ = 0;
+  std::uint64_t near_end_ = 0;  // with fewer items left, chunks are committed at once: small phases live on that
+  // this block's books: of the items of its account, those committed; chunks claimed = run + handed back
   std::uint64_t committed_ = 0;
+  std::uint32_t claims_ = 0;
   block_account account_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cuda/atomic>
 
+#include <lull/device/ptx.cuh>
 #include <lull/device/world.hpp>
 
 namespace lull {
@@ -26,10 +27,14 @@ using cuda_ref = cuda::atomic_ref<T, Scope == scope::device ? cuda::thread_scope
 
 }  // namespace detail
 
-/// The protocol on a GPU. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on a H200).
+/// The protocol on a GPU: on PTX of our own where every nanosecond counts (ptx.cuh says why), else on libcu++. Words lie in
+/// global memory. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on a H200).
 struct cuda_world {
   template <order Order, scope Scope, class T>
   LULL_HD static T load(T& word) noexcept {
+    if constexpr (Order == order::relaxed || (Order == order::acquire && Scope == scope::device)) {
+      NV_IF_TARGET(NV_IS_DEVICE, (return ptx::load<Order, Scope>(&word);))
+    }
     return detail::cuda_ref<Scope, T>{word}.load(detail::to_cuda(Order));
   }
   template <order Order, scope Scope, class T>
@@ -38,6 +43,9 @@ struct cuda_world {
   }
   template <order Order, scope Scope, class T>
   LULL_HD static T fetch_add(T& word, T value) noexcept {
+    if constexpr (Order != order::acq_rel && Scope == scope::device) {
+      NV_IF_TARGET(NV_IS_DEVICE, (return ptx::fetch_add<Order>(&word, value);))
+    }
     return detail::cuda_ref<Scope, T>{word}.fetch_add(value, detail::to_cuda(Order));
   }
   template <order Order, scope Scope, class T>
@@ -50,6 +58,9 @@ struct cuda_world {
   }
   template <order Order, scope Scope, class T>
   LULL_HD static void fetch_max(T& word, T value) noexcept {
+    if constexpr (Order == order::relaxed && Scope == scope::device && sizeof(T) == 8) {
+      NV_IF_TARGET(NV_IS_DEVICE, (ptx::max(&word, value); return;))
+    }
     detail::cuda_ref<Scope, T>{word}.fetch_max(value, detail::to_cuda(Order));
   }
   template <order Order, scope Scope, class T>

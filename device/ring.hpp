@@ -49,7 +49,7 @@ class ring_ref {
     std::uint64_t at = World::template load<order::relaxed, scope::device>(ends_->pushed);
     for (;;) {
       ring_cell& cell = cells_[at & (capacity_ - 1)];
-      std::uint64_t const free = at / capacity_ * 2;
+      std::uint64_t const free = lap(at) * 2;
       // acquire: the popper of the lap before is done reading the cell
       std::uint64_t const turn = World::template load<order::acquire, scope::device>(cell.turn);
       if (turn == free) {
@@ -72,7 +72,7 @@ class ring_ref {
     std::uint64_t at = World::template load<order::relaxed, scope::device>(ends_->popped);
     for (;;) {
       ring_cell& cell = cells_[at & (capacity_ - 1)];
-      std::uint64_t const full = at / capacity_ * 2 + 1;
+      std::uint64_t const full = lap(at) * 2 + 1;
       // acquire: the entry, and all that its pusher knew of the phase
       std::uint64_t const turn = World::template load<order::acquire, scope::device>(cell.turn);
       if (turn == full) {
@@ -91,6 +91,13 @@ class ring_ref {
   }
 
  private:
+  /// at / capacity, without the division that a GPU does in software.
+  LULL_HD std::uint64_t lap(std::uint64_t at) const noexcept {
+    int bits = 0;
+    while (capacity_ >> bits > 1) ++bits;
+    return at >> bits;
+  }
+
   ring_ends* ends_;
   ring_cell* cells_;
   std::uint64_t capacity_;

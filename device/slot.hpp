@@ -68,11 +68,10 @@ struct alignas(128) slot_line {
   std::uint64_t entry;     // entry_word
   std::uint64_t lease_ns;  // the longest that a block may stay; the host may change it at any time
   std::uint64_t at;        // tagged_cursor; no address: the slot is empty
-  std::uint64_t unused;
-  functor_bytes functor;
+  alignas(128) functor_bytes functor;  // a line of its own: polls of the entry word would evict it from the L1
 };
 
-static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 32);
+static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 128);
 
 /// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph; what
 /// changes stands in the slot.

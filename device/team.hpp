@@ -20,9 +20,11 @@ concept machine = requires(M const& block) {
   block.sync();
   { block.shared() } -> std::convertible_to<void*>;
   { block.broadcast(std::uint32_t{}) } -> std::same_as<std::uint32_t>;  // Collective: rank 0's value to all
-  // Rank 0: may the block stay on the processor where it finds itself? If so it is counted there until dismissed.
-  { block.admit(std::declval<room_plan const&>()) } -> std::same_as<bool>;
-  block.dismiss(std::declval<room_plan const&>());
+  // Rank 0 counts the block in on the processor where it finds itself, may stay there or not by what that returned, and counts it
+  // out at the end, or at once if it may not stay.
+  { block.count_in(std::declval<room_plan const&>()) } -> std::same_as<std::uint32_t>;
+  { block.may_stay(std::declval<room_plan const&>(), std::uint32_t{}) } -> std::same_as<bool>;
+  block.count_out(std::declval<room_plan const&>());
   // Storage of the block for what rank 0 keeps between its turns, so that it takes no registers of the others.
   { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };

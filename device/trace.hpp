@@ -46,8 +46,8 @@ struct block_account {
   std::uint64_t first_ns = 0;   // first chunk found; 0: none
   std::uint64_t saw_ns = 0;     // sight of what ended the stay
   std::uint64_t wait_ns = 0;
-  std::uint64_t chunks = 0;
   std::uint64_t items = 0;
+  std::uint32_t chunks = 0;
   std::uint32_t handed_back = 0;
   std::uint32_t refused = 0;
   leave_reason why = leave_reason::stay;
@@ -74,7 +74,7 @@ LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   sum(record.in_ns, block.first_ns - block.opened_ns);
   sum(record.wait_ns, block.wait_ns);
   sum(record.stay_ns, out_ns - block.first_ns);
-  sum(record.chunks, block.chunks);
+  sum(record.chunks, std::uint64_t{block.chunks});
   sum(record.items, block.items);
   sum(record.blocks, std::uint32_t{1});
   sum(record.handed_back, block.handed_back);

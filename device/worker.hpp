@@ -77,17 +77,17 @@ class worker {
     std::uint64_t const opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
     stay<World> const stays{site_, value, started_ns};
-    bool const admitted = block_.admit(site_.rooms);
+    std::uint32_t const beside = block_.count_in(site_.rooms);
     std::uint64_t const before = entry::enter(slot.entry);
     bool const entered = (before & entry::held) == 0;
     if (entered && found.generation() != entry::generation(before)) {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
     leader_.record = &site_.gate.records[bubble & site_.gate.record_mask];
-    if (!admitted || !entered || !is_open(value) || found.at() == nullptr) {
+    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(value) || found.at() == nullptr) {
       if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(leader_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
-      if (admitted) block_.dismiss(site_.rooms);
+      block_.count_out(site_.rooms);
       return false;
     }
     leader_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
@@ -96,7 +96,7 @@ class worker {
 
   LULL_HD void leave() noexcept {
     leader_.claims.leave(site_.slot->entry);
-    block_.dismiss(site_.rooms);
+    block_.count_out(site_.rooms);
     add<World>(*leader_.record, leader_.claims.account());
   }
 

@@ -6,8 +6,10 @@
 
 #if defined(__CUDACC__)
 #define LULL_HD __host__ __device__
+#define LULL_COLD __noinline__  // keeps rare code, and the registers it wants, out of the loop around it
 #else
 #define LULL_HD
+#define LULL_COLD
 #endif
 
 namespace lull {

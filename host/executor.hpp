@@ -83,6 +83,10 @@ class executor {
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
   virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) = 0;
+  /// Makes the gap in front of the stream's next kernel longer, by about a kernel's launch.
+  virtual void lengthen_gap(stream_handle stream) = 0;
+  /// The stream goes on when all workers launched with the mark are out. They never wait for anything behind it.
+  virtual void join(stream_handle stream, bubble_mark& mark) = 0;
   /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
   virtual void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) = 0;
 

@@ -106,7 +106,7 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
   return {index_, bubbles_};
 }
 
-void gate::close(bubble_id id, stream_handle stream, launch_time launch) {
+void gate::close(bubble_id id, stream_handle stream, launch_time launch, std::optional<landing> lands) {
   std::lock_guard const lock{mutex_};
   if (!open_ || id.bubble != bubbles_) {
     ++counts_.unmatched;
@@ -116,7 +116,11 @@ void gate::close(bubble_id id, stream_handle stream, launch_time launch) {
   bubble_mark& mark = mark_of(bubbles_);
   bool const timed = placed_[bubbles_ % records].timed;
   machine_.close_edge(stream, ref_, ++value_, mark, timed);
-  if (launch == launch_time::at_close && !timed) launch_all(mark);
+  if (timed) return;
+  landing const how = lands.value_or(landings_.choose());
+  if (how == landing::gap) machine_.lengthen_gap(stream);
+  if (launch == launch_time::at_close) launch_all(mark);
+  if (how == landing::join) machine_.join(stream, mark);
 }
 
 std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
@@ -137,6 +141,7 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     bubble_record const& record = copies_[bubble & ref_.record_mask];
     auto const length = was.timed ? machine_.length(mark_of(bubble)) : seen(record);
     collected_ = bubble;
+    if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - ~record.not_saw_ns});
     // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
     if (length || record.lease_blocks != 0) was.where->lengths.add(length.value_or(was.lease));
     into.push_back({index_, was.where->name, length.value_or(std::chrono::nanoseconds{0}), was.lease, was.blocks, record});

@@ -48,7 +48,7 @@ class gate {
   bool ready() const noexcept;
 
   bubble_id open(stream_handle stream, site where, runtime_mode mode, launch_time launch);
-  void close(bubble_id id, stream_handle stream, launch_time launch);
+  void close(bubble_id id, stream_handle stream, launch_time launch, std::optional<landing> lands);
 
   /// The keeper's round: measured bubbles since the last one are added to `into`. Returns the longest recent bubble.
   std::chrono::nanoseconds collect(std::deque<bubble_report>& into);
@@ -86,6 +86,7 @@ class gate {
   std::uint32_t value_;
   std::uint64_t bubbles_ = 0;
   bool open_ = false;
+  landing_policy landings_;
   std::array<standing, places> standing_;
   std::deque<site_state> sites_;
   std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)

@@ -83,7 +83,7 @@ class runtime::state {
   void close(bubble_id id, stream_handle stream) noexcept {
     if (id.bubble == 0 || id.gate >= gates_.size()) return;
     guarded([&] {
-      gates_[id.gate]->close(id, stream, options_.launch);
+      gates_[id.gate]->close(id, stream, options_.launch, options_.lands);
       return id;
     });
   }

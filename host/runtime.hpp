@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <lull/device/trace.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/landing.hpp>
 
 namespace lull {
 
@@ -27,6 +29,7 @@ struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
   launch_time launch = launch_time::at_close;
+  std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
   std::function<void(std::string_view)> log = {};  // one line a call; from any thread; empty: silence
 };

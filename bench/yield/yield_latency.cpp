@@ -2,6 +2,7 @@
 // What a bubble costs the training stream, and how fast a worker comes and goes. Device stamps throughout; the three treatments
 // (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ using namespace lull;
 
 struct options {
   int rooms = 2;
-  std::uint32_t fma = 48;  // 0.2 µs with 1024 threads on an SM
+  std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
   launch_time launch = launch_time::at_close;
+  std::optional<landing> lands = {};
 };
 
 struct plan {
@@ -41,6 +43,7 @@ void measure(benchmark::State& state, plan const& what) {
   runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = what.with.rooms},
                      .mode = runtime_mode::on,
                      .launch = what.with.launch,
+                     .lands = what.with.lands,
                      .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
@@ -100,6 +103,10 @@ std::vector<plan> plans() {
   }
   for (auto const& [arrival_name, kind] : {std::pair{"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}}) {
     all.push_back({std::string{"yield_latency/task:compute/arrival:"} + arrival_name, {.comes = kind, .bubbles = 500}, false, {}});
+  }
+  for (auto const& [landing_name, how] : {std::pair{"none", landing::none}, {"gap", landing::gap}, {"join", landing::join}}) {
+    all.push_back({std::string{"yield_latency/task:compute/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, false, {.lands = how}});
+    all.push_back({std::string{"yield_latency/task:streaming/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, true, {.lands = how}});
   }
   return all;
 }

@@ -22,15 +22,15 @@ class cuda_block {
   __device__ std::uint64_t blocks() const noexcept { return gridDim.x; }
   __device__ void sync() const noexcept { __syncthreads(); }
 
-  __device__ bool admit(room_plan const& rooms) const noexcept {
+  __device__ std::uint32_t count_in(room_plan const& rooms) const noexcept {
+    return rooms.inside != nullptr ? cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], 1U) : 0;
+  }
+  __device__ bool may_stay(room_plan const& rooms, std::uint32_t beside) const noexcept {
     std::uint32_t const sm = sm_id();
     if (sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0) return false;
-    if (rooms.inside == nullptr) return true;
-    if (cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], 1U) < rooms.share) return true;
-    cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm], ~0U);
-    return false;
+    return rooms.inside == nullptr || beside < rooms.share;
   }
-  __device__ void dismiss(room_plan const& rooms) const noexcept {
+  __device__ void count_out(room_plan const& rooms) const noexcept {
     if (rooms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], ~0U);
   }
 

@@ -168,6 +168,12 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site,
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left.get(), place_.stream()));
 }
 
+void cuda_executor::lengthen_gap(stream_handle stream) { detail::launch_nothing(stream_of(stream)); }
+
+void cuda_executor::join(stream_handle stream, bubble_mark& mark) {
+  LULL_CUDA(cudaStreamWaitEvent(stream_of(stream), static_cast<cuda_mark&>(mark).left.get(), 0));
+}
+
 void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
                                 chunk const& items, std::uint32_t grain) {
   if (items.size() == 0) return;

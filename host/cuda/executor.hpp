@@ -38,6 +38,8 @@ class cuda_executor final : public executor {
                  bool timed) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override;
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
+  void lengthen_gap(stream_handle stream) override;
+  void join(stream_handle stream, bubble_mark& mark) override;
   stream_handle plain_stream() override { return plain_.get(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;

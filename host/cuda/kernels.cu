@@ -15,6 +15,8 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
 
+__global__ void nothing_kernel() {}
+
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
                                 std::uint64_t* done, std::uint64_t id) {
   if (slot == nullptr) return;
@@ -36,6 +38,11 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
   LULL_CUDA(cudaGetLastError());
 }
 
+void launch_nothing(cudaStream_t stream) {
+  nothing_kernel<<<1, 1, 0, stream>>>();
+  LULL_CUDA(cudaGetLastError());
+}
+
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id) {
   exchange_kernel<<<1, 1, 0, stream>>>(slot, content, limit_ns, done, id);
@@ -43,10 +50,12 @@ void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& c
 }
 
 void load_kernels(cudaStream_t stream) {
-  for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel)}) {
+  for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
+                             reinterpret_cast<void const*>(&nothing_kernel)}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
+  launch_nothing(stream);
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
 }
 

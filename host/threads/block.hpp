@@ -51,8 +51,9 @@ class thread_block {
   std::uint64_t blocks() const noexcept { return blocks_; }
   void* shared() const noexcept { return storage_->shared_.get(); }
 
-  bool admit(room_plan const&) const noexcept { return true; }
-  void dismiss(room_plan const&) const noexcept {}
+  std::uint32_t count_in(room_plan const&) const noexcept { return 0; }
+  bool may_stay(room_plan const&, std::uint32_t) const noexcept { return true; }
+  void count_out(room_plan const&) const noexcept {}
 
   void sync() const noexcept {
     if (size_ > 1) storage_->barrier_.arrive_and_wait();

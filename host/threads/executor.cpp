@@ -35,6 +35,11 @@ class threads_mark final : public bubble_mark {
   void worker_left() {
     std::lock_guard const lock{mutex_};
     --workers_;
+    changed_.notify_all();
+  }
+  void wait_workers() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return workers_ == 0; });
   }
   std::uint64_t armed() const {
     std::lock_guard const lock{mutex_};
@@ -187,6 +192,10 @@ void threads_executor::launch(worker_kernel const& kernel, worker_site const& si
     pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(site, block); });
     if (both != nullptr) both->worker_left();
   });
+}
+
+void threads_executor::join(stream_handle stream, bubble_mark& mark) {
+  stream_of(stream).enqueue([&both = static_cast<threads_mark&>(mark)] { both.wait_workers(); });
 }
 
 void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,

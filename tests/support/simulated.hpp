@@ -128,8 +128,9 @@ class fiber_block {
   int size() const noexcept { return size_; }
   std::uint64_t blocks() const noexcept { return blocks_; }
   void* shared() const noexcept { return state_->shared; }
-  bool admit(room_plan const&) const noexcept { return true; }
-  void dismiss(room_plan const&) const noexcept {}
+  std::uint32_t count_in(room_plan const&) const noexcept { return 0; }
+  bool may_stay(room_plan const&, std::uint32_t) const noexcept { return true; }
+  void count_out(room_plan const&) const noexcept {}
   void sync() const {
     if (size_ == 1) return;
     std::uint64_t const mine = state_->generation;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/world.hpp>
+
+/// The atomic operations of the yield point and of the way in and out, as PTX of our own. libcu++ (CUDA 13.0) takes generic
+/// addresses, so that even an addition whose result nobody wants is waited for, to learn whether it fell into shared memory; and
+/// it marks relaxed operations as clobbering memory, so that one load is waited for before the next is issued. On a H200 that
+/// made a yield point and the way out of a bubble about 1 µs longer together (docs/decisions). Words lie in global memory.
+/// What orders others carries a "memory" clobber; what is relaxed does not.
+namespace lull::ptx {
+
+template <order Order, scope Scope, class T>
+__device__ inline T load(T* word) noexcept {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  static_assert(Order == order::relaxed || (Order == order::acquire && Scope == scope::device));
+  T value;
+  if constexpr (Order == order::acquire && sizeof(T) == 8) {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  } else if constexpr (Order == order::acquire) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  } else if constexpr (Scope == scope::device && sizeof(T) == 8) {
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word));
+  } else if constexpr (Scope == scope::device) {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word));
+  } else if constexpr (sizeof(T) == 8) {
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word));
+  } else {
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word));
+  }
+  return value;
+}
+
+/// Device scope. Where the result is not used the hardware does not send one.
+template <order Order, class T>
+__device__ inline T fetch_add(T* word, T value) noexcept {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  T before;
+  if constexpr (sizeof(T) == 4) {
+    static_assert(Order == order::relaxed);
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(value));
+  } else if constexpr (Order == order::relaxed) {
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(word), "l"(value));
+  } else if constexpr (Order == order::acquire) {
+    asm volatile("atom.acquire.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(word), "l"(value) : "memory");
+  } else {
+    asm volatile("atom.release.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(word), "l"(value) : "memory");
+  }
+  return before;
+}
+
+/// Relaxed, device scope.
+__device__ inline void max(std::uint64_t* word, std::uint64_t value) noexcept {
+  asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(word), "l"(value));
+}
+
+}  // namespace lull::ptx
