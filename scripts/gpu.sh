@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds, tests and measures on a machine with a GPU. Offline; each step ends within eight minutes.
+#   scripts/gpu.sh build            release build for sm_90 into build/gpu
+#   scripts/gpu.sh test             every test that needs a device
+#   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the device tests
+#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield arrival harvest run
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${LULL_BUILD:-build/gpu}
+results=${LULL_RESULTS:-docs/results}
+export CUDA_MODULE_LOADING=EAGER PATH=$PATH:/usr/local/cuda/bin
+
+build() {
+  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLULL_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="${LULL_ARCH:-90}"
+  cmake --build "$build" --parallel "$(nproc)"
+}
+
+tests() { timeout 450 ctest --test-dir "$build" -L gpu --output-on-failure --timeout 120; }
+
+sanitize() {
+  local tool binary failed=0
+  for tool in memcheck racecheck; do
+    for binary in "$build"/bin/tests/cuda_*_test; do
+      echo "== compute-sanitizer $tool: $(basename "$binary")"
+      LULL_REDUCED=1 timeout 220 compute-sanitizer --tool "$tool" --error-exitcode 9 "$binary" --gtest_brief=1 || failed=1
+    done
+  done
+  return $failed
+}
+
+measure() {
+  mkdir -p "$results"
+  python3 scripts/record.py --build "$build" --results "$results" "$@"
+}
+
+case ${1:-} in
+  build) build ;;
+  test) tests ;;
+  sanitize) sanitize ;;
+  measure) shift; measure "$@" ;;
+  *) sed -n '3,8p' "$0" | cut -c3- >&2; exit 2 ;;
+esac
