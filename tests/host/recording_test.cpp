@@ -57,7 +57,7 @@ class record {
   }
 
   std::atomic<bool> capturing{false};
-  // of the next such call: "open_edge", "close_edge" or "launch"
+  // of the next such call, which throws
   std::string throws_in;
   enum class moment { before, after } throws = moment::after;
 
@@ -104,6 +104,13 @@ class recording_executor final : public executor {
     noted("launch", "launch " + into_.in(site.slot), [&] { inner_.launch(kernel, site, mark); });
   }
 
+  void lengthen_gap(stream_handle stream) override {
+    noted("lengthen_gap", "lengthen_gap", [&] { inner_.lengthen_gap(stream); });
+  }
+  void join(stream_handle stream, bubble_mark& mark) override {
+    noted("join", "join", [&] { inner_.join(stream, mark); });
+  }
+
   stream_handle plain_stream() override { return inner_.plain_stream(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override {
@@ -139,7 +146,15 @@ class recording_executor final : public executor {
 
 class runtime_recorded : public testing::Test {
  protected:
-  std::unique_ptr<runtime> make(runtime_options options = {}) {
+  static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
+                                 std::optional<landing> lands = landing::none) {
+    runtime_options made;
+    made.mode = mode;
+    made.launch = launch;
+    made.lands = lands;
+    return made;
+  }
+  std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {
     options.log = [this](std::string_view line) {
       std::lock_guard const lock{log_mutex_};
       log_.emplace_back(line);
@@ -202,12 +217,32 @@ TEST_F(runtime_recorded, the_successor_comes_behind_the_job_at_hand) {
 }
 
 TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {
-  auto const side = make({.machine = {}, .launch = launch_time::at_open});
+  auto const side = make(options(runtime_mode::on, launch_time::at_open));
   job const a = submit(*side, "a");
   job const b = submit(*side, "b");
   await(*side, a, job_state::placed);
   await(*side, b, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "launch a", "launch b", "close_edge"}));
+}
+
+TEST_F(runtime_recorded, the_gap_is_lengthened_before_the_worker_and_joined_behind_it) {
+  struct expected {
+    launch_time launch;
+    landing lands;
+    calls order;
+  };
+  expected const all[] = {
+      {launch_time::at_close, landing::gap, {"open_edge", "close_edge", "lengthen_gap", "launch a"}},
+      {launch_time::at_close, landing::join, {"open_edge", "close_edge", "launch a", "join"}},
+      {launch_time::at_open, landing::gap, {"open_edge", "launch a", "close_edge", "lengthen_gap"}},
+      {launch_time::at_open, landing::join, {"open_edge", "launch a", "close_edge", "join"}},
+  };
+  for (expected const& each : all) {
+    auto const side = make(options(runtime_mode::on, each.launch, each.lands));
+    job const task = submit(*side, "a");
+    await(*side, task, job_state::placed);
+    EXPECT_EQ(calls_of_one_bubble(*side), each.order);
+  }
 }
 
 TEST_F(runtime_recorded, without_a_job_nothing_is_asked) {
@@ -248,14 +283,14 @@ TEST_F(runtime_recorded, while_the_stream_is_captured_nothing_is_enqueued) {
 }
 
 TEST_F(runtime_recorded, observe_places_timed_edges_and_no_worker) {
-  auto const side = make({.machine = {}, .mode = runtime_mode::observe});
+  auto const side = make(options(runtime_mode::observe, launch_time::at_close, std::nullopt));
   job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge timed", "close_edge timed"}));
 }
 
 TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
-  auto const side = make({.machine = {}, .mode = runtime_mode::off});
+  auto const side = make(options(runtime_mode::off));
   job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});
@@ -285,7 +320,10 @@ TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
 class runtime_failing : public runtime_recorded, public testing::WithParamInterface<char const*> {};
 
 TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
-  auto const side = make();
+  landing const lands = GetParam() == std::string{"join"}           ? landing::join
+                        : GetParam() == std::string{"lengthen_gap"} ? landing::gap
+                                                                    : landing::none;
+  auto const side = make(options(runtime_mode::on, launch_time::at_close, lands));
   job task = submit(*side, "a");
   await(*side, task, job_state::placed);
   seen.throws_in = GetParam();
@@ -301,7 +339,8 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   EXPECT_TRUE(task.wait(120s));
 }
 
-INSTANTIATE_TEST_SUITE_P(each, runtime_failing, testing::Values("open_edge", "close_edge", "launch"),
+INSTANTIATE_TEST_SUITE_P(each, runtime_failing,
+                         testing::Values("open_edge", "close_edge", "launch", "lengthen_gap", "join"),
                          [](auto const& info) { return std::string{info.param}; });
 
 #if !defined(__SANITIZE_ADDRESS__)  // the memory that an edge may still touch is left alone, which counts as a leak
@@ -325,7 +364,7 @@ TEST_F(runtime_recorded, an_edge_that_was_never_enqueued_does_not_keep_the_runti
 
 class runtime_destroyed : public runtime_recorded, public testing::WithParamInterface<launch_time> {
  protected:
-  std::unique_ptr<runtime> side_ = make({.machine = {}, .launch = GetParam()});
+  std::unique_ptr<runtime> side_ = make(options(runtime_mode::on, GetParam()));
   void destroy_and_expect_cancelled(std::vector<job> const& jobs) {
     side_.reset();
     for (job const& each : jobs) EXPECT_EQ(each.progress().state, job_state::cancelled);
