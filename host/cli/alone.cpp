@@ -112,6 +112,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;
+  found.jobs = found.state == job_state::finished ? 1 : 0;
   found.items = reached.items;
   found.phases = reached.phases;
   found.chunks = record.chunks;
@@ -143,6 +144,7 @@ alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::na
     alone_result const one = run_alone(machine, owner.describe(), enough);
     owner.reset();
     sum.state = one.state;
+    sum.jobs += one.jobs;
     sum.items += one.items;
     sum.chunks += one.chunks;
     sum.phases += one.phases;

@@ -3,13 +3,14 @@
 
 #include <array>
 
+#include <lull/graph/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
 
 namespace lull {
 
 std::span<task_entry const> catalogue() {
-  static std::array const entries{compute_entry(), streaming_entry()};
+  static std::array const entries{pagerank_entry(), compute_entry(), streaming_entry()};
   return entries;
 }
 

@@ -77,7 +77,7 @@ exit_code dispatch(int argc, char** argv) {
     return exit_code::done;
   }
   if (*doctors) return doctor_command(doctor, std::cout);
-  return run_command(run, std::cout);
+  return *runs ? run_command(run, std::cout) : harvest_command(harvest, std::cout);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "graph/": ["device/", *HOST_FACES],
     "tasks/": ["device/", *HOST_FACES],
     "host/cli/": EVERYTHING,
+    "host/cli/cuda_trainer.cu": [*EVERYTHING, "bench/trainer/"],  # the kernels that stand for a trainer's
     "host/c/": EVERYTHING,
     "host/python/": ["host/lull.h"],
     "bench/": EVERYTHING,
