@@ -9,6 +9,8 @@
 #include <benchmark/benchmark.h>
 
 #include <lull/bench/yield/bubbles.hpp>
+#include <lull/graph/pagerank_owner.hpp>
+#include <lull/host/array.hpp>
 #include <lull/tasks/synthetic.hpp>
 
 namespace {
@@ -22,11 +24,62 @@ struct options {
   std::optional<landing> lands = {};
 };
 
+enum class work { compute, streaming, pagerank };
+
 struct plan {
   std::string name;
   bench::setting how;
-  bool streaming = false;
+  work task = work::compute;
   options with;
+};
+
+/// The side task of a plan, with what it works on.
+class side_work {
+ public:
+  side_work(runtime& side, plan const& what) : machine_(side.machine()) {
+    constexpr std::uint64_t endless = std::uint64_t{1} << 38;
+    constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
+    switch (what.task) {
+      case work::compute:
+        from_ = machine_array<float>{machine_, 1};
+        description_ = describe(compute_task{from_.data(), endless, 1, what.with.fma});
+        break;
+      case work::streaming:
+        from_ = machine_array<float>{machine_, tiles * streaming_task::tile};
+        to_ = machine_array<float>{machine_, tiles * streaming_task::tile};
+        trainer::fill_random_bf16(nullptr, from_.data(), from_.size() * 2, 7);
+        description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
+        break;
+      case work::pagerank: {
+        task_entry const entry = pagerank_entry();
+        option_values values{entry.options};
+        values.set("kronecker", "22");
+        values.set("sweeps", "1000000");
+        values.set("tolerance", "1e-30");
+        owner_ = entry.make(values);
+        owner_->prepare(machine_);
+        description_ = owner_->describe();
+        break;
+      }
+    }
+    job_ = side.submit(description_);
+  }
+  ~side_work() {
+    job_.cancel();
+    job_.wait(std::chrono::seconds{10});
+  }
+  side_work(side_work const&) = delete;
+  side_work& operator=(side_work const&) = delete;
+
+  std::uint64_t blocks() const { return machine_.blocks_of(description_.type.cuda); }
+
+ private:
+  executor& machine_;
+  machine_array<float> from_;
+  machine_array<float> to_;
+  std::unique_ptr<task_owner> owner_;
+  job_description description_;
+  job job_;
 };
 
 double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
@@ -47,19 +100,7 @@ void measure(benchmark::State& state, plan const& what) {
                      .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
-  constexpr std::uint64_t endless = std::uint64_t{1} << 38;
-  constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
-  float* from = nullptr;
-  float* to = nullptr;
-  job task;
-  if (what.streaming) {
-    from = static_cast<float*>(side.machine().allocate(tiles * streaming_task::tile * sizeof(float)));
-    to = static_cast<float*>(side.machine().allocate(tiles * streaming_task::tile * sizeof(float)));
-    trainer::fill_random_bf16(nullptr, from, tiles * streaming_task::tile * 2, 7);
-    task = side.submit(streaming_task{from, to, tiles, endless});
-  } else {
-    task = side.submit(compute_task{static_cast<float*>(side.machine().allocate(4)), endless, 1, what.with.fma});
-  }
+  side_work const task{side, what};
   for (auto _ : state) {
     auto const found = bench::bubble_bench{}.run(what.how, side);
     auto const& none = found[0];
@@ -85,12 +126,8 @@ void measure(benchmark::State& state, plan const& what) {
     state.counters["n"] = static_cast<double>(worker.whole.size());
     state.counters["lease_blocks"] = static_cast<double>(worker.lease_blocks);
     state.counters["dropped"] = static_cast<double>(worker.dropped);
-    state.counters["blocks"] = static_cast<double>(side.machine().blocks_of(what.streaming ? type_of<streaming_task>().cuda : type_of<compute_task>().cuda));
+    state.counters["blocks"] = static_cast<double>(task.blocks());
   }
-  task.cancel();
-  task.wait(std::chrono::seconds{10});
-  side.machine().release(from);
-  side.machine().release(to);
 }
 
 std::vector<plan> plans() {
@@ -98,15 +135,16 @@ std::vector<plan> plans() {
   using bench::behind;
   std::vector<plan> all;
   for (auto const& [behind_name, kind] : {std::pair{"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}}) {
-    all.push_back({std::string{"yield_latency/task:compute/behind:"} + behind_name, {.training = kind}, false, {}});
-    all.push_back({std::string{"yield_latency/task:streaming/behind:"} + behind_name, {.training = kind}, true, {}});
+    all.push_back({std::string{"yield_latency/task:compute/behind:"} + behind_name, {.training = kind}, work::compute, {}});
+    all.push_back({std::string{"yield_latency/task:streaming/behind:"} + behind_name, {.training = kind}, work::streaming, {}});
+    all.push_back({std::string{"yield_latency/task:pagerank/behind:"} + behind_name, {.training = kind}, work::pagerank, {}});
   }
   for (auto const& [arrival_name, kind] : {std::pair{"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}}) {
-    all.push_back({std::string{"yield_latency/task:compute/arrival:"} + arrival_name, {.comes = kind, .bubbles = 500}, false, {}});
+    all.push_back({std::string{"yield_latency/task:compute/arrival:"} + arrival_name, {.comes = kind, .bubbles = 500}, work::compute, {}});
   }
   for (auto const& [landing_name, how] : {std::pair{"none", landing::none}, {"gap", landing::gap}, {"join", landing::join}}) {
-    all.push_back({std::string{"yield_latency/task:compute/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, false, {.lands = how}});
-    all.push_back({std::string{"yield_latency/task:streaming/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, true, {.lands = how}});
+    all.push_back({std::string{"yield_latency/task:compute/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, work::compute, {.lands = how}});
+    all.push_back({std::string{"yield_latency/task:streaming/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, work::streaming, {.lands = how}});
   }
   return all;
 }

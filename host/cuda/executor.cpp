@@ -92,8 +92,8 @@ cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int block
   placement const& where = place_.where();
   grid chosen;
   chosen.rooms = place_.plan();
-  if (where.owned_processors == where.processors) {
-    chosen.blocks = static_cast<unsigned>(share * where.processors);  // nothing is kept off: nobody else is expected
+  if (where.owned_processors == where.processors) {  // nothing is kept off: nobody else is expected
+    chosen.blocks = static_cast<unsigned>((blocks_per_processor > 0 ? share : fit) * where.processors);
     return chosen;
   }
   if (fit >= 2 * share) {
