@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <lull/graph/generate.hpp>
+#include <lull/graph/load.hpp>
+#include <lull/graph/load_text.hpp>
+#include <lull/graph/pagerank_arrays.hpp>
+#include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/verify_pagerank.hpp>
+#include <lull/host/atomic_file.hpp>
+#include <lull/host/error.hpp>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using std::filesystem::path;
+
+constexpr option pagerank_options[] = {
+    {"graph", option_kind::path, "", "",
+     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; without any source, the packages of Debian 12"},
+    {"kronecker", option_kind::integer, "", "[1, 27]", "instead, a Kronecker graph of 2^SCALE vertices"},
+    {"uniform", option_kind::integer, "", "[1, 27]", "instead, a uniform graph of 2^SCALE vertices"},
+    {"seed", option_kind::integer, "1", "[0, inf)", "of a generated graph"},
+    {"damping", option_kind::real, "0.85", "[0, 1)", "share of rank that follows the edges"},
+    {"tolerance", option_kind::real, "1e-6", "(0, inf)", "the end: a sweep changes the ranks by less than this (L1)"},
+    {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "the end, converged or not"},
+    {"out", option_kind::path, "", "", "file for the ranks: vertex, tab, rank a line"},
+    {"names", option_kind::path, "", "", "file with a name a line for the vertices, the first for vertex 0; also .gz"},
+    {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, highest rank first"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges and rows a chunk"},
+};
+
+constexpr char const* shipped_graph = "debian12-packages.el.gz";
+constexpr char const* shipped_names = "debian12-packages.names.gz";
+
+/// A file that belongs to Lull.
+path shipped(char const* name) {
+  std::vector<path> folders;
+  if (char const* const wanted = std::getenv("LULL_DATA"); wanted != nullptr && *wanted != '\0') {
+    folders = {wanted};
+  } else {
+    folders = {LULL_DATA_DIR, LULL_INSTALLED_DATA_DIR};
+  }
+  std::string tried;
+  for (path const& folder : folders) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(folder / name, ignored)) return folder / name;
+    tried += (tried.empty() ? "" : " or ") + folder.string();
+  }
+  throw input_error(name, 0,
+                    "not found in " + tried +
+                        "; name the folder that holds it in the environment variable LULL_DATA, or give graph=FILE, "
+                        "kronecker=SCALE or uniform=SCALE");
+}
+
+std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
+  constexpr std::uint64_t most_bytes = 1ULL << 32;
+  std::vector<std::string> names;
+  try {
+    auto const packing = file.extension() == ".gz" ? detail::compression::gzip : detail::compression::none;
+    detail::text_source text{file.string(), packing, most_bytes};
+    detail::text_block block;
+    while (names.size() < vertices && text.next(block)) {
+      std::string_view left = block.text();
+      while (!left.empty() && names.size() < vertices) {
+        auto const end = left.find('\n');
+        std::string_view line = left.substr(0, end);
+        if (line.size() > detail::max_line_bytes) {
+          throw input_error(file.string(), names.size() + 1, "the line is longer than 64 KiB");
+        }
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        names.emplace_back(line);
+        left.remove_prefix(end + 1);
+      }
+    }
+  } catch (detail::text_error const& reason) {
+    throw input_error(file.string(), 0, reason.what());
+  }
+  if (names.size() < vertices) {
+    throw input_error(file.string(), 0,
+                      "holds " + std::to_string(names.size()) + " names, but the graph has " +
+                          std::to_string(vertices) + " vertices");
+  }
+  return names;
+}
+
+class pagerank_owner final : public task_owner {
+ public:
+  explicit pagerank_owner(option_values const& values) : values_(values) {
+    int const sources = values.given("graph") + values.given("kronecker") + values.given("uniform");
+    if (sources > 1) throw usage_error("pagerank: graph, kronecker and uniform exclude each other: give one of them");
+    bool const generated = values.given("kronecker") || values.given("uniform");
+    if (values.given("seed") && !generated) {
+      throw usage_error("pagerank: seed is for a graph that is generated: give kronecker or uniform with it");
+    }
+    settings_ = {.damping = values.real("damping"),
+                 .tolerance = values.real("tolerance"),
+                 .sweeps = static_cast<std::uint64_t>(values.integer("sweeps"))};
+  }
+
+  void prepare(executor& machine) override try {
+    if (values_.has("out")) atomic_file const writable{values_.path("out")};  // better known now than after the work
+    csr out = make_graph();
+    out.weights = {};
+    std::vector<std::string> names = make_names(out.vertices());
+    arrays_.emplace(machine, out, settings_);
+    out_ = std::move(out);
+    names_ = std::move(names);
+    // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
+    longest_chain_ = pagerank::longest_chain(machine.kind() == executor_kind::cuda ? pagerank::most_threads : 2);
+  } catch (std::bad_alloc const&) {
+    throw limit_error("pagerank: this computer's memory does not hold the graph: take a smaller one");
+  }
+
+  job_description describe() const override {
+    job_description made = lull::describe(arrays_.value().task(), "pagerank");
+    made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
+    return made;
+  }
+
+  void reset() override { arrays_.value().reset(); }
+
+  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
+
+  verification verify() override {
+    pagerank_progress const end = arrays_.value().progress();
+    auto const verdict = verify_pagerank(out_, arrays_->ranks(),
+                                         {.damping = settings_.damping,
+                                          .tolerance = settings_.tolerance,
+                                          .converged = end.converged != 0,
+                                          .sweeps = end.sweeps,
+                                          .longest_chain = longest_chain_});
+    return {verdict.ok, verdict.message};
+  }
+
+  std::vector<std::string> write() override {
+    std::vector<float> const ranks = arrays_.value().ranks();
+    std::vector<std::string> lines{sum_up(arrays_->progress())};
+    if (values_.has("out")) {
+      write_ranks(ranks);
+      lines.push_back("ranks: " + values_.path("out").string());
+    }
+    list_top(ranks, lines);
+    return lines;
+  }
+
+ private:
+  csr make_graph() const {
+    if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));
+    if (values_.given("uniform")) return generate_uniform(generator("uniform"));
+    return load_graph((values_.given("graph") ? values_.path("graph") : shipped(shipped_graph)).string());
+  }
+
+  generate_options generator(std::string_view scale) const {
+    return {.scale = static_cast<unsigned>(values_.integer(scale)),
+            .seed = static_cast<std::uint64_t>(values_.integer("seed"))};
+  }
+
+  std::vector<std::string> make_names(std::uint32_t vertices) const {
+    if (values_.has("names")) return read_names(values_.path("names"), vertices);
+    if (values_.given("graph") || values_.given("kronecker") || values_.given("uniform")) return {};
+    return read_names(shipped(shipped_names), vertices);
+  }
+
+  static std::string sum_up(pagerank_progress const& end) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%s: %llu sweep%s, the last of which changed the ranks by %.3g (L1)",
+                  end.converged != 0 ? "converged" : "not converged", static_cast<unsigned long long>(end.sweeps),
+                  end.sweeps == 1 ? "" : "s", end.change);
+    return text;
+  }
+
+  void write_ranks(std::vector<float> const& ranks) const {
+    atomic_file file{values_.path("out")};
+    char line[64];
+    for (std::size_t vertex = 0; vertex < ranks.size(); ++vertex) {
+      int const length = std::snprintf(line, sizeof line, "%zu\t%.9g\n", vertex, static_cast<double>(ranks[vertex]));
+      file.write({line, static_cast<std::size_t>(length)});
+    }
+    file.commit();
+  }
+
+  void list_top(std::vector<float> const& ranks, std::vector<std::string>& lines) const {
+    auto const count = std::min(static_cast<std::size_t>(values_.integer("top")), ranks.size());
+    if (count == 0) return;
+    std::vector<std::uint32_t> order(ranks.size());
+    std::iota(order.begin(), order.end(), 0U);
+    auto const before = [&](std::uint32_t a, std::uint32_t b) {
+      return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : a < b;
+    };
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), before);
+    lines.push_back("highest ranks of " + std::to_string(ranks.size()) + " vertices:");
+    for (std::size_t place = 0; place < count; ++place) {
+      std::uint32_t const vertex = order[place];
+      char text[64];
+      std::snprintf(text, sizeof text, "%4zu  %.6f  ", place + 1, static_cast<double>(ranks[vertex]));
+      lines.push_back(text + (names_.empty() ? "vertex " + std::to_string(vertex) : names_[vertex]));
+    }
+  }
+
+  option_values values_;
+  pagerank_settings settings_;
+  csr out_;
+  std::vector<std::string> names_;  // (vertices,) or empty
+  std::optional<pagerank_arrays<pagerank>> arrays_;
+  std::uint64_t longest_chain_ = 0;
+};
+
+}  // namespace
+
+task_entry pagerank_entry() {
+  return {.name = "pagerank",
+          .help = "rank the vertices of a graph by the links that lead to them",
+          .options = pagerank_options,
+          .type = &type_of<pagerank>,
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<pagerank_owner>(values);
+          }};
+}
+
+}  // namespace lull
