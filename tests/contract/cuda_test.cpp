@@ -7,7 +7,6 @@
 
 #include <lull/host/executor.hpp>
 #include <lull/tests/contract/contract.hpp>
-#include <lull/tests/contract/synthetic_owners.hpp>
 
 namespace lull {
 namespace {

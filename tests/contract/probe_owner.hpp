@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <lull/host/array.hpp>
 #include <lull/host/owner.hpp>
-#include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 
 namespace lull {
@@ -73,63 +72,6 @@ class probe_owner final : public task_owner {
   machine_array<std::uint32_t> runs_;
   machine_array<std::uint64_t> errors_;
   machine_array<std::uint64_t> advances_;
-};
-
-/// Writes nothing, so that only its items count.
-class compute_owner final : public task_owner {
- public:
-  void prepare(executor& machine) override { sink_ = {machine, 1}; }
-  job_description describe() const override {
-    job_description made =
-        lull::describe(compute_task{.sink = sink_.data(), .items = 50, .rounds = 3, .fma = 20}, "compute");
-    made.grain = 2;
-    return made;
-  }
-  void reset() override {}
-  std::vector<task_array> arrays() const override { return {{"sink", sink_.data(), sink_.bytes()}}; }
-  verification verify() override {
-    return sink_.read()[0] == 0 ? verification{true, ""} : verification{false, "the sink was written"};
-  }
-  std::vector<std::string> write() override { return {}; }
-
- private:
-  machine_array<float> sink_;
-};
-
-/// The result is exact in fp32: small whole numbers.
-class streaming_owner final : public task_owner {
- public:
-  void prepare(executor& machine) override {
-    std::vector<float> values(items * streaming_task::tile);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 97);
-    from_ = {machine, std::span<float const>{values}};
-    to_ = {machine, values.size()};
-    reset();
-  }
-  job_description describe() const override {
-    return lull::describe(streaming_task{.from = from_.data(), .to = to_.data(), .items = items, .rounds = rounds},
-                          "streaming");
-  }
-  void reset() override { to_.write(std::vector<float>(to_.size(), 3.0F)); }
-  std::vector<task_array> arrays() const override {
-    return {{"from", from_.data(), from_.bytes()}, {"to", to_.data(), to_.bytes()}};
-  }
-  verification verify() override {
-    std::vector<float> const found = to_.read();
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i] != static_cast<float>(3 + rounds * 2 * (i % 97))) {
-        return {false, "to[" + std::to_string(i) + "] is " + std::to_string(found[i])};
-      }
-    }
-    return {true, ""};
-  }
-  std::vector<std::string> write() override { return {}; }
-
- private:
-  static constexpr std::uint64_t items = 12;
-  static constexpr std::uint64_t rounds = 4;
-  machine_array<float> from_;
-  machine_array<float> to_;
 };
 
 }  // namespace lull
