@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/threads/executor.hpp>
+
+namespace lull {
+
+using calls = std::vector<std::string>;
+
+/// What a recording machine saw and what it shall do; outlives it.
+class record {
+ public:
+  void note(std::string call) {
+    std::lock_guard const lock{mutex_};
+    calls_.push_back(std::move(call));
+  }
+  calls take() {
+    std::lock_guard const lock{mutex_};
+    return std::exchange(calls_, {});
+  }
+  /// Which task stands in a slot, by its first array.
+  void name(void const* first_array, std::string name) {
+    std::lock_guard const lock{mutex_};
+    names_[first_array] = std::move(name);
+  }
+  void filled(slot_line const* slot, slot_content const& content) {
+    void const* first_array = nullptr;
+    std::memcpy(&first_array, content.functor.bytes, sizeof first_array);
+    std::lock_guard const lock{mutex_};
+    slots_[slot] = content.at != nullptr ? names_[first_array] : "nothing";
+  }
+  std::string in(slot_line const* slot) {
+    std::lock_guard const lock{mutex_};
+    return slots_[slot];
+  }
+
+  std::atomic<bool> capturing{false};
+  // of the next such call, which throws
+  std::string throws_in;
+  enum class moment { before, after } throws = moment::after;
+
+ private:
+  std::mutex mutex_;
+  calls calls_;
+  std::map<void const*, std::string> names_;
+  std::map<slot_line const*, std::string> slots_;
+};
+
+/// A threads executor that writes down what is asked of it on the trainer's path.
+class recording_executor final : public executor {
+ public:
+  explicit recording_executor(record& into) : into_(into), inner_{{.kind = executor_kind::threads, .processors = 2}} {}
+
+  executor_kind kind() const noexcept override { return inner_.kind(); }
+  placement place() const override { return inner_.place(); }
+  void adopt_thread() override { inner_.adopt_thread(); }
+  void load(worker_kernel const& kernel, int blocks) override { inner_.load(kernel, blocks); }
+  std::uint64_t blocks_of(worker_kernel const& kernel) const override { return inner_.blocks_of(kernel); }
+  room_plan rooms_of(worker_kernel const& kernel) const override { return inner_.rooms_of(kernel); }
+  void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
+  void release(void* memory) noexcept override { inner_.release(memory); }
+  mapped_memory map(std::size_t bytes) override { return inner_.map(bytes); }
+  void unmap(mapped_memory memory, std::size_t bytes) noexcept override { inner_.unmap(memory, bytes); }
+  void write(void* to, void const* from, std::size_t bytes) override { inner_.write(to, from, bytes); }
+  void read(void* to, void const* from, std::size_t bytes) override { inner_.read(to, from, bytes); }
+  void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
+  std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
+
+  bool capturing(stream_handle) override { return into_.capturing; }
+  void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
+                 bool timed) override {
+    EXPECT_TRUE(is_open(value));
+    noted("open_edge", timed ? "open_edge timed" : "open_edge",
+          [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
+  }
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override {
+    EXPECT_FALSE(is_open(value));
+    noted("close_edge", timed ? "close_edge timed" : "close_edge",
+          [&] { inner_.close_edge(stream, gate, value, mark, timed); });
+  }
+  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override {
+    noted("launch", "launch " + into_.in(site.slot), [&] { inner_.launch(kernel, site, mark); });
+  }
+
+  void lengthen_gap(stream_handle stream) override {
+    noted("lengthen_gap", "lengthen_gap", [&] { inner_.lengthen_gap(stream); });
+  }
+  void join(stream_handle stream, bubble_mark& mark) override {
+    noted("join", "join", [&] { inner_.join(stream, mark); });
+  }
+
+  stream_handle plain_stream() override { return inner_.plain_stream(); }
+  void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
+                   std::uint32_t grain) override {
+    inner_.plain_phase(stream, kernel, functor, items, grain);
+  }
+  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                     std::optional<position> ended, position next, mapped_memory extent) override {
+    inner_.plain_between(stream, kernel, functor, ended, next, extent);
+  }
+  void synchronize(stream_handle stream) override { inner_.synchronize(stream); }
+  bool workers_left(bubble_mark& mark) override { return inner_.workers_left(mark); }
+  std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override { return inner_.length(mark); }
+  void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
+                std::uint64_t id) override {
+    into_.filled(slot, content);
+    inner_.exchange(slot, content, limit_ns, done, id);
+  }
+  std::uint64_t load_mapped(void const* host_word) const noexcept override { return inner_.load_mapped(host_word); }
+  bool workers_done() override { return inner_.workers_done(); }
+
+ private:
+  template <class F>
+  void noted(char const* name, std::string text, F&& call) {
+    into_.note(std::move(text));
+    bool const throws = into_.throws_in == name;
+    if (!throws || into_.throws == record::moment::after) call();
+    if (throws) throw device_error{700, "broken", name, "recording"};
+  }
+
+  record& into_;
+  threads_executor inner_;
+};
+
+}  // namespace lull
