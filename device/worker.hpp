@@ -21,23 +21,14 @@ class worker {
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
-    Task const& task = task_in<Task>(*site_.slot);
-    team<World, Machine> members{block_, leader_.claims.stays()};
-    bool inside = block_.rank() == 0 && enter();
-    for (;;) {
-      directive next;
-      if (block_.rank() == 0 && inside) next = leader_.claims.next(task);
-      next = block_.broadcast(next);
-      if (next.what == action::leave) break;
-      if (next.what == action::advance) {
-        if constexpr (has_advance<Task>) {
-          task.advance(next.piece.at, members);
-          block_.sync();  // the team's writes, before the leader opens the next phase
-        }
-        if (block_.rank() == 0) leader_.claims.open_next(task, next.piece.at);
-        continue;
-      }
-      run_chunk(task, members, next);
+    bool const inside = block_.rank() == 0 && enter();
+    directive next;
+    if (inside) next = leader_.claims.next(in_slot());
+    next = block_.broadcast(next);
+    if (next.what != action::leave) {
+      // A copy of its own: read in place, every member would be loaded anew behind every store to the same kind of memory.
+      Task const task = in_slot();
+      stay_with(task, next);
     }
     if (inside) leave();
   }
@@ -48,21 +39,39 @@ class worker {
     bubble_record* record;
   };
 
+  LULL_HD Task const& in_slot() const noexcept { return task_in<Task>(*site_.slot); }
+
+  LULL_HD void stay_with(Task const& task, directive next) noexcept {
+    team<World, Machine> members{block_, leader_.claims.stays()};
+    do {
+      if (next.what == action::run) {
+        run_chunk(task, members, next);
+      } else {
+        if constexpr (has_advance<Task>) {
+          task.advance(next.piece.at, members);
+          block_.sync();  // the team's writes, before the leader opens the next phase
+        }
+        if (block_.rank() == 0) leader_.claims.open_next(in_slot(), next.piece.at);
+      }
+      if (block_.rank() == 0) next = leader_.claims.next(in_slot());
+      next = block_.broadcast(next);
+    } while (next.what != action::leave);
+  }
+
   LULL_HD void run_chunk(Task const& task, team<World, Machine>& members, directive const& next) noexcept {
-    members.begin_chunk(false);
-    task(next.piece, members);
-    block_.sync();  // the last write of every thread, before the commit
-    if (!members.left()) {
-      if (block_.rank() == 0) leader_.claims.commit(next);
-      return;
+    for (bool must_finish = false;; must_finish = true) {
+      members.begin_chunk(must_finish);
+      task(next.piece, members);
+      block_.sync();  // the last write of every thread, before the commit
+      if (!members.left()) {
+        if (block_.rank() == 0) leader_.claims.commit(next);
+        return;
+      }
+      std::uint32_t pushed = 0;
+      if (block_.rank() == 0) pushed = leader_.claims.hand_back(next);
+      if (block_.broadcast(pushed) != 0) return;
+      // No room in the ring: nothing was stored, so the chunk runs once more, to its end.
     }
-    std::uint32_t pushed = 0;
-    if (block_.rank() == 0) pushed = leader_.claims.hand_back(next);
-    if (block_.broadcast(pushed) != 0) return;
-    members.begin_chunk(true);  // no room in the ring: nothing was stored, so the chunk runs once more, to its end
-    task(next.piece, members);
-    block_.sync();
-    if (block_.rank() == 0) leader_.claims.commit(next);
   }
 
   /// False: not inside, whatever was entered is left again.

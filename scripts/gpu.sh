@@ -4,7 +4,7 @@
 #   scripts/gpu.sh build            release build for sm_90 into build/gpu
 #   scripts/gpu.sh test             every test that needs a device
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the device tests
-#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield arrival harvest run
+#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield landing arrival pagerank harvest
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}

@@ -14,7 +14,7 @@ import subprocess
 
 YIELD = [
     f"yield_latency/task:{task}/behind:{behind}/"
-    for task in ("compute", "streaming")
+    for task in ("compute", "streaming", "pagerank")
     for behind in ("burst_132", "burst_264", "cublas_2048")
 ]
 LANDING = [
@@ -100,10 +100,22 @@ def harvest(build):
     return {"rows": rows}
 
 
+def pagerank(build):
+    rows = []
+    for grain in ("1", "2", "4"):
+        command = [f"{build}/bin/bench/pagerank_speed", "22", "100", "5", grain]
+        for _ in range(2):
+            done = shell(command, 120)
+            row = json.loads(done.stdout) if done.returncode == 0 else {"not_run": done.stderr.strip()[-400:]}
+            rows.append({"command": " ".join(command[1:]), "grain": int(grain), **row})
+    return {"unit": "ms a sweep", "rows": rows}
+
+
 SECTIONS = {
     "yield": lambda build: twice(build, YIELD),
     "landing": lambda build: twice(build, LANDING),
     "arrival": lambda build: twice(build, ARRIVAL),
+    "pagerank": pagerank,
     "harvest": harvest,
 }
 
