@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/threads/executor.hpp>
+#include <lull/host/threads/stream.hpp>
 
 namespace lull {
 
@@ -50,6 +52,7 @@ class record {
   }
 
   std::atomic<bool> capturing{false};
+  std::chrono::milliseconds join_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
   enum class moment { before, after } throws = moment::after;
@@ -101,7 +104,12 @@ class recording_executor final : public executor {
     noted("lengthen_gap", "lengthen_gap", [&] { inner_.lengthen_gap(stream); });
   }
   void join(stream_handle stream, bubble_mark& mark) override {
-    noted("join", "join", [&] { inner_.join(stream, mark); });
+    noted("join", "join", [&] {
+      auto const late = into_.join_comes_late;
+      if (late.count() != 0)
+        static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
+      inner_.join(stream, mark);
+    });
   }
 
   stream_handle plain_stream() override { return inner_.plain_stream(); }

@@ -296,6 +296,16 @@ TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
   destroy_and_expect_cancelled({task});
 }
 
+TEST_P(runtime_destroyed, while_a_join_is_still_on_its_way) {
+  seen.join_comes_late = 20ms;
+  side_ = make(options(runtime_mode::on, GetParam(), landing::join));
+  job const task = submit(*side_, "a");
+  await(*side_, task, job_state::placed);
+  one_bubble(*side_);
+  destroy_and_expect_cancelled({task});
+  trainer.synchronize();
+}
+
 INSTANTIATE_TEST_SUITE_P(launched, runtime_destroyed, testing::Values(launch_time::at_close, launch_time::at_open),
                          [](auto const& info) { return info.param == launch_time::at_close ? "at_close" : "at_open"; });
 
