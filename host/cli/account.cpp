@@ -14,7 +14,7 @@ class one_bubble {
   one_bubble(replayed_bubble const& bubble, double reach, double wait_share)
       : record_(bubble.harvested->record),
         blocks_(static_cast<double>(std::max<std::uint64_t>(1, bubble.harvested->blocks))),
-        length_ns_(static_cast<double>(bubble.moments.end_ns - record_.opened_ns)),
+        length_ns_(std::max(0.0, static_cast<double>(bubble.moments.end_ns) - static_cast<double>(record_.opened_ns))),
         weight_(reach / blocks_),
         wait_share_(wait_share) {}
 

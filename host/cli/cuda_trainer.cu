@@ -79,6 +79,7 @@ class cuda_trainer final : public stage_trainer {
   void begin_replay(std::size_t iterations, std::size_t waits) override {
     iterations_ = iterations;
     waits_ = 0;
+    late_.clear();
     iteration_ = 0;
     if (iterations > iteration_capacity_) {
       iteration_stamps_ = std::make_unique<device_bytes>(iterations * sizeof(iteration_moments));
@@ -108,7 +109,9 @@ class cuda_trainer final : public stage_trainer {
   void wait(std::chrono::nanoseconds length, wait_arrival arrival) override {
     auto* const when = static_cast<trainer::stamps*>(wait_stamps_->get()) + waits_++;
     auto ns = static_cast<std::uint64_t>(length.count());
-    if (arrival == wait_arrival::after_worker && ns >= shortest_late_ns) {
+    bool const late = arrival == wait_arrival::after_worker && ns >= shortest_late_ns;
+    late_.push_back(late);
+    if (late) {
       trainer::wait_one_thread(stream_.get(), late_arrival_ns, nullptr);
       ns -= late_arrival_ns;
     }
@@ -136,7 +139,9 @@ class cuda_trainer final : public stage_trainer {
                                 stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-    for (trainer::stamps const& one : stamps) found.waits.push_back({one.first, one.end});
+    for (std::size_t w = 0; w < waits_; ++w) {  // the gap begins before a kernel that comes late
+      found.waits.push_back({stamps[w].first - (late_[w] ? late_arrival_ns : 0), stamps[w].end});
+    }
     return found;
   }
 
@@ -210,6 +215,7 @@ class cuda_trainer final : public stage_trainer {
   std::size_t iterations_ = 0;
   std::size_t iteration_ = 0;
   std::size_t waits_ = 0;
+  std::vector<bool> late_;  // (waits_,)
   std::size_t marks_ = 0;
   int size_ = 0;
   int products_ = 1;

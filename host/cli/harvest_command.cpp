@@ -17,7 +17,6 @@
 #include <lull/host/cli/side_jobs.hpp>
 #include <lull/host/cli/stop_request.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/units.hpp>
 
 namespace lull {
 namespace {
@@ -42,11 +41,11 @@ struct plan_of_harvest {
 plan_of_harvest check(harvest_settings const& asked) {
   plan_of_harvest made{parse_executor(asked.executor, asked.device),
                        parse_mode(asked.mode),
-                       {parse_schedule(asked.schedule), asked.stages, asked.microbatches, parse_duration(asked.segment)},
+                       {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
                        {},
                        request_of(asked.task, asked.job_file)};
   if (!asked.longest_bubble.empty()) {
-    made.shape.forward = forward_for_longest_gap(made.shape, asked.stage, parse_duration(asked.longest_bubble));
+    made.shape.forward = forward_for_longest_gap(made.shape, asked.stage, duration_of(asked.longest_bubble, "--longest-bubble"));
   }
   made.stage = plan_stage(made.shape, asked.stage);
   std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
@@ -186,8 +185,11 @@ class harvest {
   /// Runs what is unfinished to its end, outside the timing.
   void end_jobs() {
     task_owner* finished = nullptr;
+    std::size_t result = 0;
     if (jobs_) {
-      finished = jobs_->finish(*trainer_, [this] { return stopped(); });
+      finished_job const last = jobs_->finish(*trainer_, [this] { return stopped(); });
+      finished = last.owner;
+      result = last.result;
       report_.jobs = jobs_->results();
       failed_ = jobs_->failed();
     } else if (naive_) {
@@ -200,11 +202,7 @@ class harvest {
     if (finished == nullptr) return;
     if (asked_.verify) {
       verification const judged = finished->verify();
-      for (auto last = report_.jobs.rbegin(); last != report_.jobs.rend(); ++last) {
-        if (last->state != "finished") continue;
-        last->verified = judged.ok;
-        break;
-      }
+      report_.jobs.at(result).verified = judged.ok;
       failed_ = failed_ || !judged.ok;
       lines_.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
     }
@@ -219,7 +217,6 @@ class harvest {
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
-      if (!report_.jobs.empty() && report_.jobs.size() == 1) report_.jobs.front().chunks = std::nullopt;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
       if (sum.unexplained_us > 0) {
         char text[128];
@@ -231,7 +228,7 @@ class harvest {
     } else {
       double total_ms = 0;
       for (replayed_bubble const& one : bubbles_) total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
-      report_.bubbles = {bubbles_.size(), 0, bubbles_.size(), total_ms};
+      report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
     }
     if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `lull`: what stands on the command line, and what each way to end returns to the shell.
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -43,7 +46,34 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
 }
 
+/// For a name that is not known: those that are, the nearest first.
+std::string known_names(CLI::App const& app, int argc, char** argv) {
+  std::vector<std::string> names;
+  CLI::App const* command = nullptr;
+  for (CLI::App const* each : app.get_subcommands({})) {
+    names.push_back(each->get_name());
+    if (argc > 1 && names.back() == argv[1]) command = each;
+  }
+  std::string wanted = argc > 1 ? argv[1] : "";
+  std::string what = "commands";
+  if (command != nullptr) {
+    names.clear();
+    what = "options";
+    for (CLI::Option const* each : command->get_options({})) names.push_back(each->get_name());
+    for (int i = argc - 1; i > 1; --i) {
+      std::string const name = std::string{argv[i]}.substr(0, std::string_view{argv[i]}.find('='));
+      if (name.starts_with("--") && std::find(names.begin(), names.end(), name) == names.end()) wanted = name;
+    }
+  }
+  std::vector<std::string_view> const views{names.begin(), names.end()};
+  return "lull: " + what + ": " + list_known(wanted, views) + "; see lull " + (command != nullptr ? command->get_name() + " " : "") + "--help\n";
+}
+
 exit_code dispatch(int argc, char** argv) {
+  if (argc == 3 && std::string_view{argv[1]} == "--version" && std::string_view{argv[2]} == "--json") {
+    std::cout << R"({"version": ")" LULL_VERSION R"("})" << '\n';
+    return exit_code::done;
+  }
   CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work."};
   app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
   app.require_subcommand(1);
@@ -69,7 +99,7 @@ exit_code dispatch(int argc, char** argv) {
     app.exit(asked);
     return exit_code::done;
   } catch (CLI::ParseError const& wrong) {
-    std::cerr << "lull: " << wrong.what() << "\nlull: see lull --help; commands: harvest, run, doctor, tasks\n";
+    std::cerr << "lull: " << wrong.what() << '\n' << known_names(app, argc, argv);
     return exit_code::usage;
   }
   if (*lists) {

@@ -13,7 +13,6 @@
 #include <lull/host/cli/setting.hpp>
 #include <lull/host/cli/stop_request.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/units.hpp>
 
 namespace lull {
 namespace {
@@ -45,7 +44,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   check_writable(asked.report, "--report");
   task_request const request = request_of(asked.task, asked.job_file);
   task_entry const& entry = entry_of(request);
-  auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : parse_duration(asked.at_most);
+  auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : duration_of(asked.at_most, "--at-most");
 
   stop_request const stop;
   std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms});

@@ -7,6 +7,7 @@
 #include <lull/host/cli/cuda_facts.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/options.hpp>
+#include <lull/host/units.hpp>
 
 namespace lull {
 namespace {
@@ -35,6 +36,14 @@ executor_kind parse_executor(std::string_view text, int device) {
 }
 
 side_mode parse_mode(std::string_view text) { return static_cast<side_mode>(index_in(modes, text, "--mode")); }
+
+std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option) {
+  try {
+    return parse_duration(text);
+  } catch (usage_error const& wrong) {
+    throw usage_error{std::string{option} + ": " + wrong.what()};
+  }
+}
 
 std::string_view name_of(side_mode mode) noexcept { return modes[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(executor_kind kind) noexcept { return executors[static_cast<std::size_t>(kind)]; }

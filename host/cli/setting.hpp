@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/report.hpp>
 #include <lull/host/executor.hpp>
@@ -17,6 +17,7 @@ namespace lull {
 /// Empty: cuda if a device answers, else threads. A kind that cannot be had is refused with the reason.
 executor_kind parse_executor(std::string_view text, int device);
 side_mode parse_mode(std::string_view text);
+std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option);
 std::string_view name_of(side_mode mode) noexcept;
 std::string_view name_of(executor_kind kind) noexcept;
 

@@ -44,6 +44,7 @@ void side_jobs::note(running& one) {
   if (reached.state == job_state::cancelled && reached.items == 0) return;  // a successor that never had its turn
   if (results_.size() == most_results) results_.erase(results_.begin());
   results_.push_back({name_, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt});
+  one.noted = ++noted_;
 }
 
 void side_jobs::serve() {
@@ -60,6 +61,7 @@ void side_jobs::serve() {
       done->owner->reset();
       done->handle = side_.submit(done->owner->describe());
       done->over = false;
+      done->noted = 0;
       std::rotate(done, done + 1, jobs_.end());
     }
   } catch (...) {
@@ -68,7 +70,7 @@ void side_jobs::serve() {
   }
 }
 
-task_owner* side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
+finished_job side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
   ending_ = true;
   thread_.join();
   if (problem_ != nullptr) std::rethrow_exception(problem_);
@@ -85,13 +87,14 @@ task_owner* side_jobs::finish(stage_trainer& on, std::function<bool()> const& st
     side_.take_bubbles();
   }
   if (!is_over(first.handle)) first.handle.cancel();
-  task_owner* finished = nullptr;
+  running* finished = nullptr;
   for (running& one : jobs_) {
     one.handle.wait(longest_goodbye);
     if (!one.over) note(one);
-    if (one.handle.progress().state == job_state::finished && finished == nullptr) finished = one.owner.get();
+    if (one.handle.progress().state == job_state::finished && finished == nullptr) finished = &one;
   }
-  return finished;
+  if (finished == nullptr) return {};
+  return {finished->owner.get(), static_cast<std::size_t>(finished->noted - (noted_ - results_.size()) - 1)};
 }
 
 }  // namespace lull

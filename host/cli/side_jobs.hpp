@@ -17,6 +17,12 @@
 
 namespace lull {
 
+/// A job that finished, with the arrays as it left them.
+struct finished_job {
+  task_owner* owner = nullptr;
+  std::size_t result = 0;  // in `results`
+};
+
 /// Keeps a runtime busy with one task: a job that ends is submitted anew, from a reset task, by a thread of its own. With two
 /// owners the second stands ready as the successor.
 class side_jobs {
@@ -29,8 +35,8 @@ class side_jobs {
   side_jobs& operator=(side_jobs const&) = delete;
 
   /// No job is submitted anew from here on. The oldest unfinished one is run to its end in bubbles on the trainer's stream, the
-  /// others are cancelled; with `stop` true that one is, too. Returns the owner of what has finished; null: nothing has.
-  task_owner* finish(stage_trainer& on, std::function<bool()> const& stop);
+  /// others are cancelled; with `stop` true that one is, too. A null owner: nothing has finished.
+  finished_job finish(stage_trainer& on, std::function<bool()> const& stop);
 
   /// What became of the jobs, oldest first. After `finish`.
   std::vector<job_result> const& results() const noexcept { return results_; }
@@ -42,6 +48,7 @@ class side_jobs {
     std::unique_ptr<task_owner> owner;
     job handle;
     bool over = false;
+    std::uint64_t noted = 0;  // its place among all results, from 1; 0: not listed
   };
   void serve();
   void note(running& one);
@@ -51,6 +58,7 @@ class side_jobs {
   std::string name_;
   std::vector<running> jobs_;  // oldest submission first
   std::vector<job_result> results_;
+  std::uint64_t noted_ = 0;
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> ending_ = false;

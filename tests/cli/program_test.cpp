@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program itself, from outside: what it prints, writes and returns. On threads, so that it runs anywhere.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lull/host/cli/report.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct outcome {
+  int code = -1;
+  std::string text;  // standard output and standard error
+};
+
+class program : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path{testing::TempDir()} / ("lull_program_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(std::string const& name) const { return (folder_ / name).string(); }
+
+  static outcome ask(std::string const& arguments) {
+    outcome found;
+    std::FILE* const pipe = ::popen((LULL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    if (pipe == nullptr) return found;
+    char piece[4096];
+    for (std::size_t n = 0; (n = std::fread(piece, 1, sizeof piece, pipe)) > 0;) found.text.append(piece, n);
+    int const status = ::pclose(pipe);
+    found.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return found;
+  }
+
+  static void expect_refused(std::string const& arguments, std::string const& says) {
+    outcome const found = ask(arguments);
+    EXPECT_EQ(found.code, 2) << arguments << '\n' << found.text;
+    EXPECT_NE(found.text.find(says), std::string::npos) << arguments << '\n' << found.text;
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr char const* quick = "harvest --executor threads --segment 200us --iterations 2 --pairs 2 ";
+
+TEST_F(program, says_its_version) {
+  outcome const found = ask("--version");
+  EXPECT_EQ(found.code, 0);
+  EXPECT_EQ(found.text.rfind("lull ", 0), 0U) << found.text;
+}
+
+TEST_F(program, unknown_names_list_the_known_ones) {
+  expect_refused("harvst", "harvest");
+  expect_refused("harvest --segmnt 2ms", "--segment");
+  expect_refused("harvest --mode naiv", "naive");
+  expect_refused("harvest --schedule gpip", "gpipe");
+  expect_refused("run --executor thread", "threads");
+  expect_refused("run --task comput", "compute");
+  expect_refused("run --task compute:round=1", "rounds");
+}
+
+TEST_F(program, impossible_settings_say_why) {
+  expect_refused("harvest --stage 4", "stage 4");
+  expect_refused("harvest --stages 1", "no bubble");
+  expect_refused("harvest --pairs 0", "--pairs");
+  expect_refused("harvest --segment 2", "--segment");
+  expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
+  expect_refused("run --executor threads --task pagerank:graph=" + file("absent.el"), "absent.el");
+  expect_refused("run --task compute --job " + file("job.json"), "both");
+}
+
+TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
+  for (std::string const mode : {"lull", "naive"}) {
+    for (std::string const task : {"compute:items=1000,rounds=7", "streaming:items=8,rounds=5"}) {
+      outcome const found = ask("run --executor threads --verify --mode " + mode + " --task " + task + " --report " + file("run.json"));
+      EXPECT_EQ(found.code, 0) << found.text;
+      report const read = read_report(file("run.json"));
+      EXPECT_EQ(read.command, "run");
+      ASSERT_EQ(read.jobs.size(), 1U);
+      EXPECT_EQ(read.jobs[0].state, "finished");
+      EXPECT_EQ(read.jobs[0].verified, true);
+      EXPECT_EQ(read.jobs[0].items, task[0] == 'c' ? 7000U : 40U);
+    }
+  }
+}
+
+TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
+  outcome const found = ask(std::string{quick} + "--task compute:items=2000,rounds=200 --verify --report " + file("r.json") + " --trace " +
+                            file("t.json") + " --timeline " + file("l.svg"));
+  ASSERT_EQ(found.code, 0) << found.text;
+  report const read = read_report(file("r.json"));
+  EXPECT_EQ(read.executor, "threads");
+  EXPECT_EQ(read.time, "cpu");
+  EXPECT_FALSE(read.interrupted);
+  EXPECT_EQ(read.training.pairs, 2U);
+  EXPECT_GT(read.bubbles.count.value_or(0), 0U);
+  EXPECT_TRUE(read.harvest.ratio.has_value());
+  EXPECT_TRUE(std::any_of(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.verified == true; }));
+  EXPECT_GT(std::filesystem::file_size(file("t.json")), 1000U);
+  EXPECT_GT(std::filesystem::file_size(file("l.svg")), 1000U);
+}
+
+TEST_F(program, naive_and_none_compare_training_alone) {
+  for (std::string const mode : {"naive", "none"}) {
+    outcome const found = ask(std::string{quick} + "--task compute:items=2000,rounds=50 --mode " + mode + " --report " + file("m.json"));
+    ASSERT_EQ(found.code, 0) << found.text;
+    report const read = read_report(file("m.json"));
+    EXPECT_EQ(read.training.pairs, 2U);
+    EXPECT_FALSE(read.harvest.ratio.has_value());
+  }
+}
+
+TEST_F(program, an_interrupt_ends_it_with_a_report) {
+  std::string const path = file("i.json");
+  std::string const ready = file("ready");
+  pid_t const child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);
+    int const out = ::open(ready.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    ::execl(LULL_PROGRAM, LULL_PROGRAM, "harvest", "--executor", "threads", "--task", "compute", "--pairs", "10000", "--report",
+            path.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  std::this_thread::sleep_for(5s);  // where the machine is slow it is interrupted earlier in its work, which must end alike
+  ::kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(read_report(path).interrupted);
+}
+
+TEST_F(program, doctor_lists_what_it_looked_at) {
+  outcome const found = ask("doctor --json");
+  EXPECT_TRUE(found.code == 0 || found.code == 1) << found.text;
+  for (char const* what : {"driver", "lazy loading", "connections", "MPS", "profilers", "cluster rooms", "power cap"}) {
+    EXPECT_NE(found.text.find(what), std::string::npos) << what;
+  }
+}
+
+}  // namespace
+}  // namespace lull
