@@ -95,11 +95,14 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
     ++counts_.too_short;
     return {};
   }
-  ++bubbles_;
+  std::uint64_t const bubble = bubbles_ + 1;
   bool const timed = mode == runtime_mode::observe;
-  placed_[bubbles_ % records] = {bubbles_, &at, 0, timed, lease_};
-  bubble_mark& mark = mark_of(bubbles_);
-  machine_.open_edge(stream, ref_, ++value_, bubbles_, mark, timed);
+  bubble_mark& mark = mark_of(bubble);
+  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark, timed);
+  // Only now: an edge that could not be enqueued never was.
+  ++value_;
+  bubbles_ = bubble;
+  placed_[bubble % records] = {bubble, &at, 0, timed, lease_};
   open_ = true;
   ++counts_.opened;
   if (launch == launch_time::at_open && !timed) launch_all(mark);
@@ -112,10 +115,11 @@ void gate::close(bubble_id id, stream_handle stream, launch_time launch, std::op
     ++counts_.unmatched;
     return;
   }
-  open_ = false;
   bubble_mark& mark = mark_of(bubbles_);
   bool const timed = placed_[bubbles_ % records].timed;
-  machine_.close_edge(stream, ref_, ++value_, mark, timed);
+  machine_.close_edge(stream, ref_, value_ + 1, mark, timed);
+  ++value_;
+  open_ = false;
   if (timed) return;
   landing const how = lands.value_or(landings_.choose());
   if (how == landing::gap) machine_.lengthen_gap(stream);
@@ -179,10 +183,11 @@ runtime_counts gate::counts() const {
 }
 
 bool gate::passed() const {
-  gate_line line{};
-  machine_.read(&line, ref_.line, sizeof line);
-  std::lock_guard const lock{mutex_};
-  return line.value == value_;
+  std::uint32_t const last = [&] {
+    std::lock_guard const lock{mutex_};
+    return value_;
+  }();
+  return machine_.passed(ref_, last);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

@@ -204,6 +204,12 @@ std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark)
   return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
 }
 
+bool cuda_executor::passed(gate_ref gate, std::uint32_t value) {
+  gate_line line{};
+  read(&line, gate.line, sizeof line);
+  return line.value == value;
+}
+
 bool cuda_executor::workers_left(bubble_mark& mark) {
   cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).left.get());
   if (state == cudaErrorNotReady) return false;

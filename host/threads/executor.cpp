@@ -167,17 +167,27 @@ void threads_executor::fill_zero(void* to, std::size_t bytes) { std::memset(to, 
 
 std::unique_ptr<bubble_mark> threads_executor::make_mark() { return std::make_unique<threads_mark>(); }
 
+template <class F>
+void threads_executor::enqueue(stream_handle stream, F operation) {
+  on_their_way_.fetch_add(1, std::memory_order_relaxed);
+  stream_of(stream).enqueue([this, operation] {
+    operation();
+    // release: the last access to gates and marks, to whoever finds that nothing is on its way
+    on_their_way_.fetch_sub(1, std::memory_order_release);
+  });
+}
+
 void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                                  bool) {
   auto& both = static_cast<threads_mark&>(mark);
-  stream_of(stream).enqueue([gate, value, bubble, &both, which = both.arm()] {
+  enqueue(stream, [gate, value, bubble, &both, which = both.arm()] {
     open_gate<w>(gate, value, bubble);
     both.opened(which);
   });
 }
 
 void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool) {
-  stream_of(stream).enqueue([gate, value, &both = static_cast<threads_mark&>(mark)] {
+  enqueue(stream, [gate, value, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
     both.closed();
   });
@@ -195,7 +205,7 @@ void threads_executor::launch(worker_kernel const& kernel, worker_site const& si
 }
 
 void threads_executor::join(stream_handle stream, bubble_mark& mark) {
-  stream_of(stream).enqueue([&both = static_cast<threads_mark&>(mark)] { both.wait_workers(); });
+  enqueue(stream, [&both = static_cast<threads_mark&>(mark)] { both.wait_workers(); });
 }
 
 void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,

@@ -48,6 +48,7 @@ class threads_executor final : public executor {
                      position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
+  bool passed(gate_ref, std::uint32_t) override { return on_their_way_.load(std::memory_order_acquire) == 0; }
   bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
@@ -55,10 +56,15 @@ class threads_executor final : public executor {
   bool workers_done() override { return workers_.idle(); }
 
  private:
+  /// On a trainer's stream; counted until its last access to anything of ours.
+  template <class F>
+  void enqueue(stream_handle stream, F operation);
+
   std::size_t const limit_bytes_;
   std::mutex memory_mutex_;
   std::map<void*, std::size_t> allocated_;
   std::size_t allocated_bytes_ = 0;
+  std::atomic<std::uint64_t> on_their_way_{0};
   block_pool pool_;
   block_pool plain_pool_;
   threads_stream plain_;

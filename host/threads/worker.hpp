@@ -43,7 +43,8 @@ std::uint64_t run_between(void const* functor, position const* ended, position n
   if constexpr (has_advance<Task>) {
     if (ended != nullptr) task.advance(*ended, undisturbed<Task>(block));
   }
-  return task.extent(next, fed);
+  block.sync();
+  return block.rank() == 0 ? task.extent(next, fed) : 0;
 }
 
 }  // namespace detail

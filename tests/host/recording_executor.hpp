@@ -122,6 +122,7 @@ class recording_executor final : public executor {
     inner_.plain_between(stream, kernel, functor, ended, next, extent);
   }
   void synchronize(stream_handle stream) override { inner_.synchronize(stream); }
+  bool passed(gate_ref gate, std::uint32_t value) override { return inner_.passed(gate, value); }
   bool workers_left(bubble_mark& mark) override { return inner_.workers_left(mark); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override { return inner_.length(mark); }
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
