@@ -79,7 +79,10 @@ def lull(build, arguments, limit):
     report = pathlib.Path(f"{build}/report.json")
     report.unlink(missing_ok=True)
     command = [f"{build}/bin/lull", *arguments, "--report", str(report)]
-    done = shell(command, limit)
+    try:
+        done = shell(command, limit)
+    except subprocess.TimeoutExpired:
+        return {"command": " ".join(arguments), "not_run": f"not done within {limit} s"}
     if done.returncode != 0 or not report.exists():
         return {"command": " ".join(arguments), "not_run": f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}"}
     return {"command": " ".join(arguments), "report": json.loads(report.read_text())}
@@ -94,7 +97,7 @@ def harvest(build):
     rows = []
     for longest, mode in HARVEST:
         arguments = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0",
-                     "--segment", SEGMENT[longest], "--mode", mode, "--pairs", "5", "--task", "pagerank:kronecker=22,sweeps=100000,tolerance=1e-30"]
+                     "--segment", SEGMENT[longest], "--mode", mode, "--pairs", "5", "--task", "pagerank:kronecker=22,sweeps=2000,tolerance=1e-30"]
         for _ in range(2 if mode == "lull" else 1):
             rows.append({"longest_bubble": longest, "mode": mode, **lull(build, arguments, 200)})
     return {"rows": rows}
