@@ -3,7 +3,7 @@
 # Builds, tests and measures on a machine with a GPU. Offline; each step ends within eight minutes.
 #   scripts/gpu.sh build            release build for sm_90 into build/gpu
 #   scripts/gpu.sh test             every test that needs a device
-#   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the device tests
+#   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
 #   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield landing arrival pagerank harvest
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,12 +19,10 @@ build() {
 tests() { timeout 450 ctest --test-dir "$build" -L gpu --output-on-failure --timeout 120; }
 
 sanitize() {
-  local tool binary failed=0
+  local tool failed=0
   for tool in memcheck racecheck; do
-    for binary in "$build"/bin/tests/cuda_*_test; do
-      echo "== compute-sanitizer $tool: $(basename "$binary")"
-      LULL_REDUCED=1 timeout 220 compute-sanitizer --tool "$tool" --error-exitcode 9 "$binary" --gtest_brief=1 || failed=1
-    done
+    echo "== compute-sanitizer $tool: the contract suite"
+    timeout 220 compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/bin/tests/contract_cuda_test" --gtest_brief=1 || failed=1
   done
   return $failed
 }
