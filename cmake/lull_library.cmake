@@ -35,21 +35,16 @@ endfunction()
 function(lull_install)
   set(headers ${CMAKE_INSTALL_INCLUDEDIR}/lull)
   foreach(folder IN ITEMS device host graph tasks)
-    if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
-      install(
-        DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
-        DESTINATION ${headers}
-        FILES_MATCHING
-        PATTERN "*.h"
-        PATTERN "*.hpp"
-        PATTERN "*.cuh"
-        PATTERN cli EXCLUDE
-        PATTERN python EXCLUDE)
-    endif()
+    install(
+      DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
+      DESTINATION ${headers}
+      FILES_MATCHING
+      PATTERN "*.h"
+      PATTERN "*.hpp"
+      PATTERN "*.cuh"
+      PATTERN cli EXCLUDE)
   endforeach()
-  if(TARGET lull)
-    install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  endif()
+  install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
   include(CMakePackageConfigHelpers)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)

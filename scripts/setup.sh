@@ -11,7 +11,6 @@ needed=(
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   libcli11-dev:/usr/include/CLI/CLI.hpp
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
-  libspdlog-dev:/usr/include/spdlog/spdlog.h
   zlib1g-dev:/usr/include/zlib.h
 )
 
