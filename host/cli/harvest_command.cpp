@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto alone_for = 1s;               // measuring the task's stand-alone speed
 constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
 constexpr auto longest_ready = 10s;          // from submit until a job stands ready
+constexpr std::size_t most_rows = 3;         // of jobs in the table
 constexpr std::uint32_t pictured = 2;        // iterations on the timeline
 constexpr std::uint64_t most_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
 
@@ -240,7 +241,10 @@ class harvest {
     if (asked_.json) {
       out << to_json(report_);
     } else {
-      print_report(out, report_);
+      report shown = report_;
+      auto& rows = shown.jobs;  // the report file has them all
+      while (rows.size() > most_rows) rows.erase(rows.front().verified ? rows.begin() + 1 : rows.begin());
+      print_report(out, shown);
       out << "trained with            " << trainer_->describe() << " a forward\n";
       for (std::string const& each : lines_) out << each << '\n';
     }

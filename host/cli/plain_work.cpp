@@ -12,7 +12,8 @@ plain_work::plain_work(executor& machine, job_description job)
     : machine_(machine),
       job_(std::move(job)),
       kernel_(machine.kind() == executor_kind::cuda ? job_.type.cuda : job_.type.threads),
-      extents_(machine.map(kernel_.shape.steps * sizeof(std::uint64_t))) {
+      extents_(machine.map(kernel_.shape.steps * sizeof(std::uint64_t))),
+      sizes_(kernel_.shape.steps) {
   machine_.load(kernel_, job_.blocks_per_processor);
 }
 
@@ -38,20 +39,21 @@ void plain_work::ask(position at) {
 void plain_work::round() {
   stream_handle const stream = machine_.plain_stream();
   std::uint32_t const steps = kernel_.shape.steps;
-  bool const first = sizes_.empty();
+  bool const learning = rounds_ < 2;
+  ++rounds_;
   ask({started_ ? at_.round + 1 : 0, 0});
   machine_.synchronize(stream);
   for (std::uint32_t step = 0; step < steps; ++step) {
     if (step != 0) ask({at_.round, step});
-    if (step != 0 && first) machine_.synchronize(stream);
-    std::uint64_t const size = step == 0 || first ? read_extent(step) : sizes_[step];
+    if (step != 0 && learning) machine_.synchronize(stream);
+    std::uint64_t const size = step == 0 || learning ? read_extent(step) : sizes_[step];
     if (size == lull::finished && step == 0) {
       finished_ = true;
       return;
     }
     if (size >= starved) throw usage_error{"job '" + job_.name + "': mode naive runs tasks that need no input and end with a round"};
-    if (first) sizes_.push_back(size);
-    if (size != sizes_[step] || (!first && read_extent(step) != size)) {
+    if (learning) sizes_[step] = size;
+    if (size != sizes_[step] || (!learning && read_extent(step) != size)) {
       throw usage_error{"job '" + job_.name + "': its phases change their size, which mode naive does not follow: use mode lull"};
     }
     if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {at_, 0, size}, job_.grain);

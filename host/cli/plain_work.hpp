@@ -12,7 +12,7 @@ namespace lull {
 
 /// A side task as ordinary code on a stream of the lowest priority, one kernel a phase: what people run today, and the
 /// baseline. The host waits for the device once a round, to learn whether the task goes on; the sizes of the other phases are
-/// those of the first round, and a task whose phases change their size is refused. Not thread-safe.
+/// those of the second round (the first may set up), and a task whose phases change their size later is refused. Not thread-safe.
 class plain_work {
  public:
   plain_work(executor& machine, job_description job);
@@ -35,7 +35,8 @@ class plain_work {
   job_description job_;
   worker_kernel kernel_;
   mapped_memory extents_;  // (steps,) u64
-  std::vector<std::uint64_t> sizes_;  // (steps,) of the first round
+  std::vector<std::uint64_t> sizes_;  // (steps,) of the second round
+  std::uint64_t rounds_ = 0;
   position at_;
   bool started_ = false;
   bool finished_ = false;

@@ -86,7 +86,7 @@ TEST_F(program, impossible_settings_say_why) {
 
 TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
   for (std::string const mode : {"lull", "naive"}) {
-    for (std::string const task : {"compute:items=1000,rounds=7", "streaming:items=8,rounds=5"}) {
+    for (std::string const task : {"compute:items=1000,rounds=7", "streaming:items=8,rounds=5", "pagerank:uniform=10"}) {
       outcome const found = ask("run --executor threads --verify --mode " + mode + " --task " + task + " --report " + file("run.json"));
       EXPECT_EQ(found.code, 0) << found.text;
       report const read = read_report(file("run.json"));
@@ -94,7 +94,9 @@ TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
       ASSERT_EQ(read.jobs.size(), 1U);
       EXPECT_EQ(read.jobs[0].state, "finished");
       EXPECT_EQ(read.jobs[0].verified, true);
-      EXPECT_EQ(read.jobs[0].items, task[0] == 'c' ? 7000U : 40U);
+      if (task[0] != 'p') {
+        EXPECT_EQ(read.jobs[0].items, task[0] == 'c' ? 7000U : 40U);
+      }
     }
   }
 }
