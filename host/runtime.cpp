@@ -157,9 +157,16 @@ class runtime::state {
   /// The trainer's stream has not come to our edges, or a worker is still inside: what they touch must outlive us.
   void let_go() noexcept {
     log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
-    for (auto& gate : gates_) static_cast<void>(gate.release());
-    static_cast<void>(keeper_.release());
-    static_cast<void>(new (std::nothrow) std::shared_ptr<executor>(machine_));
+    struct remains {
+      std::shared_ptr<executor> machine;
+      std::vector<std::unique_ptr<detail::gate>> gates;
+      std::unique_ptr<detail::keeper> keeper;
+    };
+    // Never destroyed, and reachable, so that a leak checker knows it for what it is.
+    static std::mutex guard;
+    static auto* const left_alone = new std::vector<remains>;
+    std::lock_guard const lock{guard};
+    left_alone->push_back({machine_, std::move(gates_), std::move(keeper_)});
   }
 
   void log(std::string const& line) const {
