@@ -18,7 +18,6 @@ enum class leave_reason : std::uint32_t { stay = 0, closed, lease, held, finishe
 struct alignas(128) bubble_record {
   std::uint64_t bubble;       // number of the bubble; written by the opening edge
   std::uint64_t opened_ns;    // likewise
-  std::uint64_t closed_ns;    // stamped by the kernel that ends the bubble, in benches; else 0
   std::uint64_t last_in_ns;   // latest block to find its first chunk
   std::uint64_t not_saw_ns;   // ~(earliest sight of the close), kept as a maximum
   std::uint64_t last_out_ns;  // latest block to leave
@@ -35,7 +34,6 @@ struct alignas(128) bubble_record {
   std::uint32_t handed_back;    // chunks
   std::uint32_t late_blocks;    // came to a closed gate
   std::uint32_t refused;        // chunks finished because the ring was full
-  std::uint32_t unused;
 };
 
 static_assert(sizeof(bubble_record) == 128 && std::is_trivially_copyable_v<bubble_record>);
