@@ -13,13 +13,14 @@
 
 namespace lull {
 
-/// What the leader tells its team to do next.
-enum class action : std::uint32_t { leave, run, advance };
+/// What the leader tells its team to do next. `finish`: run, and commit without delay. `advance`: between two phases.
+enum class action : std::uint32_t { leave, run, finish, advance };
 
-struct directive {
-  chunk piece;  // of `run`; `piece.at` alone, the phase that ended, of `advance`
+/// What all threads of a team read at every chunk; so it is small, and the phase stands elsewhere (claimer::at).
+struct alignas(16) directive {
+  std::uint64_t begin = 0;
+  std::uint32_t count = 0;  // items; 0 where there is no chunk
   action what = action::leave;
-  std::uint32_t at_once = 0;  // commit without delay
 };
 
 /// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
@@ -29,109 +30,71 @@ class claimer {
  public:
   claimer() = default;
   LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t opened_ns) noexcept
-      : stays_(stays), cursor_(at), blocks_(blocks) {
+      : blocks_(blocks) {
+    known_.at = at;
+    known_.stays = stays;
     account_.opened_ns = opened_ns;
   }
 
-  /// The yield point: poll, then the ring, then the ticket. Returns with a chunk in hand, with the duty to open the next
-  /// phase, or with the word to leave.
+  /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a chunk in hand,
+  /// with the duty to open the next phase, or with the word to leave.
   template <class Task>
-  LULL_HD directive next(Task const& task) noexcept {
-    directive found;
+  LULL_HD directive next_after(directive const& done, watch words, Task const& task) noexcept {
     leave_reason why = leave_reason::stay;
-    if (try_next(found, why)) return found;
-    return why != leave_reason::stay ? depart(why, 0) : next_of_all(task);
+    directive const found = try_next(done, words, why);
+    if (found.count != 0) return found;
+    return why != leave_reason::stay ? depart(why, 0) : next(words, task);
   }
 
-  /// After the team's `advance` of the phase that `ended`.
+  /// The yield point, for everything that can be found there. Every round of its loop polls.
   template <class Task>
-  LULL_HD void open_next(Task const& task, position ended) noexcept {
-    position const at = ended.step + 1 < Task::shape.steps ? position{ended.round, ended.step + 1} : position{ended.round + 1, 0};
-    open(task, at);
-  }
-
-  /// The chunk's work is done and a barrier has passed.
-  LULL_HD void commit(directive const& done) noexcept {
-    account_.chunks += 1;
-    account_.items += done.piece.size();
-    if (done.at_once != 0) commit_deferred();
-  }
-
-  /// False: the ring is full, and the chunk must be finished.
-  LULL_HD bool hand_back(directive const& undone) noexcept {
-    if (!ring().push({tagged{tag_, undone.piece.begin}, undone.piece.size()})) {
-      account_.refused += 1;
-      return false;
-    }
-    account_.handed_back += 1;
-    return true;
-  }
-
-  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
-  LULL_HD void leave(std::uint64_t& entry) noexcept {
-    assert(claims_ == account_.chunks + account_.handed_back);
-    commit_deferred();
-    entry_word<World>::leave(entry);
-  }
-
-  LULL_HD stay<World> const& stays() const noexcept { return stays_; }
-  LULL_HD block_account const& account() const noexcept { return account_; }
-
- private:
-  /// What nearly every call finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to the
-  /// L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
-  LULL_HD bool try_next(directive& found, leave_reason& why) noexcept {
-    if (!at_known_) return false;
-    auto const view = stays_.look();
-    bool const perhaps = ring().perhaps();
-    tagged const ticket{World::template load<order::relaxed, scope::device>(cursor_->ticket)};
-    why = stays_.judge(view);
-    bool const usual = ticket.tag() == tag_ && ticket.item() < extent_ && !perhaps;
-    return usual && why == leave_reason::stay && claim(found, 0);
-  }
-
-  /// The same for everything that can be found. Every round of its loop polls.
-  template <class Task>
-  LULL_HD LULL_COLD directive next_of_all(Task const& task) noexcept {
+  LULL_HD LULL_COLD directive next(watch words, Task const& task) noexcept {
     std::uint64_t waits_since_ns = 0;
-    for (directive found;;) {
+    for (;;) {
       // Issued together, before anything is decided.
-      auto const view = stays_.look();
+      auto const view = stay<World>::look(words);
       bool const perhaps = ring().perhaps();
-      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(cursor_->ticket)} : learn();
-      if (leave_reason const why = stays_.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
+      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.at->ticket)} : learn();
+      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
 
       if (perhaps) {
         if (handed_back const entry = ring().pop(); entry.count != 0) {
           // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
-          if (!knows_ || entry.at.tag() != tag_) learn();
-          assert(knows_ && entry.at.tag() == tag_);
-          if (!at_known_) at_ = position_now();
-          at_known_ = true;
-          return run(entry.at.item(), entry.count, true, waits_since_ns);
+          if (!knows_ || entry.at.tag() != tag()) learn();
+          assert(knows_ && entry.at.tag() == tag());
+          if (known_.extent == 0) know(position_now());
+          begin_work(waits_since_ns);
+          return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
         }
       }
-      if (knows_ && ticket.tag() != tag_) {
+      if (knows_ && ticket.tag() != tag()) {
         forget();
         continue;
       }
       // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
-        if (claim(found, waits_since_ns)) return found;
-        continue;
+        // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
+        position const at = known_.extent != 0 ? at_ : position_now();
+        tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.at->ticket, std::uint64_t{known_.grain})};
+        if (old.tag() == tag()) know(at);
+        directive const found = take(old);
+        if (found.count == 0) continue;
+        begin_work(waits_since_ns);
+        return found;
       }
       commit_deferred();
-      tagged_state const now{World::template load<order::relaxed, scope::device>(cursor_->state)};
+      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.at->state)};
       switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
         case phase_state::open:
-          if (!knows_ || now.tag() != tag_ || !complete()) break;
+          if (!knows_ || now.tag() != tag() || !complete()) break;
           [[fallthrough]];
         case phase_state::due:
           if (change(now, phase_state::opening)) {
             end_wait(waits_since_ns);
-            return {{position_now(), 0, 0}, action::advance, 0};
+            at_ = position_now();
+            return {0, 0, action::advance};
           }
           break;
         case phase_state::starved:
@@ -145,78 +108,133 @@ class claimer {
     }
   }
 
-  LULL_HD ring_ref<World> ring() const noexcept { return {&cursor_->ends, cursor_->cells, cursor_->capacity}; }
+  /// After the team's `advance`.
+  template <class Task>
+  LULL_HD void open_next(Task const& task) noexcept {
+    open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
+  }
+
+  /// False: the ring is full, and the chunk must be finished.
+  LULL_HD bool hand_back(directive const& undone) noexcept {
+    if (!ring().push({tagged{tag(), undone.begin}, undone.count})) {
+      account_.refused += 1;
+      return false;
+    }
+    account_.handed_back += 1;
+    return true;
+  }
+
+  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
+  LULL_HD void leave(std::uint64_t& entry) noexcept {
+    commit_deferred();
+    entry_word<World>::leave(entry);
+  }
+
+  LULL_HD stay<World> const& stays() const noexcept { return known_.stays; }
+  /// The phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
+  LULL_HD position const& at() const noexcept { return at_; }
+  LULL_HD block_account const& account() const noexcept { return account_; }
+
+ private:
+  /// What a yield point goes by. Read as a whole: a chain of single loads would be on the way of every chunk.
+  struct alignas(16) bearings {
+    cursor* at = nullptr;
+    std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
+    std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
+    std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
+    stay<World> stays;
+    std::uint64_t grain = 0;
+  };
+
+  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to
+  /// the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
+  LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
+    bearings const known = known_;
+    auto const view = stay<World>::look(words);
+    bool const perhaps = ring_ref<World>{&known.at->ends, nullptr, 0}.perhaps();
+    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.at->ticket);
+    commit(done);
+    why = known.stays.judge(view);
+    // Tag and item in one comparison: under another tag the difference is above every extent.
+    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
+    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
+    std::uint64_t const old = World::template fetch_add<order::relaxed, scope::device>(known.at->ticket, known.grain);
+    return old - known.first < known.extent ? piece(known, old - known.first) : take(tagged{old});
+  }
+
+  /// Makes a chunk of a claim, unless there were no items left after all.
+  LULL_HD LULL_COLD directive take(tagged claimed) noexcept {
+    if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
+      learn();
+      if (!knows_ || claimed.tag() != tag()) return {};
+      know(position_now());
+    }
+    return claimed.item() < extent_ ? piece(known_, claimed.item()) : directive{};
+  }
+
+  LULL_HD static directive piece(bearings const& known, std::uint64_t begin) noexcept {
+    std::uint64_t const left = known.extent - begin;
+    return {begin, static_cast<std::uint32_t>(known.grain < left ? known.grain : left),
+            left < known.near_end ? action::finish : action::run};
+  }
+
+  LULL_HD ring_ref<World> ring() const noexcept { return {&known_.at->ends, known_.at->cells, known_.at->capacity}; }
 
   LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
     // acquire: what led to `from`; release: what led to `to`
-    return World::template compare_exchange<order::acq_rel, scope::device>(cursor_->state, from.word(), to.word());
+    return World::template compare_exchange<order::acq_rel, scope::device>(known_.at->state, from.word(), to.word());
   }
   LULL_HD bool change(tagged_state from, phase_state to) noexcept { return change(from, tagged_state{from.tag(), to}); }
 
+  LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }
+
   /// All items of the phase known here are committed.
   LULL_HD bool complete() const noexcept {
-    if (World::template load<order::relaxed, scope::device>(cursor_->done) != extent_) return false;
+    if (World::template load<order::relaxed, scope::device>(known_.at->done) != extent_) return false;
     // acquire: the results of all items; every addition to `done` released its own and carries on those before it
-    return World::template load<order::acquire, scope::device>(cursor_->done) == extent_;
+    return World::template load<order::acquire, scope::device>(known_.at->done) == extent_;
   }
 
   /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was read first.
   LULL_HD tagged learn() noexcept {
-    tagged const limit{World::template load<order::relaxed, scope::device>(cursor_->limit)};
-    grain_ = World::template load<order::relaxed, scope::device>(cursor_->grain);
+    tagged const limit{World::template load<order::relaxed, scope::device>(known_.at->limit)};
+    known_.grain = World::template load<order::relaxed, scope::device>(known_.at->grain);
     // acquire: what earlier phases wrote, and the position of this one
-    tagged const ticket{World::template load<order::acquire, scope::device>(cursor_->ticket)};
+    tagged const ticket{World::template load<order::acquire, scope::device>(known_.at->ticket)};
     knows_ = limit.tag() == ticket.tag();
-    tag_ = ticket.tag();
     extent_ = limit.item();
-    near_end_ = (2 * blocks_ + 1) * grain_;
-    at_known_ = false;
+    known_.first = tagged{ticket.tag(), 0}.word();
+    known_.extent = 0;
+    known_.near_end = (2 * blocks_ + 1) * known_.grain;
     return ticket;
+  }
+
+  /// The position of the phase that is known.
+  LULL_HD void know(position at) noexcept {
+    at_ = at;
+    known_.extent = extent_;
   }
 
   /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
   LULL_HD position position_now() const noexcept {
-    return {World::template load<order::relaxed, scope::device>(cursor_->round),
-            World::template load<order::relaxed, scope::device>(cursor_->step)};
+    return {World::template load<order::relaxed, scope::device>(known_.at->round),
+            World::template load<order::relaxed, scope::device>(known_.at->step)};
   }
 
   LULL_HD void forget() noexcept {
     knows_ = false;
-    at_known_ = false;
+    known_.extent = 0;
   }
 
-  /// Takes the next items of the open phase. False when there were none left after all.
-  LULL_HD bool claim(directive& found, std::uint64_t waits_since_ns) noexcept {
-    // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
-    position const at = at_known_ ? at_ : position_now();
-    std::uint32_t const grain = grain_;
-    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    tagged const old{World::template fetch_add<order::relaxed, scope::device>(cursor_->ticket, std::uint64_t{grain})};
-    if (old.tag() == tag_) {
-      at_ = at;
-    } else if (!claimed_later(old.tag())) {
-      return false;
-    }
-    if (old.item() >= extent_) return false;
-    at_known_ = true;
-    std::uint64_t const left = extent_ - old.item();
-    found = run(old.item(), grain < left ? grain : left, left < near_end_, waits_since_ns);
-    return true;
+  LULL_HD void commit(directive const& done) noexcept {
+    account_.chunks += 1;
+    account_.items += done.count;
+    if (done.what == action::finish) commit_deferred();
   }
 
-  /// The claim fell into another phase than the one known. True if that is now known; else it was over meanwhile.
-  LULL_HD LULL_COLD bool claimed_later(std::uint32_t tag) noexcept {
-    learn();
-    if (!knows_ || tag != tag_) return false;
-    at_ = position_now();
-    return true;
-  }
-
-  LULL_HD directive run(std::uint64_t begin, std::uint64_t count, bool at_once, std::uint64_t waits_since_ns) noexcept {
+  LULL_HD void begin_work(std::uint64_t waits_since_ns) noexcept {
     end_wait(waits_since_ns);
     if (account_.first_ns == 0) account_.first_ns = World::now_ns();
-    claims_ += 1;
-    return {{at_, begin, begin + count}, action::run, std::uint32_t{at_once}};
   }
 
   LULL_HD directive depart(leave_reason why, std::uint64_t waits_since_ns) noexcept {
@@ -230,7 +248,7 @@ class claimer {
     std::uint64_t const deferred = account_.items - committed_;
     if (deferred == 0) return;
     // release: the chunks' results, to whoever finds the phase complete
-    World::template fetch_add<order::release, scope::device>(cursor_->done, deferred);
+    World::template fetch_add<order::release, scope::device>(known_.at->done, deferred);
     committed_ = account_.items;
   }
 
@@ -238,40 +256,40 @@ class claimer {
   template <class Task>
   LULL_HD bool open(Task const& task, position at) noexcept {
     // acquire, system: the input that a copy brought before the stream raised the word
-    std::uint64_t const fed = World::template load<order::acquire, scope::system>(cursor_->fed);
+    std::uint64_t const fed = World::template load<order::acquire, scope::system>(known_.at->fed);
     std::uint64_t const items = task.extent(at, fed);
-    tagged const limit{World::template load<order::relaxed, scope::device>(cursor_->limit)};  // of the phase that is over
+    tagged const limit{World::template load<order::relaxed, scope::device>(known_.at->limit)};  // of the phase that is over
     tagged_state const opening{limit.tag(), phase_state::opening};
     add_up(at);
     if (items == starved) return settle(at, opening, phase_state::starved), false;
     if (items == finished) return settle(at, opening, phase_state::finished), true;
-    if (items > most_items(blocks_, grain_ != 0 ? grain_ : 1)) {
-      World::template store<order::relaxed, scope::device>(cursor_->why, static_cast<std::uint32_t>(failure::too_many_items));
+    if (items > most_items(blocks_, known_.grain != 0 ? known_.grain : 1)) {
+      World::template store<order::relaxed, scope::device>(known_.at->why, static_cast<std::uint32_t>(failure::too_many_items));
       return settle(at, opening, phase_state::failed), true;
     }
-    World::template store<order::relaxed, scope::device>(cursor_->phases,
-                                                         World::template load<order::relaxed, scope::device>(cursor_->phases) + 1);
+    World::template store<order::relaxed, scope::device>(known_.at->phases,
+                                                         World::template load<order::relaxed, scope::device>(known_.at->phases) + 1);
     if (items == 0) return change(opening, phase_state::due), true;
     tagged const now{limit.tag() + 1, items};
-    World::template store<order::relaxed, scope::device>(cursor_->limit, now.word());
+    World::template store<order::relaxed, scope::device>(known_.at->limit, now.word());
     report(at, phase_state::open);
     // The state before the ticket: with the ticket out, the phase's last item may be committed at once, and then the state
     // is changed by whoever sees that.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
       // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
-      World::template store<order::release, scope::device>(cursor_->ticket, tagged{now.tag(), 0}.word());
+      World::template store<order::release, scope::device>(known_.at->ticket, tagged{now.tag(), 0}.word());
     }
     return true;
   }
 
   /// The books of the phase that is over, and the position of the next.
   LULL_HD void add_up(position at) noexcept {
-    std::uint64_t const done = World::template load<order::relaxed, scope::device>(cursor_->done);
-    std::uint64_t const items = World::template load<order::relaxed, scope::device>(cursor_->items);
-    World::template store<order::relaxed, scope::device>(cursor_->items, items + done);
-    World::template store<order::relaxed, scope::device>(cursor_->done, std::uint64_t{0});
-    World::template store<order::relaxed, scope::device>(cursor_->round, at.round);
-    World::template store<order::relaxed, scope::device>(cursor_->step, at.step);
+    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.at->done);
+    std::uint64_t const items = World::template load<order::relaxed, scope::device>(known_.at->items);
+    World::template store<order::relaxed, scope::device>(known_.at->items, items + done);
+    World::template store<order::relaxed, scope::device>(known_.at->done, std::uint64_t{0});
+    World::template store<order::relaxed, scope::device>(known_.at->round, at.round);
+    World::template store<order::relaxed, scope::device>(known_.at->step, at.step);
   }
 
   LULL_HD void settle(position at, tagged_state opening, phase_state to) noexcept {
@@ -280,13 +298,13 @@ class claimer {
   }
 
   LULL_HD void report(position at, phase_state state) noexcept {
-    progress_line* const line = cursor_->progress;
+    progress_line* const line = known_.at->progress;
     if (line == nullptr) return;
     World::template store<order::relaxed, scope::system>(line->phases,
-                                                         World::template load<order::relaxed, scope::device>(cursor_->phases));
+                                                         World::template load<order::relaxed, scope::device>(known_.at->phases));
     World::template store<order::relaxed, scope::system>(line->round, at.round);
     World::template store<order::relaxed, scope::system>(line->step, at.step);
-    World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(cursor_->why));
+    World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.at->why));
     World::template store<order::release, scope::system>(line->state, static_cast<std::uint32_t>(state));
   }
 
@@ -299,20 +317,13 @@ class claimer {
     if (since_ns != 0) account_.wait_ns += World::now_ns() - since_ns;
   }
 
-  stay<World> stays_;
-  cursor* cursor_ = nullptr;
-  std::uint64_t blocks_ = 1;
-  // what is known of the phase `tag_`
-  bool knows_ = false;
-  bool at_known_ = false;
-  std::uint32_t tag_ = 0;
-  std::uint32_t grain_ = 0;
-  std::uint64_t extent_ = 0;
+  bearings known_;
   position at_;
-  std::uint64_t near_end_ = 0;  // with fewer items left, chunks are committed at once: small phases live on that
-  // this block's books: of the items of its account, those committed; chunks claimed = run + handed back
+  std::uint64_t extent_ = 0;  // of the phase that is known
+  bool knows_ = false;
+  std::uint64_t blocks_ = 1;
+  // this block's books: of the items of its account, those committed
   std::uint64_t committed_ = 0;
-  std::uint32_t claims_ = 0;
   block_account account_;
 };
 

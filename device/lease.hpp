@@ -8,6 +8,12 @@
 
 namespace lull {
 
+/// Where the words stand that end a stay. Passed by value: a reference to a kernel's parameter is a trip to memory.
+struct watch {
+  slot_line* slot = nullptr;
+  gate_line* line = nullptr;
+};
+
 /// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's value
 /// differs from the one that the block belongs to; its lease is over; the slot is held.
 template <class World>
@@ -16,30 +22,26 @@ class stay {
   stay() = default;
   /// `value` is the gate's value when the block started, `started_ns` when that was.
   LULL_HD stay(worker_site const& site, std::uint32_t value, std::uint64_t started_ns) noexcept
-      : slot_(site.slot),
-        line_(site.gate.line),
-        ends_ns_(started_ns + World::template load<order::relaxed, scope::system>(site.slot->lease_ns)),
-        value_(value) {}
+      : ends_ns_(started_ns + World::template load<order::relaxed, scope::system>(site.slot->lease_ns)), value_(value) {}
 
   /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
   struct view {
     std::uint32_t value;
     std::uint64_t entry;
+    std::uint64_t now_ns;
   };
-  LULL_HD view look() const noexcept {
+  LULL_HD static view look(watch words) noexcept {
     // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is published by it
-    return {World::template load<order::relaxed, scope::system>(line_->value),
-            World::template load<order::relaxed, scope::device>(slot_->entry)};
+    return {World::template load<order::relaxed, scope::system>(words.line->value),
+            World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }
   LULL_HD leave_reason judge(view seen) const noexcept {
     if (seen.value != value_) return leave_reason::closed;
     if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
-    return World::now_ns() >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
+    return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
   }
 
  private:
-  slot_line* slot_ = nullptr;
-  gate_line* line_ = nullptr;
   std::uint64_t ends_ns_ = 0;
   std::uint32_t value_ = 0;
 };

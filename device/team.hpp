@@ -36,7 +36,8 @@ class team {
   using world = World;
 
   /// `stays` is looked at by rank 0 alone.
-  LULL_HD team(Machine const& block, stay<World> const& stays) noexcept : block_(block), stays_(stays) {}
+  LULL_HD team(Machine const& block, watch words, stay<World> const& stays) noexcept
+      : block_(block), words_(words), stays_(stays) {}
 
   LULL_HD int rank() const noexcept { return block_.rank(); }
   LULL_HD int size() const noexcept { return block_.size(); }
@@ -54,7 +55,7 @@ class team {
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
   LULL_HD bool leaving() const noexcept {
     if (must_finish_) return false;
-    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.judge(stays_.look()) != leave_reason::stay}) != 0;
+    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.judge(stays_.look(words_)) != leave_reason::stay}) != 0;
     return left_;
   }
 
@@ -67,6 +68,7 @@ class team {
 
  private:
   Machine const& block_;
+  watch const words_;
   stay<World> const& stays_;
   bool must_finish_ = false;
   mutable bool left_ = false;

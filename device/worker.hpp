@@ -17,59 +17,73 @@ template <class World, side_task Task, machine Machine>
 class worker {
  public:
   LULL_HD worker(worker_site const& site, Machine const& block) noexcept
-      : site_(site), block_(block), leader_(block_.template keep<leader>()) {}
+      : site_(site), block_(block), kept_(block_.template keep<kept>()) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
-    bool const inside = block_.rank() == 0 && enter();
-    directive next;
-    if (inside) next = leader_.claims.next(in_slot());
-    next = block_.broadcast(next);
-    if (next.what != action::leave) {
-      // A copy of its own: read in place, every member would be loaded anew behind every store to the same kind of memory.
-      Task const task = in_slot();
-      stay_with(task, next);
+    bool const leads = block_.rank() == 0;
+    bool const inside = leads && enter();
+    if (leads) kept_.next = inside ? kept_.claims.next(words(), task_in<Task>(*site_.slot)) : directive{};
+    block_.sync();
+    if (kept_.next.what != action::leave) {
+      fetch_task();
+      stay_inside(leads);
     }
     if (inside) leave();
   }
 
  private:
-  struct leader {
-    claimer<World> claims;
-    bubble_record* record;
+  static constexpr int task_words = (sizeof(Task) + 7) / 8;
+
+  struct kept {
+    directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
+    claimer<World> claims;  // the leader's
+    bubble_record* record;  // the leader's
+    alignas(16) std::uint64_t task[task_words];
   };
 
-  LULL_HD Task const& in_slot() const noexcept { return task_in<Task>(*site_.slot); }
-
-  LULL_HD void stay_with(Task const& task, directive next) noexcept {
-    team<World, Machine> members{block_, leader_.claims.stays()};
-    do {
-      if (next.what == action::run) {
-        run_chunk(task, members, next);
-      } else {
-        if constexpr (has_advance<Task>) {
-          task.advance(next.piece.at, members);
-          block_.sync();  // the team's writes, before the leader opens the next phase
-        }
-        if (block_.rank() == 0) leader_.claims.open_next(in_slot(), next.piece.at);
-      }
-      if (block_.rank() == 0) next = leader_.claims.next(in_slot());
-      next = block_.broadcast(next);
-    } while (next.what != action::leave);
+  /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
+  /// memory, and a copy for each thread would take registers.
+  LULL_HD void fetch_task() noexcept {
+    auto const* const from = reinterpret_cast<std::uint64_t const*>(site_.slot->functor.bytes);
+    for (int at = block_.rank(); at < task_words; at += block_.size()) kept_.task[at] = from[at];
+    block_.sync();
   }
 
-  LULL_HD void run_chunk(Task const& task, team<World, Machine>& members, directive const& next) noexcept {
+  LULL_HD watch words() const noexcept { return {site_.slot, site_.gate.line}; }
+  LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
+
+  LULL_HD void stay_inside(bool leads) noexcept {
+    team<World, Machine> members{block_, words(), kept_.claims.stays()};
+    do {
+      directive const now = kept_.next;
+      if (now.what == action::advance) {
+        if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), members);
+        block_.sync();  // the team's writes, before the leader opens the next phase
+        if (leads) {
+          kept_.claims.open_next(task());
+          kept_.next = kept_.claims.next(words(), task());
+        }
+      } else if (run_chunk(members, now)) {
+        if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
+      } else if (leads) {
+        kept_.next = kept_.claims.next(words(), task());
+      }
+      block_.sync();
+    } while (kept_.next.what != action::leave);
+  }
+
+  /// False: it was handed back.
+  LULL_HD bool run_chunk(team<World, Machine>& members, directive const& now) noexcept {
+    chunk const piece{kept_.claims.at(), now.begin, now.begin + now.count};
     for (bool must_finish = false;; must_finish = true) {
       members.begin_chunk(must_finish);
-      task(next.piece, members);
+      task()(piece, members);
       block_.sync();  // the last write of every thread, before the commit
-      if (!members.left()) {
-        if (block_.rank() == 0) leader_.claims.commit(next);
-        return;
-      }
+      if (!members.left()) return true;
       std::uint32_t pushed = 0;
-      if (block_.rank() == 0) pushed = leader_.claims.hand_back(next);
-      if (block_.broadcast(pushed) != 0) return;
+      if (block_.rank() == 0) pushed = kept_.claims.hand_back(now);
+      if (block_.broadcast(pushed) != 0) return false;
       // No room in the ring: nothing was stored, so the chunk runs once more, to its end.
     }
   }
@@ -92,26 +106,26 @@ class worker {
     if (entered && found.generation() != entry::generation(before)) {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
-    leader_.record = &site_.gate.records[bubble & site_.gate.record_mask];
+    kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
     if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(value) || found.at() == nullptr) {
-      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(leader_.record->late_blocks, std::uint32_t{1});
+      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(site_.rooms);
       return false;
     }
-    leader_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
+    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
     return true;
   }
 
   LULL_HD void leave() noexcept {
-    leader_.claims.leave(site_.slot->entry);
+    kept_.claims.leave(site_.slot->entry);
     block_.count_out(site_.rooms);
-    add<World>(*leader_.record, leader_.claims.account());
+    add<World>(*kept_.record, kept_.claims.account());
   }
 
   worker_site const& site_;
   Machine const block_;
-  leader& leader_;  // rank 0 alone looks into it
+  kept& kept_;
 };
 
 }  // namespace lull

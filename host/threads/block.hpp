@@ -16,7 +16,7 @@ namespace lull {
 class block_storage {
  public:
   static constexpr int most_threads = 64;
-  static constexpr std::size_t most_kept_bytes = 512;
+  static constexpr std::size_t most_kept_bytes = 1024;
   static constexpr std::size_t most_value_bytes = 64;  // of one broadcast or collective value
 
   /// `shared_bytes` as the task's shape says.

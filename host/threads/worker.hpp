@@ -25,8 +25,8 @@ void stay_resident(worker_site const& site, thread_block const& block) {
 /// Ordinary code has nothing to leave for.
 template <class Task>
 team<threads_world, thread_block> undisturbed(thread_block const& block) {
-  static stay<threads_world> const nowhere;
-  team<threads_world, thread_block> members{block, nowhere};
+  static stay<threads_world> const stays;
+  team<threads_world, thread_block> members{block, watch{}, stays};
   members.begin_chunk(true);
   return members;
 }

@@ -115,7 +115,7 @@ struct fiber_block_state {
   alignas(64) std::byte sent[2][64] = {};
   alignas(64) std::byte ranks[8][64] = {};
   alignas(64) std::byte shared[4096] = {};
-  alignas(64) std::byte kept[512] = {};
+  alignas(64) std::byte kept[1024] = {};
 };
 
 /// A block of fibers. A member waiting at a barrier lets the others run; a barrier that is missing is missed.
