@@ -36,7 +36,7 @@ struct team_archetype {
   template <class T>
   T sum(T value) const noexcept;                 // Collective: sum over ranks, in a fixed order, to all
   template <class T, class Op>
-  T inclusive_scan(T value, Op op) const noexcept;  // Collective: over ranks 0 … own, in a fixed order
+  T exclusive_scan(T value, T first, Op op) const noexcept;  // Collective: `first`, then the values of the ranks below, in a fixed order
 };
 
 /// A functor small and plain enough to be copied into a slot.

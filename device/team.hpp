@@ -48,8 +48,8 @@ class team {
     return block_.sum(value);
   }
   template <class T, class Op>
-  LULL_HD T inclusive_scan(T value, Op op) const noexcept {
-    return block_.inclusive_scan(value, op);
+  LULL_HD T exclusive_scan(T value, T first, Op op) const noexcept {
+    return block_.exclusive_scan(value, first, op);
   }
 
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.

@@ -62,7 +62,7 @@ struct basic_pagerank {
   static constexpr int most_threads = 256;
   static constexpr team_shape shape{.threads = most_threads,
                                     .steps = 4,
-                                    .shared_bytes = (Tile + 1 + most_threads) * sizeof(float),
+                                    .shared_bytes = (Tile + 1) * sizeof(float),
                                     .blocks_per_sm = 6};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
@@ -180,7 +180,6 @@ struct basic_pagerank {
     std::uint32_t const edges = here.edges();
     auto* const value = static_cast<float*>(team.shared());             // (edges,)
     auto* const end = reinterpret_cast<std::uint32_t*>(value + edges);  // (rows + 1,) from the tile's first edge
-    auto* const open = value + Tile + 1;                                // (size,)
     load_shares(here, value, rank_here, size);
     for (std::uint32_t i = rank_here; i < here.rows; i += size) {
       end[i] = static_cast<std::uint32_t>(in.offsets[here.row + std::uint64_t{i} + 1] - here.edge);
@@ -210,11 +209,10 @@ struct basic_pagerank {
         ++row;
       }
     }
-    float const joined = team.inclusive_scan(detail::open_row{row, row_sum}, detail::open_row::join{}).sum;
-    open[rank_here] = joined;
-    team.sync();
-    if (row != first_row) sum[here.row + first_row] = rank_here == 0 ? first_sum : open[rank_here - 1] + first_sum;
-    if (rank_here == size - 1) carry[item] = joined;
+    detail::open_row const before =
+        team.exclusive_scan(detail::open_row{row, row_sum}, detail::open_row{0, 0}, detail::open_row::join{});
+    if (row != first_row) sum[here.row + first_row] = before.sum + first_sum;
+    if (rank_here == size - 1) carry[item] = row != first_row ? row_sum : before.sum + row_sum;
   }
 
   LULL_HD void load_shares(span const& here, float* value, std::uint32_t rank_here, std::uint32_t size) const noexcept {

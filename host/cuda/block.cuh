@@ -67,13 +67,15 @@ class cuda_block {
     return broadcast(reduce{storage}.Sum(value));
   }
 
+  /// Two places in turn, as above: CUB's warp scans write a place before their one barrier and only read it behind that.
   template <class T, class Op>
-  __device__ T inclusive_scan(T value, Op op) const noexcept {
+  __device__ T exclusive_scan(T value, T first, Op op) const noexcept {
     using scan = cub::BlockScan<T, Threads, cub::BLOCK_SCAN_WARP_SCANS>;
-    __shared__ typename scan::TempStorage storage;
-    __syncthreads();
+    __shared__ typename scan::TempStorage places[2];
+    auto& place = places[turn_];
+    turn_ ^= 1;
     T result;
-    scan{storage}.InclusiveScan(value, result, op);
+    scan{place}.ExclusiveScan(value, result, first, op);
     return result;
   }
 

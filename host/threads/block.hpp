@@ -80,29 +80,35 @@ class thread_block {
 
   template <class T>
   T sum(T value) const noexcept {
-    return gather(value, size_, [](T a, T b) { return a + b; });
+    if (size_ == 1) return value;
+    show(value);
+    T all = shown<T>(0);
+    for (int rank = 1; rank < size_; ++rank) all = all + shown<T>(rank);
+    sync();  // before anyone writes ranks_ again
+    return all;
   }
 
   template <class T, class Op>
-  T inclusive_scan(T value, Op op) const noexcept {
-    return gather(value, rank_ + 1, op);
+  T exclusive_scan(T value, T first, Op op) const noexcept {
+    if (size_ == 1) return first;
+    show(value);
+    for (int rank = 0; rank < rank_; ++rank) first = op(first, shown<T>(rank));
+    sync();
+    return first;
   }
 
  private:
-  /// Folds the values of ranks 0 … count − 1, from the left.
-  template <class T, class Op>
-  T gather(T value, int count, Op op) const noexcept {
+  /// Collective. The value, to all.
+  template <class T>
+  void show(T const& value) const noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_value_bytes);
-    if (size_ == 1) return value;
     std::memcpy(storage_->ranks_[rank_].bytes, &value, sizeof value);
     sync();
-    std::memcpy(&value, storage_->ranks_[0].bytes, sizeof value);
-    for (int rank = 1; rank < count; ++rank) {
-      T next;
-      std::memcpy(&next, storage_->ranks_[rank].bytes, sizeof next);
-      value = op(value, next);
-    }
-    sync();  // before anyone writes ranks_ again
+  }
+  template <class T>
+  T shown(int rank) const noexcept {
+    T value;
+    std::memcpy(&value, storage_->ranks_[rank].bytes, sizeof value);
     return value;
   }
 

@@ -61,8 +61,8 @@ class preempted_team {
     return inner_.sum(value);
   }
   template <class T, class Op>
-  LULL_HD T inclusive_scan(T value, Op op) const noexcept {
-    return inner_.inclusive_scan(value, op);
+  LULL_HD T exclusive_scan(T value, T first, Op op) const noexcept {
+    return inner_.exclusive_scan(value, first, op);
   }
   LULL_HD bool leaving() const noexcept {
     if (rank() == 0) {

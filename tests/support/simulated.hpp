@@ -157,25 +157,30 @@ class fiber_block {
   }
   template <class T>
   T sum(T value) const {
-    return inclusive(value, size_, [](T a, T b) { return a + b; });
+    show(value);
+    T all = shown<T>(0);
+    for (int rank = 1; rank < size_; ++rank) all = all + shown<T>(rank);
+    sync();
+    return all;
   }
   template <class T, class Op>
-  T inclusive_scan(T value, Op op) const {
-    return inclusive(value, rank_ + 1, op);
+  T exclusive_scan(T value, T first, Op op) const {
+    show(value);
+    for (int rank = 0; rank < rank_; ++rank) first = op(first, shown<T>(rank));
+    sync();
+    return first;
   }
 
  private:
-  template <class T, class Op>
-  T inclusive(T value, int count, Op op) const {
+  template <class T>
+  void show(T const& value) const {
     std::memcpy(state_->ranks[rank_], &value, sizeof value);
     sync();
-    std::memcpy(&value, state_->ranks[0], sizeof value);
-    for (int rank = 1; rank < count; ++rank) {
-      T next;
-      std::memcpy(&next, state_->ranks[rank], sizeof next);
-      value = op(value, next);
-    }
-    sync();
+  }
+  template <class T>
+  T shown(int rank) const {
+    T value;
+    std::memcpy(&value, state_->ranks[rank], sizeof value);
     return value;
   }
 
