@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <lull/device/side_task.hpp>
-#include <lull/graph/csr.hpp>
 
 namespace lull {
 
@@ -17,7 +16,7 @@ struct pagerank_progress {
   std::uint32_t converged;  // 1: the last change is below the tolerance
 };
 
-/// What some tiles add to the progress.
+/// What some vertices add to the progress.
 struct pagerank_partial {
   double change;
   double dangling;
@@ -27,67 +26,98 @@ struct pagerank_partial {
   }
 };
 
+/// The sources of four edges in a row: one load.
+struct alignas(16) source_quad {
+  std::uint32_t vertex[4];
+};
+
+/// Which of 32 vertices in a row an edge enters, a bit each, and how many vertices before them one does.
+struct entered_word {
+  std::uint32_t bits;
+  std::uint32_t before;
+};
+
 namespace detail {
 
-/// The sum of a row so far, which goes on in the next thread; left to right, sums of the same row are added.
+/// Of some edges in a row: how many rows end among them, and the sum that is open behind the last.
+template <class Number>
 struct open_row {
-  std::uint32_t row;
-  float sum;
+  std::uint32_t ends;
+  Number sum;
 
   struct join {
     LULL_HD open_row operator()(open_row a, open_row b) const noexcept {
-      return a.row == b.row ? open_row{b.row, a.sum + b.sum} : b;
+      return {a.ends + b.ends, b.ends != 0 ? b.sum : a.sum + b.sum};
     }
   };
 };
+
+/// Bits that are set; std::popcount is not for device code.
+LULL_HD constexpr std::uint32_t ones(std::uint32_t bits) noexcept {
+  bits -= bits >> 1 & 0x5555'5555U;
+  bits = (bits & 0x3333'3333U) + (bits >> 2 & 0x3333'3333U);
+  return ((bits + (bits >> 4)) & 0x0f0f'0f0fU) * 0x0101'0101U >> 24;
+}
 
 }  // namespace detail
 
 /// PageRank in pull direction, fp32 ranks that sum to 1, dangling mass spread evenly, duplicates and self-loops kept:
 ///   rank(v) = (1 - damping) / n + damping × (Σ over edges u → v of rank(u) / degree(u) + dangling mass / n)
 ///
-/// An item of work is a tile of `Tile` positions on the merge path of row ends and edges: at position offsets[v + 1] +
-/// v row v ends, at the others stand the edges in their order. So a hub's edges spread over tiles, empty rows are
-/// bounded, too, and a tile costs the same whatever the graph. A row open at a tile's end is carried: `settle` adds its
-/// parts up in the order of tiles, a block of `Block` tiles that lies in one row as one part. Round 0 only sets the
-/// ranks to 1 / n; each further round is a sweep of four phases: gather, combine, settle, fold. Which tile does what
-/// depends on the graph alone, and every sum is taken in an order that depends on Tile, Block and the team's size
-/// alone: ranks are equal bit for bit whatever the grain, the grid and the preemption.
+/// The edges that enter a vertex are its row. Round 0 only sets the ranks to 1 / n; each further round is a sweep of
+/// four phases:
+///   gather   an item is a tile of `Tile` edges, whatever rows they belong to: a hub's edges spread over tiles, and a
+///            tile costs the same whatever the graph. A segmented scan over the team gives each row that ends in the
+///            tile what the tile holds of it, and the tile what is open at its end.
+///   combine  an item is a block of `Block` tiles: what is open at the end of tiles goes to the row that it belongs to,
+///            by the same scan one level up; between blocks, `advance` does so.
+///   settle   an item is `settled` vertices: their new ranks.
+///   fold     an item is `Block` items of settle: their change and their dangling mass; `advance` adds up the rest.
+/// Rows without edges take part in settle alone; the others are numbered in their order, and that number is their place
+/// in `sum`. Which item does what depends on the graph alone, and every sum is taken in an order that depends on the
+/// parameters and the team's size alone: ranks are equal bit for bit whatever the grain, the grid and the preemption.
 ///
-/// Source: Merrill, Garland, "Merge-based parallel sparse matrix-vector multiplication", SC 2016.
-template <std::uint32_t Tile, std::uint32_t Block>
+/// `Threads` of a team on a GPU, and `BlocksPerSm` of them on an SM, as in team_shape.
+///
+/// Source: Sengupta, Harris, Zhang, Owens, "Scan primitives for GPU computing", Graphics Hardware 2007 (segmented scan;
+/// sparse matrix-vector product).
+template <std::uint32_t Tile, std::uint32_t Block, int Threads = 256, int BlocksPerSm = 0>
 struct basic_pagerank {
   static constexpr std::uint32_t tile = Tile;
   static constexpr std::uint32_t block = Block;
-  static constexpr int most_threads = 256;
-  static constexpr team_shape shape{.threads = most_threads,
-                                    .steps = 4,
-                                    .shared_bytes = (Tile + 1) * sizeof(float),
-                                    .blocks_per_sm = 6};
+  static constexpr std::uint32_t settled = 4 * Threads;
+  static constexpr int most_threads = Threads;
+  static constexpr team_shape shape{.threads = Threads, .steps = 4, .blocks_per_sm = BlocksPerSm};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
-  csr_ref in;                     // edges turned round: row v holds the sources of the edges that enter v
+  source_quad const* sources;     // (tiles × Tile / 4,) row after row; behind the last edge any vertex
+  std::uint32_t const* row_ends;  // (⌈tiles × Tile / 32⌉,) u32, a bit an edge: the last of its row
   std::uint32_t const* tile_row;  // (tiles + 1,) u32, rows that end before the tile
+  entered_word const* entered;    // (⌈vertices / 32⌉,)
   float const* inverse_degree;    // (vertices,) f32, 1 / edges that leave; 0 where none do
   float* rank;                    // (vertices,) f32
   float* share;                   // (vertices,) f32, rank × inverse_degree
-  float* sum;                     // (vertices,) f32, of the tile in which the row ends
+  float* sum;                     // (rows,) f32
   float* carry;                   // (tiles,) f32, of the row open at the tile's end
-  double* block_carry;            // (blocks,) f64, where the block lies in one row
-  pagerank_partial* partial;      // (tiles,)
-  pagerank_partial* folded;       // (blocks,)
+  double* block_carry;            // (blocks,) f64, … at the block's end
+  pagerank_partial* partial;      // (settles,)
+  pagerank_partial* folded;       // (folds,)
   pagerank_progress* progress;    // (1,) zero at the start
-  std::uint64_t tiles;            // ⌈(vertices + edges) / Tile⌉
-  std::uint64_t blocks;           // ⌈tiles / Block⌉
-  std::uint64_t combines;         // blocks, or 0 where no row is so long that it holds a block of tiles
+  std::uint64_t tiles;            // ⌈edges / Tile⌉
   std::uint64_t sweeps;           // at most
   double damping;
   double tolerance;
+  std::uint32_t vertices;
 
   /// The most fp32 additions that an addend of a row's sum passes through.
   static constexpr std::uint64_t longest_chain(std::uint32_t team_size) noexcept {
-    return team_size == 1 ? Tile / 4 + 6 : (Tile + team_size - 1) / team_size + team_size + 2;
+    std::uint32_t const walk = (groups + team_size - 1) / team_size + flight;
+    return 2 * walk + team_size + 4;
   }
+
+  LULL_HD std::uint64_t blocks() const noexcept { return parts(tiles, Block); }
+  LULL_HD std::uint64_t settles() const noexcept { return parts(vertices, settled); }
+  LULL_HD std::uint64_t folds() const noexcept { return parts(settles(), Block); }
 
   LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
     switch (at.step) {
@@ -95,11 +125,11 @@ struct basic_pagerank {
         if (at.round == 0) return 0;
         return progress->converged != 0 || progress->sweeps >= sweeps ? finished : tiles;
       case combine_step:
-        return at.round == 0 ? 0 : combines;
+        return at.round == 0 ? 0 : blocks();
       case settle_step:
-        return tiles;
+        return settles();
       default:
-        return blocks;
+        return folds();
     }
   }
 
@@ -107,11 +137,7 @@ struct basic_pagerank {
     for (std::uint64_t item = c.begin; item < c.end; ++item) {
       switch (c.at.step) {
         case gather_step:
-          if (team.size() == 1) {
-            gather_alone(item);
-          } else {
-            gather(item, team);
-          }
+          gather(item, team);
           break;
         case combine_step:
           combine(item, team);
@@ -126,207 +152,217 @@ struct basic_pagerank {
   }
 
   LULL_HD void advance(position ended, auto const& team) const noexcept {
+    if (ended.step == combine_step && ended.round != 0) carry_on(block_carry, 0, blocks(), Block, team);
     if (ended.step != fold_step) return;
-    pagerank_partial const all = total(folded, 0, blocks, team);
+    pagerank_partial const all = total(folded, 0, folds(), team);
     if (team.rank() != 0) return;
     double const teleport = 1 - damping + damping * all.dangling;
     *progress = {.change = all.change,
                  .dangling = all.dangling,
                  .sweeps = ended.round,
-                 .base = static_cast<float>(teleport / static_cast<double>(in.vertices)),
+                 .base = static_cast<float>(teleport / static_cast<double>(vertices)),
                  .converged = ended.round != 0 && all.change < tolerance ? 1U : 0U};
   }
 
  private:
-  struct span {
-    std::uint32_t row;     // the first that ends in the tile
-    std::uint32_t rows;    // that end in the tile
-    std::uint32_t length;  // positions
-    std::uint64_t edge;    // the first
+  static_assert((Tile & (Tile - 1)) == 0 && Tile >= 4, "a tile is a power of two of edges");
+  using open_sum = detail::open_row<float>;
 
-    LULL_HD std::uint32_t edges() const noexcept { return length - rows; }
+  /// Edges that a thread asks for at once.
+  static constexpr std::uint32_t flight = Tile / Threads < 4 ? 4 : Tile / Threads < 16 ? Tile / Threads : 16;
+  static constexpr std::uint32_t groups = Tile / flight;
+  static_assert((flight & (flight - 1)) == 0, "with as many threads a tile falls into no groups of equal size");
+
+  /// `flight` edges.
+  struct edge_group {
+    float share[flight];
+    std::uint32_t ends;  // a bit an edge
   };
 
-  LULL_HD span span_of(std::uint64_t item) const noexcept {
-    std::uint64_t const begin = item * Tile;
-    std::uint64_t const left = in.vertices + in.edges - begin;
-    std::uint32_t const row = tile_row[item];
-    return {row, tile_row[item + 1] - row, left < Tile ? static_cast<std::uint32_t>(left) : Tile, begin - row};
+  LULL_HD edge_group group_at(std::uint64_t at) const noexcept {
+    constexpr std::uint32_t quads = flight / 4;
+    source_quad source[quads];
+    for (std::uint32_t i = 0; i < quads; ++i) source[i] = sources[at * quads + i];
+    std::uint64_t const edge = at * flight;
+    edge_group group;
+    group.ends = row_ends[edge / 32] >> (edge % 32) & ((1U << flight) - 1);
+    for (std::uint32_t i = 0; i < flight; ++i) group.share[i] = share[source[i / 4].vertex[i % 4]];
+    return group;
   }
 
-  /// A team of one has nobody to load with, and no lanes to keep in step: row after row, without the storage.
-  LULL_HD void gather_alone(std::uint64_t item) const noexcept {
-    span const here = span_of(item);
-    std::uint64_t const last = here.edge + here.edges();
-    std::uint64_t edge = here.edge;
-    for (std::uint32_t i = 0; i <= here.rows; ++i) {
-      bool const ends = i < here.rows;
-      std::uint64_t const end = ends ? in.offsets[here.row + std::uint64_t{i} + 1] : last;
-      float value[4] = {};  // chains of additions that do not wait for each other
-      for (; edge + 4 <= end; edge += 4) {
-        for (std::uint32_t k = 0; k < 4; ++k) value[k] += share[in.targets[edge + k]];
-      }
-      for (; edge < end; ++edge) value[0] += share[in.targets[edge]];
-      (ends ? sum[here.row + i] : carry[item]) = (value[0] + value[1]) + (value[2] + value[3]);
+  /// Of a group in which no row ends.
+  LULL_HD static float total_of(edge_group const& group) noexcept {
+    float part[4] = {group.share[0], group.share[1], group.share[2], group.share[3]};
+    for (std::uint32_t i = 4; i < flight; ++i) part[i % 4] += group.share[i];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+  }
+
+  LULL_HD static open_sum behind(open_sum before, edge_group const& group) noexcept {
+    if (group.ends == 0) return {before.ends, before.sum + total_of(group)};
+    float open = 0;
+    for (std::uint32_t i = 0; i < flight; ++i) {
+      open += group.share[i];
+      if ((group.ends >> i & 1) != 0) open = 0;
     }
+    return {before.ends + detail::ones(group.ends), open};
   }
 
-  /// Collective. The shares and row ends of the tile come to the storage; then each thread walks an equal piece of the
-  /// merge path, and what is open at its end goes to the thread behind.
+  /// As above, and stores the sums of the rows that end in the group; `to`: that of the tile's first.
+  LULL_HD static open_sum end_rows(open_sum before, edge_group const& group, float* to) noexcept {
+    if (group.ends == 0) return {before.ends, before.sum + total_of(group)};
+    for (std::uint32_t i = 0; i < flight; ++i) {
+      before.sum += group.share[i];
+      if ((group.ends >> i & 1) != 0) {
+        to[before.ends] = before.sum;
+        before = {before.ends + 1, 0};
+      }
+    }
+    return before;
+  }
+
+  /// Collective. Each thread has as many groups of edges in a row: it tells those behind it how many rows end in them
+  /// and what is open at their end, learns the same of those before it, and ends its rows.
   LULL_HD void gather(std::uint64_t item, auto const& team) const noexcept {
-    span const here = span_of(item);
     auto const rank_here = static_cast<std::uint32_t>(team.rank());
     auto const size = static_cast<std::uint32_t>(team.size());
-    std::uint32_t const edges = here.edges();
-    auto* const value = static_cast<float*>(team.shared());             // (edges,)
-    auto* const end = reinterpret_cast<std::uint32_t*>(value + edges);  // (rows + 1,) from the tile's first edge
-    load_shares(here, value, rank_here, size);
-    for (std::uint32_t i = rank_here; i < here.rows; i += size) {
-      end[i] = static_cast<std::uint32_t>(in.offsets[here.row + std::uint64_t{i} + 1] - here.edge);
-    }
-    if (rank_here == 0) end[here.rows] = ~0U;  // the row after them does not end here
-    team.sync();
-
-    std::uint32_t const piece = (Tile + size - 1) / size;
-    std::uint32_t const begin = least(rank_here * piece, here.length);
-    std::uint32_t const left = least(piece, here.length - begin);
-    std::uint32_t const first_row = rows_before(begin, end, here.rows);
-    std::uint32_t row = first_row;
-    std::uint32_t edge = begin - row;
-    float first_sum = 0;
-    float row_sum = 0;
-    for (std::uint32_t i = 0; i < left; ++i) {
-      if (end[row] > edge) {
-        row_sum += value[edge];
-        ++edge;
-      } else {
-        if (row == first_row) {
-          first_sum = row_sum;
-        } else {
-          sum[here.row + row] = row_sum;
-        }
-        row_sum = 0;
-        ++row;
+    float* const to = sum + tile_row[item];
+    open_sum open{};
+    if (size == groups) {  // as on a GPU: what was loaded stays in registers
+      edge_group const group = group_at(item * groups + rank_here);
+      open = team.exclusive_scan(behind({}, group), open_sum{}, typename open_sum::join{});
+      open = end_rows(open, group, to);
+    } else {
+      std::uint32_t const each = (groups + size - 1) / size;
+      std::uint64_t const begin = item * groups + least(rank_here * each, groups);
+      std::uint64_t const end = item * groups + least((rank_here + 1) * each, groups);
+      if (size != 1) {
+        for (std::uint64_t at = begin; at < end; ++at) open = behind(open, group_at(at));
+        open = team.exclusive_scan(open, open_sum{}, typename open_sum::join{});
       }
+      for (std::uint64_t at = begin; at < end; ++at) open = end_rows(open, group_at(at), to);
     }
-    detail::open_row const before =
-        team.exclusive_scan(detail::open_row{row, row_sum}, detail::open_row{0, 0}, detail::open_row::join{});
-    if (row != first_row) sum[here.row + first_row] = before.sum + first_sum;
-    if (rank_here == size - 1) carry[item] = row != first_row ? row_sum : before.sum + row_sum;
+    if (rank_here == size - 1) carry[item] = open.sum;
   }
 
-  LULL_HD void load_shares(span const& here, float* value, std::uint32_t rank_here, std::uint32_t size) const noexcept {
-    constexpr std::uint32_t flight = 4;  // loads of a thread under way at once
-    std::uint32_t const* const source = in.targets + here.edge;
-    std::uint32_t const edges = here.edges();
-    for (std::uint32_t at = rank_here; at < edges; at += flight * size) {
-      std::uint32_t from[flight];
-      float part[flight];
-      for (std::uint32_t i = 0; i < flight; ++i) from[i] = source[at + i * size < edges ? at + i * size : at];
-      for (std::uint32_t i = 0; i < flight; ++i) part[i] = share[from[i]];
-      for (std::uint32_t i = 0; i < flight; ++i) {
-        if (at + i * size < edges) value[at + i * size] = part[i];
-      }
-    }
-  }
-
-  /// How many of the tile's rows end before a position of it: row i ends at position end[i] + i.
-  LULL_HD static std::uint32_t rows_before(std::uint32_t at, std::uint32_t const* end, std::uint32_t rows) noexcept {
-    std::uint32_t low = 0;
-    std::uint32_t high = least(at, rows);
-    while (low < high) {
-      std::uint32_t const middle = (low + high) / 2;
-      if (end[middle] + middle < at) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
-  }
-
-  /// Collective. Without a row that holds the whole block there is nothing to add up.
+  /// Collective.
   LULL_HD void combine(std::uint64_t item, auto const& team) const noexcept {
     std::uint64_t const begin = item * Block;
-    if (begin + Block > tiles || tile_row[begin + 1] != tile_row[begin + Block]) return;
-    double const all = total(carry, begin, begin + Block, team);
-    if (team.rank() == 0) block_carry[item] = all;
+    double const open = carry_on(carry, begin, least(begin + Block, tiles), 1, team);
+    if (team.rank() == team.size() - 1) block_carry[item] = open;
   }
 
-  /// Collective. The rows that end in the tile: their new ranks. `first`: the ranks to start from.
-  LULL_HD void settle(std::uint64_t item, bool first, auto const& team) const noexcept {
-    std::uint32_t const row = tile_row[item];
-    std::uint32_t const rows = tile_row[item + 1] - row;
-    float const base = first ? 1 / static_cast<float>(in.vertices) : progress->base;
-    auto const d = static_cast<float>(damping);
-    float const carried = first || rows == 0 ? 0.0F : carried_into(item, row, team);
-    pagerank_partial part{};
-    for (auto i = static_cast<std::uint32_t>(team.rank()); i < rows; i += static_cast<std::uint32_t>(team.size())) {
-      float next = base;
-      if (!first) {
-        next += d * (sum[row + i] + (i == 0 ? carried : 0.0F));
-        float const change = next - rank[row + i];
-        part.change += change < 0 ? -change : change;
+  /// Collective. Parts of `width` tiles each, of which [begin, end) are looked at: what is open at the end of a part
+  /// goes into the sum of the row that ends next. The last rank gets what is open at the end of all.
+  template <class Number>
+  LULL_HD double carry_on(Number const* open_at_end, std::uint64_t begin, std::uint64_t end, std::uint32_t width,
+                          auto const& team) const noexcept {
+    using open_row = detail::open_row<double>;
+    auto const rank_here = static_cast<std::uint64_t>(team.rank());
+    auto const size = static_cast<std::uint64_t>(team.size());
+    std::uint64_t const each = (end - begin + size - 1) / size;
+    std::uint64_t const mine = least(begin + rank_here * each, end);
+    std::uint64_t const mine_end = least(mine + each, end);
+    auto const row_before = [&](std::uint64_t part) { return tile_row[least(part * width, tiles)]; };
+    auto const part_at = [&](std::uint64_t part) {
+      return open_row{row_before(part + 1) - row_before(part), open_at_end[part]};
+    };
+    open_row open{};
+    for (std::uint64_t part = mine; part < mine_end; ++part) open = typename open_row::join{}(open, part_at(part));
+    open = team.exclusive_scan(open, open_row{}, typename open_row::join{});
+    for (std::uint64_t part = mine; part < mine_end; ++part) {
+      open_row const here = part_at(part);
+      if (here.ends != 0) {
+        float& row = sum[row_before(part)];
+        row = static_cast<float>(row + open.sum);
       }
-      float const inverse = inverse_degree[row + i];
-      rank[row + i] = next;
-      share[row + i] = next * inverse;
-      if (inverse == 0) part.dangling += next;
+      open = typename open_row::join{}(open, here);
+    }
+    return open.sum;
+  }
+
+  /// Collective. New ranks; `first`: those to start from.
+  LULL_HD void settle(std::uint64_t item, bool first, auto const& team) const noexcept {
+    std::uint64_t const begin = item * settled;
+    auto const count = static_cast<std::uint32_t>(least(std::uint64_t{settled}, vertices - begin));
+    auto const size = static_cast<std::uint32_t>(team.size());
+    auto const base = first ? 1 / static_cast<float>(vertices) : progress->base;
+    pagerank_partial part{};
+    for (auto at = static_cast<std::uint32_t>(team.rank()); at < count; at += vertices_at_once * size) {
+      part = part + settle_some({begin, at, size, count}, base, first);
     }
     part = team.sum(part);
     if (team.rank() == 0) partial[item] = part;
   }
 
-  /// Collective. The parts of the tile's first row from the tiles before it.
-  LULL_HD float carried_into(std::uint64_t item, std::uint32_t row, auto const& team) const noexcept {
-    std::uint64_t const begin = (in.offsets[row] + row) / Tile;  // where the row begins
-    if (begin == item) return 0;
-    std::uint64_t const first_block = (begin + Block - 1) / Block;
-    std::uint64_t const end_block = item / Block;
-    if (first_block >= end_block) return static_cast<float>(total(carry, begin, item, team));
-    double part = mine(carry, begin, first_block * Block, team);
-    part += mine(block_carry, first_block, end_block, team);
-    part += mine(carry, end_block * Block, item, team);
-    return static_cast<float>(team.sum(part));
+  static constexpr std::uint32_t vertices_at_once = 4;
+
+  /// The vertices at, at + stride, … from `begin` on, below `count`.
+  struct some_vertices {
+    std::uint64_t begin;
+    std::uint32_t at;
+    std::uint32_t stride;
+    std::uint32_t count;
+
+    LULL_HD bool has(std::uint32_t i) const noexcept { return at + i * stride < count; }
+    LULL_HD std::uint64_t vertex(std::uint32_t i) const noexcept { return begin + at + (has(i) ? i * stride : 0); }
+  };
+
+  /// All loads come first: a store would hold up those behind it.
+  LULL_HD pagerank_partial settle_some(some_vertices const& some, float base, bool first) const noexcept {
+    auto const d = static_cast<float>(damping);
+    float next[vertices_at_once];
+    float before[vertices_at_once];
+    float inverse[vertices_at_once];
+    for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
+      std::uint64_t const vertex = some.vertex(i);
+      next[i] = first ? base : base + d * sum_of(vertex);
+      before[i] = first ? base : rank[vertex];
+      inverse[i] = inverse_degree[vertex];
+    }
+    pagerank_partial part{};
+    for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
+      if (!some.has(i)) continue;
+      std::uint64_t const vertex = some.vertex(i);
+      rank[vertex] = next[i];
+      share[vertex] = next[i] * inverse[i];
+      part.change += next[i] < before[i] ? before[i] - next[i] : next[i] - before[i];
+      if (inverse[i] == 0) part.dangling += next[i];
+    }
+    return part;
+  }
+
+  LULL_HD float sum_of(std::uint64_t vertex) const noexcept {
+    entered_word const word = entered[vertex / 32];
+    std::uint32_t const bit = 1U << (vertex % 32);
+    return (word.bits & bit) != 0 ? sum[word.before + detail::ones(word.bits & (bit - 1))] : 0;
   }
 
   /// Collective.
   LULL_HD void fold(std::uint64_t item, auto const& team) const noexcept {
-    std::uint64_t const end = (item + 1) * Block;
-    pagerank_partial const all = total(partial, item * Block, end < tiles ? end : tiles, team);
+    std::uint64_t const begin = item * Block;
+    pagerank_partial const all = total(partial, begin, least(begin + Block, settles()), team);
     if (team.rank() == 0) folded[item] = all;
   }
 
-  /// The thread's share of a sum over [begin, end).
-  LULL_HD static pagerank_partial mine(pagerank_partial const* from, std::uint64_t begin, std::uint64_t end,
-                                       auto const& team) noexcept {
+  /// Collective. The sum over [begin, end), to all.
+  LULL_HD static pagerank_partial total(pagerank_partial const* from, std::uint64_t begin, std::uint64_t end,
+                                        auto const& team) noexcept {
     pagerank_partial part{};
     for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end;
          at += static_cast<std::uint64_t>(team.size())) {
       part = part + from[at];
     }
-    return part;
+    return team.sum(part);
   }
 
-  template <class Number>
-  LULL_HD static double mine(Number const* from, std::uint64_t begin, std::uint64_t end, auto const& team) noexcept {
-    double part = 0;
-    for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end;
-         at += static_cast<std::uint64_t>(team.size())) {
-      part += from[at];
-    }
-    return part;
+  LULL_HD static std::uint64_t parts(std::uint64_t count, std::uint32_t size) noexcept {
+    return (count + size - 1) / size;
   }
-
-  /// Collective. The sum over [begin, end), to all.
-  LULL_HD static auto total(auto const* from, std::uint64_t begin, std::uint64_t end, auto const& team) noexcept {
-    return team.sum(mine(from, begin, end, team));
-  }
-
   LULL_HD static std::uint32_t least(std::uint32_t a, std::uint32_t b) noexcept { return a < b ? a : b; }
+  LULL_HD static std::uint64_t least(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? a : b; }
 };
 
-using pagerank = basic_pagerank<2048, 1024>;
+using pagerank = basic_pagerank<2048, 1024, 256, 4>;
 
 static_assert(side_task<pagerank> && has_advance<pagerank>);
 

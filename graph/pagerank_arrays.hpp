@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/pagerank.hpp>
@@ -29,8 +28,7 @@ class pagerank_arrays {
   /// figures, where the machine's memory does not suffice, std::bad_alloc where that of the host does not.
   pagerank_arrays(executor& machine, csr const& out, pagerank_settings const& settings)
       : settings_(settings), vertices_(out.vertices()), edges_(out.edges()) {
-    tiles_ = up(std::uint64_t{vertices_} + edges_, Task::tile);
-    blocks_ = up(tiles_, Task::block);
+    tiles_ = (edges_ + Task::tile - 1) / Task::tile;
     try {
       fill(machine, out);
     } catch (limit_error const& reason) {
@@ -40,12 +38,10 @@ class pagerank_arrays {
   }
 
   Task task() const noexcept {
-    return {.in = {.offsets = offsets_.data(),
-                   .targets = sources_.data(),
-                   .weights = nullptr,
-                   .edges = edges_,
-                   .vertices = vertices_},
+    return {.sources = sources_.data(),
+            .row_ends = row_ends_.data(),
             .tile_row = tile_row_.data(),
+            .entered = entered_.data(),
             .inverse_degree = inverse_degree_.data(),
             .rank = rank_.data(),
             .share = share_.data(),
@@ -56,11 +52,10 @@ class pagerank_arrays {
             .folded = folded_.data(),
             .progress = progress_.data(),
             .tiles = tiles_,
-            .blocks = blocks_,
-            .combines = combines_,
             .sweeps = settings_.sweeps,
             .damping = settings_.damping,
-            .tolerance = settings_.tolerance};
+            .tolerance = settings_.tolerance,
+            .vertices = vertices_};
   }
 
   /// Those that a run writes; the others are made from the graph alone.
@@ -90,27 +85,19 @@ class pagerank_arrays {
   pagerank_progress progress() const { return progress_.read().front(); }
 
  private:
-  static std::uint64_t up(std::uint64_t count, std::uint64_t size) noexcept { return (count + size - 1) / size; }
-
-  /// Of all arrays together.
+  /// Of all arrays together; those of tiles' blocks and of settled vertices are small beside them.
   std::uint64_t bytes() const noexcept {
-    std::uint64_t const per_vertex = sizeof(std::uint64_t) + 4 * sizeof(float);
-    std::uint64_t const per_tile = sizeof(std::uint32_t) + sizeof(float) + sizeof(pagerank_partial);
-    std::uint64_t const per_block = sizeof(double) + sizeof(pagerank_partial);
-    return vertices_ * per_vertex + edges_ * sizeof(std::uint32_t) + tiles_ * per_tile + blocks_ * per_block;
+    std::uint64_t const per_vertex = 4 * sizeof(float);
+    std::uint64_t const per_tile = Task::tile * sizeof(std::uint32_t) + Task::tile / 8 + 2 * sizeof(std::uint32_t);
+    return vertices_ * per_vertex + tiles_ * per_tile;
   }
 
   void fill(executor& machine, csr const& out) {
     {
       csr const in = transpose(out);
-      auto const rows = tile_rows(in);
-      combines_ = 0;
-      for (std::uint64_t first = 0; first + Task::block <= tiles_; first += Task::block) {
-        if (rows[first + 1] == rows[first + Task::block]) combines_ = blocks_;
-      }
-      offsets_ = {machine, std::span<std::uint64_t const>{in.offsets}};
-      sources_ = {machine, std::span<std::uint32_t const>{in.targets}};
-      tile_row_ = {machine, std::span<std::uint32_t const>{rows}};
+      sources_ = {machine, tiles_ * Task::tile / 4};
+      machine.write(sources_.data(), in.targets.data(), edges_ * sizeof(std::uint32_t));
+      lay_out_rows(machine, in);
     }
     host_array<float> inverse(vertices_);
     for (std::size_t vertex = 0; vertex < vertices_; ++vertex) {
@@ -120,35 +107,46 @@ class pagerank_arrays {
     inverse_degree_ = {machine, std::span<float const>{inverse}};
     rank_ = {machine, vertices_};
     share_ = {machine, vertices_};
-    sum_ = {machine, vertices_};
     carry_ = {machine, tiles_};
-    block_carry_ = {machine, blocks_};
-    partial_ = {machine, tiles_};
-    folded_ = {machine, blocks_};
+    Task const sizes = task();
+    block_carry_ = {machine, sizes.blocks()};
+    partial_ = {machine, sizes.settles()};
+    folded_ = {machine, sizes.folds()};
     progress_ = {machine, 1};
   }
 
-  /// Of each tile, and of what would follow the last one: the rows that end before it.
-  host_array<std::uint32_t> tile_rows(csr const& in) const {
-    host_array<std::uint32_t> rows(tiles_ + 1);
-    std::uint64_t row = 0;
-    for (std::uint64_t tile = 0; tile < tiles_; ++tile) {
-      while (row < vertices_ && in.offsets[row + 1] + row < tile * Task::tile) ++row;
-      rows[tile] = static_cast<std::uint32_t>(row);
+  /// Where rows end, and which vertices have one: rows without edges are left out.
+  void lay_out_rows(executor& machine, csr const& in) {
+    std::vector<std::uint32_t> ends((tiles_ * Task::tile + 31) / 32);
+    std::vector<std::uint32_t> tile_row(tiles_ + 1);
+    std::vector<entered_word> entered((vertices_ + 31ULL) / 32);
+    std::uint32_t rows = 0;
+    std::uint64_t tile = 0;
+    for (std::uint64_t vertex = 0; vertex < vertices_; ++vertex) {
+      entered_word& word = entered[vertex / 32];
+      if (vertex % 32 == 0) word.before = rows;
+      if (in.offsets[vertex] == in.offsets[vertex + 1]) continue;
+      word.bits |= 1U << (vertex % 32);
+      std::uint64_t const last = in.offsets[vertex + 1] - 1;
+      ends[last / 32] |= 1U << (last % 32);
+      while (tile <= last / Task::tile) tile_row[tile++] = rows;
+      ++rows;
     }
-    rows[tiles_] = vertices_;
-    return rows;
+    tile_row[tiles_] = rows;
+    row_ends_ = {machine, std::span<std::uint32_t const>{ends}};
+    tile_row_ = {machine, std::span<std::uint32_t const>{tile_row}};
+    entered_ = {machine, std::span<entered_word const>{entered}};
+    sum_ = {machine, rows};
   }
 
   pagerank_settings settings_;
   std::uint32_t vertices_;
   std::uint64_t edges_;
   std::uint64_t tiles_ = 0;
-  std::uint64_t blocks_ = 0;
-  std::uint64_t combines_ = 0;
-  machine_array<std::uint64_t> offsets_;
-  machine_array<std::uint32_t> sources_;
+  machine_array<source_quad> sources_;
+  machine_array<std::uint32_t> row_ends_;
   machine_array<std::uint32_t> tile_row_;
+  machine_array<entered_word> entered_;
   machine_array<float> inverse_degree_;
   machine_array<float> rank_;
   machine_array<float> share_;

@@ -32,7 +32,7 @@ constexpr option pagerank_options[] = {
     {"out", option_kind::path, "", "", "file for the ranks: vertex, tab, rank a line"},
     {"names", option_kind::path, "", "", "file with a name a line for the vertices, the first for vertex 0; also .gz"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, highest rank first"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges and rows a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges a chunk"},
 };
 
 constexpr char const* shipped_graph = "debian12-packages.el.gz";
