@@ -32,7 +32,7 @@ struct alignas(16) source_quad {
 };
 
 /// Which of 32 vertices in a row an edge enters, a bit each, and how many vertices before them one does.
-struct entered_word {
+struct alignas(8) entered_word {
   std::uint32_t bits;
   std::uint32_t before;
 };
@@ -282,47 +282,53 @@ struct basic_pagerank {
 
   /// Collective. New ranks; `first`: those to start from.
   LULL_HD void settle(std::uint64_t item, bool first, auto const& team) const noexcept {
-    std::uint64_t const begin = item * settled;
-    auto const count = static_cast<std::uint32_t>(least(std::uint64_t{settled}, vertices - begin));
+    auto const begin = static_cast<std::uint32_t>(item * settled);
     auto const size = static_cast<std::uint32_t>(team.size());
-    auto const base = first ? 1 / static_cast<float>(vertices) : progress->base;
+    some_vertices some{begin, static_cast<std::uint32_t>(team.rank()), size, least(settled, vertices - begin)};
+    float const base = first ? 1 / static_cast<float>(vertices) : progress->base;
     pagerank_partial part{};
-    for (auto at = static_cast<std::uint32_t>(team.rank()); at < count; at += vertices_at_once * size) {
-      part = part + settle_some({begin, at, size, count}, base, first);
+    for (std::uint32_t done = 0; done < settled; done += vertices_at_once * size) {
+      part = part + settle_some(some, base, first);
+      some.at += vertices_at_once * size;
     }
     part = team.sum(part);
     if (team.rank() == 0) partial[item] = part;
   }
 
-  static constexpr std::uint32_t vertices_at_once = 4;
+  static constexpr std::uint32_t vertices_at_once = settled / Threads;
 
-  /// The vertices at, at + stride, … from `begin` on, below `count`.
+  /// Those at, at + stride, … from `begin` on, below `count`.
   struct some_vertices {
-    std::uint64_t begin;
+    std::uint32_t begin;
     std::uint32_t at;
     std::uint32_t stride;
     std::uint32_t count;
 
     LULL_HD bool has(std::uint32_t i) const noexcept { return at + i * stride < count; }
-    LULL_HD std::uint64_t vertex(std::uint32_t i) const noexcept { return begin + at + (has(i) ? i * stride : 0); }
+    /// One that there is, whether it has this one or not.
+    LULL_HD std::uint32_t vertex(std::uint32_t i) const noexcept { return begin + (has(i) ? at + i * stride : 0); }
   };
 
   /// All loads come first: a store would hold up those behind it.
   LULL_HD pagerank_partial settle_some(some_vertices const& some, float base, bool first) const noexcept {
     auto const d = static_cast<float>(damping);
+    entered_word word[vertices_at_once];
     float next[vertices_at_once];
     float before[vertices_at_once];
     float inverse[vertices_at_once];
     for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
-      std::uint64_t const vertex = some.vertex(i);
-      next[i] = first ? base : base + d * sum_of(vertex);
+      std::uint32_t const vertex = some.vertex(i);
+      word[i] = entered[vertex / 32];
       before[i] = first ? base : rank[vertex];
       inverse[i] = inverse_degree[vertex];
+    }
+    for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
+      next[i] = first ? base : base + d * sum_of(some.vertex(i), word[i]);
     }
     pagerank_partial part{};
     for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
       if (!some.has(i)) continue;
-      std::uint64_t const vertex = some.vertex(i);
+      std::uint32_t const vertex = some.vertex(i);
       rank[vertex] = next[i];
       share[vertex] = next[i] * inverse[i];
       part.change += next[i] < before[i] ? before[i] - next[i] : next[i] - before[i];
@@ -331,8 +337,7 @@ struct basic_pagerank {
     return part;
   }
 
-  LULL_HD float sum_of(std::uint64_t vertex) const noexcept {
-    entered_word const word = entered[vertex / 32];
+  LULL_HD float sum_of(std::uint32_t vertex, entered_word word) const noexcept {
     std::uint32_t const bit = 1U << (vertex % 32);
     return (word.bits & bit) != 0 ? sum[word.before + detail::ones(word.bits & (bit - 1))] : 0;
   }
