@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // PageRank uninterrupted: the worker in one long bubble on all SMs, against plain kernels, one a phase, over the same items.
-// pagerank_speed [SCALE [SWEEPS [PAIRS [GRAIN]]]] prints one JSON object.
+// pagerank_speed [SCALE [SWEEPS [PAIRS [GRAIN [INSTANCE]]]]] prints one JSON object an instance: the shipped one, or one
+// of the table below by its name, or all of them.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/generate.hpp>
+#include <lull/graph/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
 
 namespace {
@@ -19,12 +25,15 @@ using namespace lull;
 using namespace std::chrono_literals;
 
 /// Milliseconds of all sweeps as plain kernels: every phase's items are asked for in the first two rounds, then nothing waits.
-double plain_ms(executor& machine, job_description const& what, std::uint64_t sweeps) {
+/// With `each`, (steps,), those of each phase's kernel alone go there; the whole is then longer.
+double plain_ms(executor& machine, job_description const& what, std::uint64_t sweeps, std::vector<double>* each = nullptr) {
   auto* const stream = static_cast<cudaStream_t>(machine.plain_stream());
   mapped_memory const word = machine.map(sizeof(std::uint64_t));
   std::uint32_t const steps = what.type.cuda.shape.steps;
   cuda_event begin;
   cuda_event end;
+  std::vector<cuda_event> before(steps);
+  std::vector<cuda_event> behind(steps);
   std::vector<std::uint64_t> items(steps);
   std::optional<position> ended;
   // round 0 lays the first ranks and round 1 is the first sweep; the sweeps after those two are timed
@@ -37,8 +46,17 @@ double plain_ms(executor& machine, job_description const& what, std::uint64_t sw
         machine.synchronize(stream);
         items[step] = machine.load_mapped(word.host);
       }
+      if (each != nullptr) LULL_CUDA(cudaEventRecord(before[step].get(), stream));
       machine.plain_phase(stream, what.type.cuda, what.functor, {at, 0, items[step]}, what.grain);
+      if (each != nullptr) LULL_CUDA(cudaEventRecord(behind[step].get(), stream));
       ended = at;
+    }
+    if (each == nullptr || round < 2) continue;
+    machine.synchronize(stream);
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      float ms = 0;
+      LULL_CUDA(cudaEventElapsedTime(&ms, before[step].get(), behind[step].get()));
+      (*each)[step] += static_cast<double>(ms);
     }
   }
   LULL_CUDA(cudaEventRecord(end.get(), stream));
@@ -69,6 +87,66 @@ double worker_ms(runtime& side, cudaStream_t stream, job_description const& what
   return 0;
 }
 
+struct arguments {
+  std::string scale = "22";
+  std::uint64_t sweeps = 200;
+  int pairs = 5;
+  std::uint32_t grain = 1;
+};
+
+template <class Task>
+void measure(std::string_view name, csr const& graph, arguments const& given) {
+  runtime side{{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {type_of<Task>()}}};
+  pagerank_arrays<Task> arrays{side.machine(), graph, {.tolerance = 1e-30, .sweeps = given.sweeps}};
+  job_description what = describe(arrays.task(), "pagerank");
+  what.grain = given.grain;
+  cuda_stream stream{0};
+  auto const sweeps = static_cast<double>(given.sweeps);
+  std::vector<double> plain;
+  std::vector<double> worker;
+  for (int pair = 0; pair <= given.pairs; ++pair) {  // the first pair warms up
+    arrays.reset();
+    double const by_kernels = plain_ms(side.machine(), what, given.sweeps);
+    arrays.reset();
+    double const by_worker = worker_ms(side, stream.get(), what);
+    if (pair == 0) continue;
+    plain.push_back(by_kernels / sweeps);
+    worker.push_back(by_worker / sweeps);
+  }
+  arrays.reset();
+  std::vector<double> phase(Task::shape.steps);
+  plain_ms(side.machine(), what, given.sweeps, &phase);
+  double const plain_p50 = bench::percentile(plain, 0.5);
+  double const worker_p50 = bench::percentile(worker, 0.5);
+  std::printf("{\"kronecker\": %s, \"sweeps\": %llu, \"pairs\": %d, \"blocks\": %llu, \"plain_ms_per_sweep\": %.5f, \"worker_ms_per_sweep\": %.5f, "
+              "\"plain_min\": %.5f, \"plain_max\": %.5f, \"worker_min\": %.5f, \"worker_max\": %.5f, \"speed_ratio\": %.4f, "
+              "\"plain_gather_ms\": %.5f, \"plain_combine_ms\": %.5f, \"plain_settle_ms\": %.5f, \"plain_fold_ms\": %.5f, "
+              "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
+              given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
+              static_cast<unsigned long long>(side.machine().blocks_of(what.type.cuda)), plain_p50, worker_p50, bench::percentile(plain, 0),
+              bench::percentile(plain, 1), bench::percentile(worker, 0), bench::percentile(worker, 1), plain_p50 / worker_p50,
+              phase[Task::gather_step] / sweeps, phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps,
+              phase[Task::fold_step] / sweeps, std::string{name}.c_str(), Task::tile, Task::shape.threads, Task::shape.blocks_per_sm);
+  std::fflush(stdout);
+}
+
+struct instance {
+  std::string_view name;  // tile, block, threads, blocks an SM
+  void (*measure)(std::string_view name, csr const& graph, arguments const& given);
+};
+
+/// Those beside the shipped one are made in CMakeLists.txt.
+constexpr instance instances[] = {
+    {"shipped", &measure<pagerank>},
+    {"2048-1024-256-6", &measure<basic_pagerank<2048, 1024, 256, 6>>},
+    {"2048-1024-256-8", &measure<basic_pagerank<2048, 1024, 256, 8>>},
+    {"2048-256-256-4", &measure<basic_pagerank<2048, 256, 256, 4>>},
+    {"1024-1024-256-6", &measure<basic_pagerank<1024, 1024, 256, 6>>},
+    {"1024-1024-256-8", &measure<basic_pagerank<1024, 1024, 256, 8>>},
+    {"1024-1024-128-8", &measure<basic_pagerank<1024, 1024, 128, 8>>},
+    {"1024-1024-128-12", &measure<basic_pagerank<1024, 1024, 128, 12>>},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,36 +154,22 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "pagerank_speed: NOT RUN: %s\n", why.c_str());
     return 2;
   }
-  std::string const scale = argc > 1 ? argv[1] : "22";
-  std::uint64_t const sweeps = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 200;
-  int const pairs = argc > 3 ? std::atoi(argv[3]) : 5;
-  trainer::load();
-  runtime side{{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {pagerank_entry().type()}}};
-  task_entry const entry = pagerank_entry();
-  option_values values{entry.options};
-  values.set("kronecker", scale);
-  values.set("sweeps", std::to_string(sweeps));
-  values.set("tolerance", "1e-30");
-  if (argc > 4) values.set("grain", argv[4]);
-  auto const owner = entry.make(values);
-  owner->prepare(side.machine());
-  cuda_stream stream{0};
-  std::vector<double> plain;
-  std::vector<double> worker;
-  for (int pair = 0; pair <= pairs; ++pair) {  // the first pair warms up
-    owner->reset();
-    double const by_kernels = plain_ms(side.machine(), owner->describe(), sweeps);
-    owner->reset();
-    double const by_worker = worker_ms(side, stream.get(), owner->describe());
-    if (pair == 0) continue;
-    plain.push_back(by_kernels / static_cast<double>(sweeps));
-    worker.push_back(by_worker / static_cast<double>(sweeps));
+  arguments given;
+  if (argc > 1) given.scale = argv[1];
+  if (argc > 2) given.sweeps = std::strtoull(argv[2], nullptr, 10);
+  if (argc > 3) given.pairs = std::atoi(argv[3]);
+  if (argc > 4) given.grain = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
+  std::string_view const wanted = argc > 5 ? argv[5] : "shipped";
+  auto const is_wanted = [&](instance const& one) { return wanted == "all" || wanted == one.name; };
+  if (std::none_of(std::begin(instances), std::end(instances), is_wanted)) {
+    std::fprintf(stderr, "pagerank_speed: no instance %s; there are:", argv[5]);
+    for (instance const& one : instances) std::fprintf(stderr, " %s", one.name.data());
+    std::fprintf(stderr, " all\n");
+    return 2;
   }
-  double const plain_p50 = bench::percentile(plain, 0.5);
-  double const worker_p50 = bench::percentile(worker, 0.5);
-  std::printf("{\"kronecker\": %s, \"sweeps\": %llu, \"pairs\": %d, \"blocks\": %llu, \"plain_ms_per_sweep\": %.5f, \"worker_ms_per_sweep\": %.5f, "
-              "\"plain_min\": %.5f, \"plain_max\": %.5f, \"worker_min\": %.5f, \"worker_max\": %.5f, \"speed_ratio\": %.4f}\n",
-              scale.c_str(), static_cast<unsigned long long>(sweeps), pairs,
-              static_cast<unsigned long long>(side.machine().blocks_of(entry.type().cuda)), plain_p50, worker_p50, bench::percentile(plain, 0),
-              bench::percentile(plain, 1), bench::percentile(worker, 0), bench::percentile(worker, 1), plain_p50 / worker_p50);
+  trainer::load();
+  csr const graph = generate_kronecker({.scale = static_cast<unsigned>(std::strtoul(given.scale.c_str(), nullptr, 10)), .seed = 1});
+  for (instance const& one : instances) {
+    if (is_wanted(one)) one.measure(one.name, graph, given);
+  }
 }
