@@ -319,7 +319,7 @@ struct basic_pagerank {
     for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
       std::uint32_t const vertex = some.vertex(i);
       word[i] = entered[vertex / 32];
-      before[i] = first ? base : rank[vertex];
+      before[i] = !first && some.has(i) ? rank[vertex] : base;  // another thread's is being written
       inverse[i] = inverse_degree[vertex];
     }
     for (std::uint32_t i = 0; i < vertices_at_once; ++i) {
