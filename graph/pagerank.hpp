@@ -87,7 +87,7 @@ struct basic_pagerank {
   static constexpr std::uint32_t block = Block;
   static constexpr std::uint32_t settled = 4 * Threads;
   static constexpr int most_threads = Threads;
-  static constexpr team_shape shape{.threads = Threads, .steps = 4, .blocks_per_sm = BlocksPerSm};
+  static constexpr team_shape shape{.threads = Threads, .steps = 4, .shared_bytes = Tile * sizeof(float), .blocks_per_sm = BlocksPerSm};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
   source_quad const* sources;     // (tiles × Tile / 4,) row after row; behind the last edge any vertex
@@ -190,6 +190,23 @@ struct basic_pagerank {
     return group;
   }
 
+  /// Collective, for a team of `groups`: the thread's own group. Neighbours load neighbouring edges, whose sources often lie in
+  /// one sector, since rows are sorted; then the team's storage turns them round.
+  LULL_HD edge_group group_of_team(std::uint64_t item, std::uint32_t rank_here, auto const& team) const noexcept {
+    auto const* const source = &sources[item * (Tile / 4)].vertex[0];
+    auto* const turned = static_cast<float*>(team.shared());  // (Tile,)
+    std::uint64_t const edge = item * Tile + rank_here * flight;
+    edge_group group;
+    group.ends = row_ends[edge / 32] >> (edge % 32) & ((1U << flight) - 1);
+    std::uint32_t from[flight];
+    for (std::uint32_t i = 0; i < flight; ++i) from[i] = source[rank_here + i * groups];
+    for (std::uint32_t i = 0; i < flight; ++i) group.share[i] = share[from[i]];
+    for (std::uint32_t i = 0; i < flight; ++i) turned[rank_here + i * groups] = group.share[i];
+    team.sync();
+    for (std::uint32_t i = 0; i < flight; ++i) group.share[i] = turned[rank_here * flight + i];
+    return group;
+  }
+
   /// Of a group in which no row ends.
   LULL_HD static float total_of(edge_group const& group) noexcept {
     float part[4] = {group.share[0], group.share[1], group.share[2], group.share[3]};
@@ -227,8 +244,8 @@ struct basic_pagerank {
     auto const size = static_cast<std::uint32_t>(team.size());
     float* const to = sum + tile_row[item];
     open_sum open{};
-    if (size == groups) {  // as on a GPU: what was loaded stays in registers
-      edge_group const group = group_at(item * groups + rank_here);
+    if (size == groups) {  // as on a GPU
+      edge_group const group = group_of_team(item, rank_here, team);
       open = team.exclusive_scan(behind({}, group), open_sum{}, typename open_sum::join{});
       open = end_rows(open, group, to);
     } else {

@@ -139,12 +139,12 @@ struct instance {
 constexpr instance instances[] = {
     {"shipped", &measure<pagerank>},
     {"2048-1024-256-6", &measure<basic_pagerank<2048, 1024, 256, 6>>},
-    {"2048-1024-256-8", &measure<basic_pagerank<2048, 1024, 256, 8>>},
-    {"2048-256-256-4", &measure<basic_pagerank<2048, 256, 256, 4>>},
+    {"1024-1024-256-4", &measure<basic_pagerank<1024, 1024, 256, 4>>},
     {"1024-1024-256-6", &measure<basic_pagerank<1024, 1024, 256, 6>>},
-    {"1024-1024-256-8", &measure<basic_pagerank<1024, 1024, 256, 8>>},
+    {"1024-1024-128-4", &measure<basic_pagerank<1024, 1024, 128, 4>>},
+    {"1024-1024-128-6", &measure<basic_pagerank<1024, 1024, 128, 6>>},
     {"1024-1024-128-8", &measure<basic_pagerank<1024, 1024, 128, 8>>},
-    {"1024-1024-128-12", &measure<basic_pagerank<1024, 1024, 128, 12>>},
+    {"512-1024-128-8", &measure<basic_pagerank<512, 1024, 128, 8>>},
 };
 
 }  // namespace
