@@ -63,7 +63,6 @@ class cuda_block {
   __device__ T sum(T value) const noexcept {
     using reduce = cub::BlockReduce<T, Threads, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
     __shared__ typename reduce::TempStorage storage;
-    __syncthreads();  // the storage may still be read for the sum before
     return broadcast(reduce{storage}.Sum(value));
   }
 

@@ -24,26 +24,22 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
 
 /// Ordinary code has nothing to leave for.
 template <class Task>
-class undisturbed {
- public:
-  __device__ explicit undisturbed(block_of<Task> const& block) : members_{block, watch{}, stays_} { members_.begin_chunk(true); }
-  __device__ auto const& members() const { return members_; }
-
- private:
-  stay<cuda_world> stays_;
-  team<cuda_world, block_of<Task>> members_;
-};
+__device__ team<cuda_world, block_of<Task>> undisturbed(block_of<Task> const& block, stay<cuda_world> const& nowhere) {
+  team<cuda_world, block_of<Task>> members{block, watch{}, nowhere};
+  members.begin_chunk(true);
+  return members;
+}
 
 /// One phase as an ordinary kernel, a chunk a block.
 template <class Task>
 __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm)
     phase_kernel(__grid_constant__ functor_bytes const functor, chunk items, std::uint32_t grain) {
   block_of<Task> const block;
-  undisturbed<Task> const nobody{block};
+  stay<cuda_world> const nowhere;
   std::uint64_t const begin = items.begin + std::uint64_t{blockIdx.x} * grain;
   if (begin >= items.end) return;
   std::uint64_t const end = begin + grain < items.end ? begin + grain : items.end;
-  (*reinterpret_cast<Task const*>(functor.bytes))({items.at, begin, end}, nobody.members());
+  (*reinterpret_cast<Task const*>(functor.bytes))({items.at, begin, end}, undisturbed<Task>(block, nowhere));
 }
 
 /// Between two ordinary phases, one block. `extent` is mapped memory; null: nobody asks.
@@ -53,8 +49,8 @@ __global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_con
   Task const& task = *reinterpret_cast<Task const*>(functor.bytes);
   if constexpr (has_advance<Task>) {
     block_of<Task> const block;
-    undisturbed<Task> const nobody{block};
-    if (advances) task.advance(ended, nobody.members());
+    stay<cuda_world> const nowhere;
+    if (advances) task.advance(ended, undisturbed<Task>(block, nowhere));
     block.sync();
   }
   if (threadIdx.x == 0 && extent != nullptr) cuda_world::store<order::release, scope::system>(*extent, task.extent(next, 0));
