@@ -14,7 +14,7 @@ namespace lull {
 /// and a replayed graph repeats its own numbers.
 struct alignas(128) gate_line {
   std::uint32_t value;
-  std::uint32_t unused;
+  std::uint32_t always_zero;  // a stream that waits for it only loses time
   std::uint64_t bubbles;    // opened so far; finds the bubble's record
   std::uint64_t opened_ns;  // when the last one opened
 };

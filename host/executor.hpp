@@ -18,6 +18,9 @@ namespace lull {
 
 enum class executor_kind { threads, cuda };
 
+/// What writes a closing edge on a GPU. A kernel wants a place on an SM and lands later; it is there to be measured against.
+enum class edge_setter { memory_operation, kernel };
+
 /// A stream of the trainer: a cudaStream_t, or a threads_stream*.
 using stream_handle = void*;
 
@@ -82,9 +85,11 @@ class executor {
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
-  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) = 0;
-  /// Makes the gap in front of the stream's next kernel longer, by about a kernel's launch.
-  virtual void lengthen_gap(stream_handle stream) = 0;
+  /// The stream's next kernel comes later by `longer` than it would by itself.
+  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                          std::chrono::nanoseconds longer) = 0;
+  /// From the first sight of a close by a worker's block until the stream's next kernel may be placed.
+  virtual std::chrono::nanoseconds launch_gap() const noexcept = 0;
   /// The stream goes on when all workers launched with the mark are out. They never wait for anything behind it.
   virtual void join(stream_handle stream, bubble_mark& mark) = 0;
   /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
@@ -128,6 +133,7 @@ struct executor_options {
   std::size_t memory_limit_bytes = 0;       // 0: no limit of ours
   int processors = 0;                       // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                       // threads of a block on the threads executor
+  edge_setter closes = edge_setter::memory_operation;
 };
 
 /// Throws usage_error when `kind` asks for an executor that this build or machine does not have, with the reason.

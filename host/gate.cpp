@@ -117,14 +117,13 @@ void gate::close(bubble_id id, stream_handle stream, launch_time launch, std::op
   }
   bubble_mark& mark = mark_of(bubbles_);
   bool const timed = placed_[bubbles_ % records].timed;
-  machine_.close_edge(stream, ref_, value_ + 1, mark, timed);
+  landing const how = timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
+  machine_.close_edge(stream, ref_, value_ + 1, mark, timed, how.longer);
   ++value_;
   open_ = false;
   if (timed) return;
-  landing const how = lands.value_or(landings_.choose());
-  if (how == landing::gap) machine_.lengthen_gap(stream);
   if (launch == launch_time::at_close) launch_all(mark);
-  if (how == landing::join) machine_.join(stream, mark);
+  if (how.joins) machine_.join(stream, mark);
 }
 
 std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {

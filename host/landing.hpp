@@ -9,28 +9,34 @@
 namespace lull {
 
 /// How the training kernels behind a bubble are kept from being placed around worker blocks that are still there, which would
-/// cost them a whole wave. `none`: the workers are out within the launch gap anyway. `gap`: an empty kernel behind the closing edge
-/// makes the gap longer. `join`: the trainer's stream waits until the last block is out.
-enum class landing { none, gap, join };
+/// cost them a whole wave: they come later by `longer` (zero: the workers are out within the launch gap anyway), or, with
+/// `joins`, when the last block is out.
+struct landing {
+  bool joins = false;
+  std::chrono::nanoseconds longer{0};
+
+  friend constexpr bool operator==(landing, landing) = default;
+};
 
 /// Chooses the landing of a gate from how long its workers took to leave, lately.
 class landing_policy {
  public:
-  // On a H200 a close lands 1.7 µs before the first block of the kernel behind it may be placed; the empty kernel adds 1.3 µs.
-  static constexpr std::chrono::nanoseconds launch_gap{1'400};
-  static constexpr std::chrono::nanoseconds longer_gap{3'000};
+  static constexpr std::chrono::nanoseconds most_longer{3'000};  // a join costs about as much
+  static constexpr std::chrono::nanoseconds at_first{1'000};     // until something is known
 
   /// From the first sight of the close by a block to the last block out.
   void add(std::chrono::nanoseconds took) noexcept { recent_[count_++ % recent_.size()] = took; }
 
-  /// What suits the slowest but one of the recent leavings; until some are known, the gap.
-  landing choose() const noexcept {
-    if (count_ < recent_.size()) return landing::gap;
+  /// What suits the slowest but one of the recent leavings. `launch_gap`: from the first sight of a close until the kernel
+  /// behind it may be placed, if nothing makes that longer.
+  landing choose(std::chrono::nanoseconds launch_gap) const noexcept {
+    using std::chrono::nanoseconds;
+    if (count_ < recent_.size()) return {false, at_first};
     auto sorted = recent_;
     std::nth_element(sorted.begin(), sorted.end() - 2, sorted.end());
-    std::chrono::nanoseconds const slow = *(sorted.end() - 2);
-    if (slow <= launch_gap) return landing::none;
-    return slow <= longer_gap ? landing::gap : landing::join;
+    nanoseconds const late = *(sorted.end() - 2) - launch_gap;
+    if (late > most_longer) return {true, nanoseconds{0}};
+    return {false, std::max(late, nanoseconds{0})};
   }
 
  private:

@@ -8,8 +8,9 @@
 namespace lull {
 
 /// Arithmetic alone: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side task.
-struct compute_task {
-  static constexpr team_shape shape{.threads = 1024, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 2};
+template <int Threads>
+struct basic_compute_task {
+  static constexpr team_shape shape{.threads = Threads, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 2048 / Threads};
 
   float* sink;           // (1,) never written; keeps the arithmetic alive
   std::uint64_t items;   // a round
@@ -26,6 +27,8 @@ struct compute_task {
     if (x == -1.0f) *sink = x;
   }
 };
+
+using compute_task = basic_compute_task<1024>;
 
 static_assert(side_task<compute_task>);
 

@@ -55,7 +55,7 @@ class bare_edges {
     machine_.release(gate_.records);
   }
   void open(stream_handle stream) { machine_.open_edge(stream, gate_, ++value_, 1, *mark_, false); }
-  void close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false); }
+  void close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false, {}); }
 
  private:
   executor& machine_;

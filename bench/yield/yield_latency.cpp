@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
 
 #include <lull/bench/yield/bubbles.hpp>
@@ -17,11 +18,16 @@ namespace {
 
 using namespace lull;
 
+/// What every plan is run with.
 struct options {
   int rooms = 2;
+  int blocks = 0;          // an SM; 0: as many as the runtime chooses
+  int threads = 1024;      // of a team of the compute-bound task: 256, 512 or 1024
+  std::uint32_t grain = 1;
   std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
+  bool successor = false;  // a second job stands behind the first
+  edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
-  std::optional<landing> lands = {};
 };
 
 enum class work { compute, streaming, pagerank };
@@ -30,19 +36,23 @@ struct plan {
   std::string name;
   bench::setting how;
   work task = work::compute;
-  options with;
+  std::optional<landing> lands = {};
 };
 
 /// The side task of a plan, with what it works on.
 class side_work {
  public:
-  side_work(runtime& side, plan const& what) : machine_(side.machine()) {
+  side_work(runtime& side, plan const& what, options const& with) : machine_(side.machine()) {
     constexpr std::uint64_t endless = std::uint64_t{1} << 38;
     constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
     switch (what.task) {
       case work::compute:
         from_ = machine_array<float>{machine_, 1};
-        description_ = describe(compute_task{from_.data(), endless, 1, what.with.fma});
+        switch (with.threads) {
+          case 256: description_ = describe(basic_compute_task<256>{from_.data(), endless, 1, with.fma}); break;
+          case 512: description_ = describe(basic_compute_task<512>{from_.data(), endless, 1, with.fma}); break;
+          default: description_ = describe(compute_task{from_.data(), endless, 1, with.fma});
+        }
         break;
       case work::streaming:
         from_ = machine_array<float>{machine_, tiles * streaming_task::tile};
@@ -62,11 +72,16 @@ class side_work {
         break;
       }
     }
-    job_ = side.submit(description_);
+    description_.grain = with.grain;
+    description_.blocks_per_processor = with.blocks;
+    jobs_.push_back(side.submit(description_));
+    if (!with.successor) return;
+    description_.name = "successor";
+    jobs_.push_back(side.submit(description_));
   }
   ~side_work() {
-    job_.cancel();
-    job_.wait(std::chrono::seconds{10});
+    for (job& each : jobs_) each.cancel();
+    for (job& each : jobs_) each.wait(std::chrono::seconds{10});
   }
   side_work(side_work const&) = delete;
   side_work& operator=(side_work const&) = delete;
@@ -79,7 +94,7 @@ class side_work {
   machine_array<float> to_;
   std::unique_ptr<task_owner> owner_;
   job_description description_;
-  job job_;
+  std::vector<job> jobs_;
 };
 
 double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
@@ -92,15 +107,15 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
   state.counters[name + "_max"] = at(values, 1);
 }
 
-void measure(benchmark::State& state, plan const& what) {
-  runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = what.with.rooms},
+void measure(benchmark::State& state, plan const& what, options const& with) {
+  runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
                      .mode = runtime_mode::on,
-                     .launch = what.with.launch,
-                     .lands = what.with.lands,
+                     .launch = with.launch,
+                     .lands = what.lands,
                      .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
-  side_work const task{side, what};
+  side_work const task{side, what, with};
   for (auto _ : state) {
     auto const found = bench::bubble_bench{}.run(what.how, side);
     auto const& none = found[0];
@@ -133,20 +148,48 @@ void measure(benchmark::State& state, plan const& what) {
 std::vector<plan> plans() {
   using bench::arrival;
   using bench::behind;
+  using std::chrono::nanoseconds;
   std::vector<plan> all;
-  for (auto const& [behind_name, kind] : {std::pair{"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}}) {
-    all.push_back({std::string{"yield_latency/task:compute/behind:"} + behind_name, {.training = kind}, work::compute, {}});
-    all.push_back({std::string{"yield_latency/task:streaming/behind:"} + behind_name, {.training = kind}, work::streaming, {}});
-    all.push_back({std::string{"yield_latency/task:pagerank/behind:"} + behind_name, {.training = kind}, work::pagerank, {}});
-  }
-  for (auto const& [arrival_name, kind] : {std::pair{"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}}) {
-    all.push_back({std::string{"yield_latency/task:compute/arrival:"} + arrival_name, {.comes = kind, .bubbles = 500}, work::compute, {}});
-  }
-  for (auto const& [landing_name, how] : {std::pair{"none", landing::none}, {"gap", landing::gap}, {"join", landing::join}}) {
-    all.push_back({std::string{"yield_latency/task:compute/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, work::compute, {.lands = how}});
-    all.push_back({std::string{"yield_latency/task:streaming/behind:burst_264/landing:"} + landing_name, {.training = behind::burst_264}, work::streaming, {.lands = how}});
+  std::pair<char const*, behind> const training[] = {
+      {"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}};
+  std::pair<char const*, work> const tasks[] = {{"compute", work::compute}, {"streaming", work::streaming}, {"pagerank", work::pagerank}};
+  std::pair<char const*, arrival> const arrivals[] = {
+      {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
+  std::pair<char const*, landing> const landings[] = {{"at_once", {}},
+                                                      {"500ns_later", {.longer = nanoseconds{500}}},
+                                                      {"1000ns_later", {.longer = nanoseconds{1'000}}},
+                                                      {"2000ns_later", {.longer = nanoseconds{2'000}}},
+                                                      {"joined", {.joins = true}}};
+  for (auto const& [task_name, task] : tasks) {
+    std::string const name = std::string{"yield_latency/task:"} + task_name;
+    for (auto const& [behind_name, kind] : training) all.push_back({name + "/behind:" + behind_name, {.training = kind}, task});
+    for (auto const& [landing_name, how] : landings) {
+      all.push_back({name + "/behind:burst_264/landing:" + landing_name, {.training = behind::burst_264}, task, how});
+    }
+    for (auto const& [arrival_name, kind] : arrivals) {
+      all.push_back({name + "/arrival:" + arrival_name, {.comes = kind, .bubbles = 500}, task});
+    }
   }
   return all;
+}
+
+/// What Google Benchmark left of the arguments.
+options parse(int argc, char** argv, CLI::App& app) {
+  options with;
+  std::string setter = "memory_operation";
+  std::string launch = "at_close";
+  app.add_option("--rooms", with.rooms, "groups of SMs kept off")->check(CLI::Range(0, 8));
+  app.add_option("--blocks", with.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
+  app.add_option("--threads", with.threads, "of a team of the compute-bound task")->check(CLI::IsMember({256, 512, 1024}));
+  app.add_option("--grain", with.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--fma", with.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
+  app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
+  app.add_flag("--successor", with.successor, "a second job stands behind the first");
+  app.parse(argc, argv);
+  if (setter == "kernel") with.closes = edge_setter::kernel;
+  if (launch == "at_open") with.launch = launch_time::at_open;
+  return with;
 }
 
 }  // namespace
@@ -156,10 +199,17 @@ int main(int argc, char** argv) {
     fprintf(stderr, "yield_latency: NOT RUN: %s\n", why.c_str());
     return 2;
   }
-  for (plan const& each : plans()) {
-    benchmark::RegisterBenchmark(each.name.c_str(), [each](benchmark::State& state) { measure(state, each); })->Iterations(1)->Unit(benchmark::kMillisecond);
-  }
   benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  CLI::App app{"What a bubble costs the training stream. Plans are chosen by --benchmark_filter, listed by --benchmark_list_tests."};
+  options with;
+  try {
+    with = parse(argc, argv, app);
+  } catch (CLI::ParseError const& problem) {
+    return app.exit(problem) == 0 ? 0 : 2;
+  }
+  for (plan const& each : plans()) {
+    auto const run = [each, with](benchmark::State& state) { measure(state, each, with); };
+    benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+  }
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -52,7 +52,7 @@ class lone_job {
 
   /// Ends the bubble and waits until nobody is inside, a lease and a second at most.
   void close() {
-    machine_.close_edge(machine_.plain_stream(), gate(), 2, *marks_[0], false);
+    machine_.close_edge(machine_.plain_stream(), gate(), 2, *marks_[0], false, {});
     machine_.synchronize(machine_.plain_stream());
     auto const give_up = std::chrono::steady_clock::now() + lease + 1s;
     for (auto& mark : marks_) {

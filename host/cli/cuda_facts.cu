@@ -40,7 +40,7 @@ cuda_facts ask_cuda(int device) noexcept {
   found.capability = properties.major * 10 + properties.minor;
   found.processors = properties.multiProcessorCount;
   try {
-    found.stream_memory_operations = driver().write_value != nullptr;
+    found.stream_memory_operations = driver().memory_operations != nullptr;
     found.green_contexts = driver().has_green_contexts();
   } catch (...) {  // a driver without stream memory operations
     found.stream_memory_operations = false;

@@ -20,7 +20,7 @@ void resolve(F& into, char const* name, unsigned version) {
 
 cuda_driver resolve_all() {
   cuda_driver found;
-  resolve(found.write_value, "cuStreamWriteValue32", 12000);
+  resolve(found.memory_operations, "cuStreamBatchMemOp", 12000);
   resolve(found.device_get, "cuDeviceGet", 12000);
   resolve(found.device_resource, "cuDeviceGetDevResource", 12040);
   resolve(found.split_sms, "cuDevSmResourceSplitByCount", 12040);
@@ -30,7 +30,7 @@ cuda_driver resolve_all() {
   resolve(found.create_green_stream, "cuGreenCtxStreamCreate", 12050);
   resolve(found.green_resource, "cuGreenCtxGetDevResource", 12040);
   resolve(found.error_name, "cuGetErrorName", 12000);
-  if (found.write_value == nullptr || found.device_get == nullptr) {
+  if (found.memory_operations == nullptr || found.device_get == nullptr) {
     throw usage_error{"the CUDA driver has no stream memory operations: install driver 525 or later"};
   }
   return found;

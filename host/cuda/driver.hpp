@@ -9,7 +9,7 @@ namespace lull {
 /// The driver's calls that the runtime has no name for, found at run time: nothing links against the driver's library,
 /// which machines without a GPU do not have.
 struct cuda_driver {
-  decltype(&cuStreamWriteValue32) write_value = nullptr;
+  decltype(&cuStreamBatchMemOp) memory_operations = nullptr;
   decltype(&cuDeviceGet) device_get = nullptr;
   decltype(&cuDeviceGetDevResource) device_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split_sms = nullptr;

@@ -2,6 +2,7 @@
 #include <lull/host/cuda/executor.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <string>
 
@@ -17,9 +18,15 @@ constexpr std::size_t sm_ids = 1024;
 /// stand inside the workers' set.
 constexpr int trainer_blocks_inside = 16;
 
-/// One side task's registers and threads on an SM are kept near this, half of what an SM holds, so that a trainer's kernel fits
-/// beside it.
+/// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits beside it.
 constexpr int threads_per_sm = 1024;
+
+// Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
+// for each kind of closing edge; and what a stream's wait for a word that already holds the value takes.
+constexpr std::chrono::nanoseconds gap_behind_memory_operation{1'300};
+constexpr std::chrono::nanoseconds gap_behind_kernel{1'000};
+constexpr std::chrono::nanoseconds step{240};
+constexpr std::size_t most_steps = 15;
 
 class cuda_mark final : public bubble_mark {
  public:
@@ -28,6 +35,8 @@ class cuda_mark final : public bubble_mark {
   cuda_event opened{event_timing::on};
   cuda_event closed{event_timing::on};
 };
+
+bool keeps_room(placement const& where) { return where.owned_processors != where.processors; }
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
@@ -67,6 +76,7 @@ std::string why_no_cuda(int device) {
 cuda_executor::cuda_executor(executor_options const& options)
     : device_(checked_device(options.device)),
       place_(device_, options.rooms, options.processors),
+      closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
       control_(stream_with(true)),
       plain_(stream_with(false)),
@@ -86,13 +96,14 @@ void cuda_executor::adopt_thread() {
 cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
   LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads, kernel.shape.shared_bytes));
-  int const wanted = blocks_per_processor > 0 ? blocks_per_processor : std::max(1, threads_per_sm / kernel.shape.threads);
-  int const share = std::min(wanted, fit);
+  // Half of what fits leaves registers to others, too, and lets the share be watched.
+  int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
+  int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
   placement const& where = place_.where();
   grid chosen;
   chosen.rooms = place_.plan();
-  if (where.owned_processors == where.processors) {  // nothing is kept off: nobody else is expected
+  if (!keeps_room(where)) {  // nobody else is expected
     chosen.blocks = static_cast<unsigned>((blocks_per_processor > 0 ? share : fit) * where.processors);
     return chosen;
   }
@@ -156,9 +167,32 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
   LULL_CUDA(cudaEventRecord(timed ? events.opened.get() : events.fork.get(), stream_of(stream)));
 }
 
-void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) {
-  LULL_DRIVER(driver().write_value(stream_of(stream), reinterpret_cast<CUdeviceptr>(&gate.line->value), value, 0));
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                               std::chrono::nanoseconds longer) {
+  std::array<CUstreamBatchMemOpParams, 1 + most_steps> all{};
+  unsigned count = 0;
+  if (closes_ == edge_setter::kernel) {
+    detail::launch_close_edge(stream_of(stream), gate.line, value);
+  } else {
+    auto& write = all[count++].writeValue;
+    write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    write.address = reinterpret_cast<CUdeviceptr>(&gate.line->value);
+    write.value = value;
+  }
+  // Waits for what is true already: each takes a step.
+  for (auto left = longer; left.count() > 0 && count < all.size(); left -= step) {
+    auto& wait = all[count++].waitValue;
+    wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    wait.address = reinterpret_cast<CUdeviceptr>(&gate.line->always_zero);
+    wait.value = 0;
+    wait.flags = CU_STREAM_WAIT_VALUE_EQ;
+  }
+  if (count != 0) LULL_DRIVER(driver().memory_operations(stream_of(stream), count, all.data(), 0));
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed.get(), stream_of(stream)));
+}
+
+std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept {
+  return closes_ == edge_setter::kernel ? gap_behind_kernel : gap_behind_memory_operation;
 }
 
 void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) {
@@ -167,8 +201,6 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site,
   launch_plain(kernel.resident, static_cast<unsigned>(blocks_of(kernel)), kernel.shape, place_.stream(), arguments);
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left.get(), place_.stream()));
 }
-
-void cuda_executor::lengthen_gap(stream_handle stream) { detail::launch_nothing(stream_of(stream)); }
 
 void cuda_executor::join(stream_handle stream, bubble_mark& mark) {
   LULL_CUDA(cudaStreamWaitEvent(stream_of(stream), static_cast<cuda_mark&>(mark).left.get(), 0));

@@ -36,9 +36,10 @@ class cuda_executor final : public executor {
   bool capturing(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  std::chrono::nanoseconds longer) override;
+  std::chrono::nanoseconds launch_gap() const noexcept override;
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
-  void lengthen_gap(stream_handle stream) override;
   void join(stream_handle stream, bubble_mark& mark) override;
   stream_handle plain_stream() override { return plain_.get(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
@@ -63,6 +64,7 @@ class cuda_executor final : public executor {
 
   int const device_;
   worker_place place_;
+  edge_setter const closes_;
   cuda_memory memory_;
   cuda_stream control_;
   cuda_stream plain_;

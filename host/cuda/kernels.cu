@@ -15,7 +15,10 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
 
-__global__ void nothing_kernel() {}
+__global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
+  // relaxed, system: as the memory operation that may stand in its place
+  if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
+}
 
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
                                 std::uint64_t* done, std::uint64_t id) {
@@ -38,8 +41,8 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
   LULL_CUDA(cudaGetLastError());
 }
 
-void launch_nothing(cudaStream_t stream) {
-  nothing_kernel<<<1, 1, 0, stream>>>();
+void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value) {
+  close_edge_kernel<<<1, 1, 0, stream>>>(line, value);
   LULL_CUDA(cudaGetLastError());
 }
 
@@ -51,11 +54,11 @@ void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& c
 
 void load_kernels(cudaStream_t stream) {
   for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
-                             reinterpret_cast<void const*>(&nothing_kernel)}) {
+                             reinterpret_cast<void const*>(&close_edge_kernel)}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
-  launch_nothing(stream);
+  launch_close_edge(stream, nullptr, 0);
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
 }
 

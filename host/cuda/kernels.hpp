@@ -13,7 +13,7 @@ namespace lull::detail {
 
 /// The executor's own small kernels, launched. Enqueue only.
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
-void launch_nothing(cudaStream_t stream);
+void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value);
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id);
 

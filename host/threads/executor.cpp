@@ -186,7 +186,8 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
   });
 }
 
-void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool) {
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool,
+                                  std::chrono::nanoseconds) {
   enqueue(stream, [gate, value, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
     both.closed();

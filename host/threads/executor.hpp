@@ -37,9 +37,10 @@ class threads_executor final : public executor {
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  std::chrono::nanoseconds longer) override;
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
-  void lengthen_gap(stream_handle) override {}
+  std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
   void join(stream_handle stream, bubble_mark& mark) override;
   stream_handle plain_stream() override { return &plain_; }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,

@@ -140,7 +140,7 @@ class stage {
     machine_.open_edge(trainer, gate_, counts_.value - 1, bubble_, *mark_, false);
     machine_.launch(kernel_, {slot_, gate_, machine_.rooms_of(kernel_)}, mark_.get());
     while (!machine_.workers_left(*mark_)) std::this_thread::yield();
-    machine_.close_edge(trainer, gate_, counts_.value, *mark_, false);
+    machine_.close_edge(trainer, gate_, counts_.value, *mark_, false, {});
     machine_.synchronize(trainer);
     counts_ = read(with_);
   }

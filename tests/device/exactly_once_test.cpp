@@ -93,7 +93,7 @@ class course {
       machine_.open_edge(trainer, gate_.ref(), ++value, static_cast<std::uint64_t>(bubble), *mark, false);
       machine_.launch(threads_worker<counting_task>(), site, mark.get());
       std::this_thread::sleep_for(how_.bubble);
-      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false);
+      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, {});
       machine_.synchronize(trainer);
       while (!machine_.workers_left(*mark)) std::this_thread::yield();
       phase_state const state = cursor.state();

@@ -91,18 +91,18 @@ class recording_executor final : public executor {
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
           [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
   }
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed) override {
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  std::chrono::nanoseconds longer) override {
     EXPECT_FALSE(is_open(value));
-    noted("close_edge", timed ? "close_edge timed" : "close_edge",
-          [&] { inner_.close_edge(stream, gate, value, mark, timed); });
+    std::string const with = longer.count() != 0 ? " and " + std::to_string(longer.count()) + " ns" : "";
+    noted("close_edge", (timed ? "close_edge timed" : "close_edge") + with,
+          [&] { inner_.close_edge(stream, gate, value, mark, timed, longer); });
   }
+  std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override {
     noted("launch", "launch " + into_.in(site.slot), [&] { inner_.launch(kernel, site, mark); });
   }
 
-  void lengthen_gap(stream_handle stream) override {
-    noted("lengthen_gap", "lengthen_gap", [&] { inner_.lengthen_gap(stream); });
-  }
   void join(stream_handle stream, bubble_mark& mark) override {
     noted("join", "join", [&] {
       auto const late = into_.join_comes_late;

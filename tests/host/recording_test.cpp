@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 class runtime_recorded : public testing::Test {
  protected:
   static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
-                                 std::optional<landing> lands = landing::none) {
+                                 std::optional<landing> lands = landing{}) {
     runtime_options made;
     made.mode = mode;
     made.launch = launch;
@@ -104,17 +104,17 @@ TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "launch a", "launch b", "close_edge"}));
 }
 
-TEST_F(runtime_recorded, the_gap_is_lengthened_before_the_worker_and_joined_behind_it) {
+TEST_F(runtime_recorded, a_longer_gap_is_asked_of_the_close_and_a_join_comes_behind_the_worker) {
   struct expected {
     launch_time launch;
     landing lands;
     calls order;
   };
   expected const all[] = {
-      {launch_time::at_close, landing::gap, {"open_edge", "close_edge", "lengthen_gap", "launch a"}},
-      {launch_time::at_close, landing::join, {"open_edge", "close_edge", "launch a", "join"}},
-      {launch_time::at_open, landing::gap, {"open_edge", "launch a", "close_edge", "lengthen_gap"}},
-      {launch_time::at_open, landing::join, {"open_edge", "launch a", "close_edge", "join"}},
+      {launch_time::at_close, {false, 700ns}, {"open_edge", "close_edge and 700 ns", "launch a"}},
+      {launch_time::at_close, {true, 0ns}, {"open_edge", "close_edge", "launch a", "join"}},
+      {launch_time::at_open, {false, 700ns}, {"open_edge", "launch a", "close_edge and 700 ns"}},
+      {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a", "close_edge", "join"}},
   };
   for (expected const& each : all) {
     auto const side = make(options(runtime_mode::on, each.launch, each.lands));
@@ -199,10 +199,7 @@ TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
 class runtime_failing : public runtime_recorded, public testing::WithParamInterface<char const*> {};
 
 TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
-  landing const lands = GetParam() == std::string{"join"}           ? landing::join
-                        : GetParam() == std::string{"lengthen_gap"} ? landing::gap
-                                                                    : landing::none;
-  auto const side = make(options(runtime_mode::on, launch_time::at_close, lands));
+  auto const side = make(options(runtime_mode::on, launch_time::at_close, landing{.joins = GetParam() == std::string{"join"}}));
   job task = submit(*side, "a");
   await(*side, task, job_state::placed);
   seen.throws_in = GetParam();
@@ -219,7 +216,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, runtime_failing,
-                         testing::Values("open_edge", "close_edge", "launch", "lengthen_gap", "join"),
+                         testing::Values("open_edge", "close_edge", "launch", "join"),
                          [](auto const& info) { return std::string{info.param}; });
 
 #if !defined(__SANITIZE_ADDRESS__)  // the memory that an edge may still touch is left alone, which counts as a leak
@@ -298,7 +295,7 @@ TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
 
 TEST_P(runtime_destroyed, while_a_join_is_still_on_its_way) {
   seen.join_comes_late = 20ms;
-  side_ = make(options(runtime_mode::on, GetParam(), landing::join));
+  side_ = make(options(runtime_mode::on, GetParam(), landing{.joins = true}));
   job const task = submit(*side_, "a");
   await(*side_, task, job_state::placed);
   one_bubble(*side_);
