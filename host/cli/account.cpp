@@ -2,66 +2,88 @@
 #include <lull/host/cli/account.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace lull {
 namespace {
 
 double us(double ns) { return ns / 1e3; }
 
-/// Adds up one bubble that a worker was launched in. `reach`: what the processors that are not kept off do, of what all do.
-class one_bubble {
+class losses {
  public:
-  one_bubble(replayed_bubble const& bubble, double reach, double wait_share)
-      : record_(bubble.harvested->record),
-        blocks_(static_cast<double>(std::max<std::uint64_t>(1, bubble.harvested->blocks))),
-        length_ns_(std::max(0.0, static_cast<double>(bubble.moments.end_ns) - static_cast<double>(record_.opened_ns))),
-        weight_(reach / blocks_),
-        wait_share_(wait_share) {}
-
-  double length_ns() const noexcept { return length_ns_; }
-
-  template <class Lose>
-  void account(Lose&& lose) const {
-    auto const came = static_cast<double>(record_.blocks);
-    auto const early = static_cast<double>(record_.lease_blocks + record_.held_blocks + record_.idle_blocks);
-    // A successor's blocks come when the others have left; what those lost is what it had not yet found.
-    double const second = std::max(0.0, came - blocks_) * length_ns_;
-    lose(lost_cause::start, us(static_cast<double>(record_.in_ns) * weight_));
-    double const wait_ns = static_cast<double>(record_.wait_ns) - wait_share_ * static_cast<double>(record_.stay_ns);
-    lose(lost_cause::phase_wait, us(std::max(0.0, wait_ns) * weight_));
-    if (early > 0) {
-      double const left_ns = std::max(0.0, early * length_ns_ - static_cast<double>(record_.early_ns) - second);
-      lose(lost_cause::lease, us(left_ns * weight_) * record_.lease_blocks / early);
-      lose(lost_cause::held, us(left_ns * weight_) * record_.held_blocks / early);
-      lose(lost_cause::no_job, us(left_ns * weight_) * record_.idle_blocks / early);
-    } else if (came > 0) {
-      double const over_ns = static_cast<double>(record_.in_ns + record_.stay_ns) - came * length_ns_;
-      lose(lost_cause::drain, us(std::max(0.0, over_ns) * weight_));
-    }
-    if (record_.lease_blocks == 0 && came == 0 && early == 0) lose(lost_cause::host_late, us(length_ns_ * weight_ * blocks_));
+  double& operator[](lost_cause cause) { return of_[static_cast<std::size_t>(cause)]; }
+  void add(losses const& more, double weight) {
+    for (std::size_t i = 0; i < lost_causes; ++i) of_[i] += weight * more.of_[i];
+  }
+  double sum() const {
+    double all = 0;
+    for (double const each : of_) all += each;
+    return all;
   }
 
  private:
-  bubble_record const& record_;
-  double blocks_;
-  double length_ns_;
-  double weight_;
-  double wait_share_;
+  std::array<double, lost_causes> of_{};
 };
+
+/// From the opening edge to the end of the trainer's own wait.
+double length_ns(replayed_bubble const& one) {
+  return std::max(0.0, static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record.opened_ns));
+}
+
+double launched_blocks(replayed_bubble const& one) {
+  return static_cast<double>(std::max<std::uint64_t>(1, one.harvested->blocks));
+}
+
+/// What the blocks of one bubble lost, ns summed over blocks.
+losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
+  bubble_record const& record = one.harvested->record;
+  double const length = length_ns(one);
+  double const launched = launched_blocks(one);
+  double const came = record.blocks;
+  double const early = static_cast<double>(record.lease_blocks) + record.held_blocks + record.idle_blocks;
+  double const in = static_cast<double>(record.in_ns);
+  double const stay = static_cast<double>(record.stay_ns);
+  losses lost;
+
+  // A successor's blocks make good for those that left: until they found their first chunk, the others had worked.
+  double const made_good = std::max(0.0, came - launched) * length;
+  double const missed = early * length - static_cast<double>(record.early_ns) - made_good;
+  lost[lost_cause::start] = std::max(0.0, in + std::min(0.0, missed));
+  auto const left = [&](lost_cause cause, std::uint32_t blocks) {
+    if (blocks != 0) lost[cause] = std::max(0.0, missed) * blocks / early;
+  };
+  left(lost_cause::lease, record.lease_blocks);
+  left(lost_cause::held, record.held_blocks);
+  left(lost_cause::no_job, record.idle_blocks);
+
+  // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
+  double const absent = early == 0 ? std::max(0.0, launched - came) : 0;
+  double const late = std::min<double>(absent, record.late_blocks);
+  lost[lost_cause::host_late] = late * length;
+  if (came == 0) lost[lost_cause::start] += (absent - late) * length;
+
+  double const waited = static_cast<double>(record.wait_ns);
+  lost[lost_cause::phase_wait] = waited - wait_share * stay;
+  double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
+  lost[lost_cause::drain] = after_close;
+
+  // The close meets a chunk in its middle, on average: so much of each that is begun anew was for nothing.
+  double const begun_anew = static_cast<double>(record.handed_back) + record.refused;
+  if (begun_anew != 0) {
+    double const halves = 2 * (static_cast<double>(record.chunks) - record.refused) + begun_anew;
+    lost[lost_cause::grain] = std::max(0.0, stay - waited - after_close) * begun_anew / halves;
+  }
+  return lost;
+}
 
 }  // namespace
 
 harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone) {
   harvest_account sum;
-  for (auto& each : sum.gain.lost_us) each = 0;
   bool const known = alone.items_per_s > 0;
   double const reach = known ? std::min(1.0, alone.items_per_s_with_rooms / alone.items_per_s) : 1;
   double total_us = 0;
-  double explained_us = 0;
-  auto const lose = [&](lost_cause cause, double lost) {
-    *sum.gain.lost(cause) += lost;
-    explained_us += lost;
-  };
+  losses lost_us;
   std::vector<double> drain;
   std::vector<double> start;
   std::uint64_t harvested = 0;
@@ -69,14 +91,14 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
     if (!one.harvested) {
       double const length_us = us(static_cast<double>(one.moments.end_ns - one.moments.begin_ns));
       total_us += length_us;
-      lose(one.cause.value_or(lost_cause::host_late), length_us);
+      lost_us[one.cause.value_or(lost_cause::host_late)] += length_us;
       continue;
     }
     bubble_record const& record = one.harvested->record;
-    one_bubble const bubble{one, reach, alone.wait_share};
-    total_us += us(bubble.length_ns());
-    lose(lost_cause::rooms, us(bubble.length_ns()) * (1 - reach));
-    bubble.account(lose);
+    double const length_us = us(length_ns(one));
+    total_us += length_us;
+    lost_us[lost_cause::rooms] += length_us * (1 - reach);
+    lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach / launched_blocks(one)));
     harvested += record.items != 0 ? 1 : 0;
     sum.items += record.items;
     sum.chunks += record.chunks;
@@ -90,18 +112,19 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
   sum.drain_us = summarise(drain);
   sum.start_us = summarise(start);
   sum.bubbles = {bubbles.size(), harvested, bubbles.size() - harvested, total_us / 1e3};
-  if (!known || total_us == 0) {
-    for (auto& each : sum.gain.lost_us) each.reset();
-    return sum;
-  }
+  if (!known || total_us == 0) return sum;
+
   double const worth_us = static_cast<double>(sum.items) / alone.items_per_s * 1e6;
   sum.gain.ratio = worth_us / total_us;
   if (alone.items_per_s_with_rooms > 0) {
     sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / alone.items_per_s_with_rooms * 1e6 / total_us;
   }
-  double const rest_us = total_us - worth_us - explained_us;
-  *sum.gain.lost(lost_cause::slower) = std::max(0.0, rest_us);
-  sum.unexplained_us = std::max(0.0, -rest_us);
+  lost_us[lost_cause::phase_wait] = std::max(0.0, lost_us[lost_cause::phase_wait]);
+  lost_us[lost_cause::slower] = total_us - worth_us - lost_us.sum();
+  for (std::size_t i = 0; i < lost_causes; ++i) {
+    auto const cause = static_cast<lost_cause>(i);
+    sum.gain.lost(cause) = lost_us[cause];
+  }
   return sum;
 }
 

@@ -18,16 +18,15 @@ struct alone_speed {
 
 /// What was done in bubbles, and where the rest of their time went.
 ///
-/// Bubble time lost by a cause is the mean over the launched blocks, as a share of what all processors would have done: so causes
-/// exclude each other, and together with what was harvested they are the bubbles' time. Work of blocks that left after the close
-/// counts as drain. `slower` is what no other cause explains; `unexplained_us` is above zero where the others exceed what was lost,
-/// as they may by the noise of the speed alone.
+/// Bubble time lost by a cause is the mean over the launched blocks, as a share of what all processors would have done. What was
+/// harvested and what was lost by each cause are together the bubbles' time: `slower` is what no other cause explains. It may be
+/// below zero: chunks that are finished after the close are harvested although their time stands under drain, and a stand-alone
+/// speed has noise.
 struct harvest_account {
   report::bubble_counts bubbles;
   report::harvest_gain gain;
   distribution drain_us;
   distribution start_us;
-  double unexplained_us = 0;
   std::uint64_t items = 0;
   std::uint64_t chunks = 0;
   std::uint64_t lease_blocks = 0;  // left by lease while the bubble was open

@@ -219,12 +219,6 @@ class harvest {
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
-      if (sum.unexplained_us > 0) {
-        char text[128];
-        std::snprintf(text, sizeof text, "causes exceed what was lost by %.3f ms: the stand-alone speed was measured too low",
-                      sum.unexplained_us / 1e3);
-        lines_.emplace_back(text);
-      }
       if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
     } else {
       double total_ms = 0;

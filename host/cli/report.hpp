@@ -16,20 +16,20 @@
 
 namespace lull {
 
-/// Why bubble time was not harvested. Causes exclude each other, so their times sum up to what was lost.
+/// Why bubble time was not harvested. Their times sum up to what was lost; docs/5-measuring.md says how each is found.
 enum class lost_cause {
   start,       // open until all blocks work
-  drain,       // the close was seen, the last block not yet out
-  host_late,   // the host enqueued the worker after the bubble had opened
+  drain,       // the bubble was over, the block not yet out
+  host_late,   // the host enqueued the worker when the bubble was over
   too_short,   // the site's bubbles are shorter than they cost
   no_job,      // nothing was submitted
   starved,     // the task had no input
   phase_wait,  // a phase was exhausted and its last chunks not yet committed
   lease,       // the worker's time was over, the bubble not
   rooms,       // SMs that were kept off
-  grain,       // chunks handed back and done again
+  grain,       // what had been done of chunks that were handed back and begun anew
   held,        // control kept blocks out
-  slower       // working, but below stand-alone speed
+  slower       // the rest: working, but below stand-alone speed; below zero: above it
 };
 constexpr std::size_t lost_causes = 12;
 

@@ -159,7 +159,7 @@ void print_lost(table& lines, report const& result) {
     auto const cause = static_cast<lost_cause>(i);
     measured = measured || result.harvest.lost(cause).has_value();
     double const lost_us = result.harvest.lost(cause).value_or(0);
-    if (lost_us > 0) causes.emplace_back(lost_us, cause);
+    if (lost_us != 0) causes.emplace_back(lost_us, cause);
     total_us += lost_us;
   }
   if (!measured) return;
