@@ -102,7 +102,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   alone.open();
   while (!alone.over() && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
-    alone.renew();
+    if (!alone.over()) alone.renew();  // a worker of a job that is over would leave later than the last that worked
   }
   alone.close();
   alone.job().read_totals();
@@ -116,6 +116,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.items = reached.items;
   found.phases = reached.phases;
   found.chunks = record.chunks;
+  if (found.jobs == 1) found.chunks_of_job = record.chunks;
   if (record.last_out_ns > record.opened_ns) found.time = std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
   found.stay_ns = record.stay_ns;
   found.wait_ns = record.wait_ns;
@@ -132,6 +133,7 @@ alone_result run_plain(executor& machine, job_description const& job, stop_quest
   found.time = std::chrono::steady_clock::now() - begin;
   found.state = work.finished() ? job_state::finished : job_state::cancelled;
   found.items = work.items();
+  found.chunks = work.chunks();
   found.phases = work.phases();
   return found;
 }
@@ -147,6 +149,7 @@ alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::na
     sum.jobs += one.jobs;
     sum.items += one.items;
     sum.chunks += one.chunks;
+    if (one.chunks_of_job) sum.chunks_of_job = one.chunks_of_job;
     sum.phases += one.phases;
     sum.time += one.time;
     sum.stay_ns += one.stay_ns;

@@ -20,6 +20,7 @@ struct alone_result {
   std::uint64_t phases = 0;
   std::chrono::nanoseconds time{0};  // from the opening until the last block was out
   std::uint64_t jobs = 0;            // that came to their end
+  std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::uint64_t stay_ns = 0;         // summed over blocks: first chunk → leaving
   std::uint64_t wait_ns = 0;         // of it, waiting for a phase
 

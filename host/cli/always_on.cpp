@@ -3,8 +3,13 @@
 
 namespace lull {
 
-always_on::always_on(executor& machine, task_owner& owner)
-    : machine_(machine), owner_(owner), work_(std::make_unique<plain_work>(machine, owner.describe())), thread_([this] { serve(); }) {}
+always_on::always_on(executor& machine, task_owner& owner, results_kept kept)
+    : machine_(machine),
+      owner_(owner),
+      kept_(kept),
+      same_(machine),
+      work_(std::make_unique<plain_work>(machine, owner.describe())),
+      thread_([this] { serve(); }) {}
 
 always_on::~always_on() {
   {
@@ -38,13 +43,16 @@ void always_on::one_round() {
     work_ = std::make_unique<plain_work>(machine_, owner_.describe());
   }
   std::uint64_t const items = work_->items();
+  std::uint64_t const chunks = work_->chunks();
   std::uint64_t const phases = work_->phases();
   work_->round();
   items_ += work_->items() - items;
+  chunks_ += work_->chunks() - chunks;
   phases_ += work_->phases() - phases;
   if (!work_->finished()) return;
   ++ended_;
   work_.reset();  // waits for the stream
+  if (kept_ == results_kept::all) same_.holds_for(owner_);  // its verdict comes with verify
 }
 
 void always_on::serve() {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <lull/host/cli/plain_work.hpp>
+#include <lull/host/cli/same_result.hpp>
 #include <lull/host/owner.hpp>
 
 namespace lull {
@@ -18,7 +19,7 @@ namespace lull {
 /// the trainer does. A task that ends is started anew. Begins paused.
 class always_on {
  public:
-  always_on(executor& machine, task_owner& owner);
+  always_on(executor& machine, task_owner& owner, results_kept kept);
   ~always_on();
   always_on(always_on const&) = delete;
   always_on& operator=(always_on const&) = delete;
@@ -29,8 +30,11 @@ class always_on {
   /// Blocks until the task has come to its end, or `stop` says so (false).
   template <class Stop>
   bool finish(Stop&& stop);
+  /// After `finish` that returned true, with all results kept: judges every run of the task to its end.
+  verification verify() { return same_.verify(owner_).all; }
 
   std::uint64_t items() const noexcept { return items_; }
+  std::uint64_t chunks() const noexcept { return chunks_; }
   std::uint64_t phases() const noexcept { return phases_; }
   std::uint64_t ended() const noexcept { return ended_; }
 
@@ -40,6 +44,8 @@ class always_on {
 
   executor& machine_;
   task_owner& owner_;
+  results_kept const kept_;
+  same_result same_;
   std::unique_ptr<plain_work> work_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -48,6 +54,7 @@ class always_on {
   bool ending_ = false;
   std::exception_ptr problem_;
   std::atomic<std::uint64_t> items_ = 0;
+  std::atomic<std::uint64_t> chunks_ = 0;
   std::atomic<std::uint64_t> phases_ = 0;
   std::atomic<std::uint64_t> ended_ = 0;
   std::thread thread_;  // last: it uses all of the above

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -105,6 +105,7 @@ class harvest {
 
  private:
   bool stopped() const { return stop_.requested(); }
+  results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
     if (plan_.mode != side_mode::none) {
@@ -116,7 +117,7 @@ class harvest {
                                                  : make_threads_trainer(plan_.shape.forward);
     if (stopped()) return;
     replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
-    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *owners_.front());
+    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *owners_.front(), kept());
     if (plan_.mode == side_mode::lull) start_jobs();
   }
 
@@ -130,6 +131,7 @@ class harvest {
       on_all = measure_alone(*all, *owners_.front(), alone_for, stop);
     }
     alone_ = {on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()};
+    chunks_of_job_ = with_rooms.chunks_of_job;
     short_job_ = with_rooms.jobs > 0 && with_rooms.time / with_rooms.jobs < short_job;
   }
 
@@ -142,7 +144,7 @@ class harvest {
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }
-    jobs_ = std::make_unique<side_jobs>(side_, std::move(owners_), plan_.request.name);
+    jobs_ = std::make_unique<side_jobs>(side_, std::move(owners_), plan_.request.name, kept());
     auto const give_up = std::chrono::steady_clock::now() + longest_ready;
     while (!side_.ready(trainer_->stream()) && side_.mode() == runtime_mode::on && !stopped()) {
       if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job stood ready within 10 s"};
@@ -183,30 +185,29 @@ class harvest {
     report_.interrupted = stopped();
   }
 
-  /// Runs what is unfinished to its end, outside the timing.
+  /// Runs what is unfinished to its end, outside the timing, then verifies and writes.
   void end_jobs() {
     task_owner* finished = nullptr;
-    std::size_t result = 0;
     if (jobs_) {
-      finished_job const last = jobs_->finish(*trainer_, [this] { return stopped(); });
-      finished = last.owner;
-      result = last.result;
-      report_.jobs = jobs_->results();
+      finished = jobs_->finish(*trainer_, [this] { return stopped(); });
       failed_ = jobs_->failed();
+      jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
     } else if (naive_) {
-      bool const whole = naive_->finish([this] { return stopped(); });
-      finished = whole ? owners_.front().get() : nullptr;
-      report_.jobs.push_back({plan_.request.name, whole ? "finished" : "cancelled", naive_->phases(), std::nullopt, naive_->items(),
-                              std::nullopt});
+      if (naive_->finish([this] { return stopped(); })) finished = owners_.front().get();
     }
     report_.interrupted = report_.interrupted || (stopped() && finished == nullptr);
-    if (finished == nullptr) return;
-    if (asked_.verify) {
-      verification const judged = finished->verify();
-      report_.jobs.at(result).verified = judged.ok;
-      failed_ = failed_ || !judged.ok;
-      lines_.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
+    std::optional<verification> judged;
+    if (finished != nullptr && asked_.verify) judged = jobs_ ? jobs_->verify(*finished) : naive_->verify();
+    if (judged) {
+      failed_ = failed_ || !judged->ok;
+      lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
     }
+    if (jobs_) report_.jobs = jobs_->results();
+    if (naive_) {
+      report_.jobs.push_back({plan_.request.name, finished != nullptr ? "finished" : "cancelled", naive_->phases(), naive_->chunks(),
+                              naive_->items(), judged ? std::optional{judged->ok} : std::nullopt});
+    }
+    if (finished == nullptr) return;
     for (std::string& each : finished->write()) lines_.push_back(std::move(each));
   }
 
@@ -237,7 +238,10 @@ class harvest {
     } else {
       report shown = report_;
       auto& rows = shown.jobs;  // the report file has them all
-      while (rows.size() > most_rows) rows.erase(rows.front().verified ? rows.begin() + 1 : rows.begin());
+      while (rows.size() > most_rows) {  // the last ones, and those that went wrong
+        auto const right = std::find_if(rows.begin(), rows.end(), [](job_result const& each) { return each.verified != false; });
+        rows.erase(right != rows.end() ? right : rows.begin());
+      }
       print_report(out, shown);
       out << "trained with            " << trainer_->describe() << " a forward\n";
       for (std::string const& each : lines_) out << each << '\n';
@@ -272,6 +276,7 @@ class harvest {
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
   alone_speed alone_;
+  std::optional<std::uint64_t> chunks_of_job_;
   bool short_job_ = false;
   bool failed_ = false;
   std::vector<double> without_ms_;

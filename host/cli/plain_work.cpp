@@ -58,6 +58,7 @@ void plain_work::round() {
     }
     if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {at_, 0, size}, job_.grain);
     items_ += size;
+    chunks_ += (size + job_.grain - 1) / job_.grain;
     ++phases_;
   }
 }

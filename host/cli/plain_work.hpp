@@ -24,7 +24,8 @@ class plain_work {
   void round();
   bool finished() const noexcept { return finished_; }
   std::uint64_t items() const noexcept { return items_; }    // enqueued
-  std::uint64_t phases() const noexcept { return phases_; }  // likewise
+  std::uint64_t chunks() const noexcept { return chunks_; }  // likewise; so, too, phases
+  std::uint64_t phases() const noexcept { return phases_; }
 
  private:
   std::uint64_t read_extent(std::uint32_t step) const;
@@ -41,6 +42,7 @@ class plain_work {
   bool started_ = false;
   bool finished_ = false;
   std::uint64_t items_ = 0;
+  std::uint64_t chunks_ = 0;
   std::uint64_t phases_ = 0;
 };
 

@@ -77,6 +77,18 @@ double replayed::ms() const noexcept {
   return iterations.empty() ? 0 : static_cast<double>(iterations.back().end_ns - iterations.front().begin_ns) / 1e6;
 }
 
+std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles) {
+  std::uint64_t chunks = 0;
+  for (replayed_bubble const& one : bubbles) {
+    if (one.harvested) {
+      chunks += one.harvested->record.chunks;
+    } else if (one.number != 0) {
+      return std::nullopt;
+    }
+  }
+  return chunks;
+}
+
 replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop) {
   replayed done;
   bool stopped = false;
@@ -105,6 +117,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       if (side != nullptr) side->close(id, on.stream());
       one.number = id.bubble;
       if (side != nullptr && id.bubble == 0) one.cause = why->ask();
+      if (side != nullptr && side->mode() == runtime_mode::observe) one.cause = lost_cause::no_job;
       done.bubbles.push_back(std::move(one));
     }
     on.end_iteration();

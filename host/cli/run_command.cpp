@@ -74,7 +74,6 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 
   job_result result{request.name, name_of(found.state), found.phases, found.chunks, found.items, std::nullopt};
-  if (mode == side_mode::naive) result.chunks.reset();
   std::vector<std::string> lines;
   if (found.state == job_state::finished) {
     if (asked.verify) {

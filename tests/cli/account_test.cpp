@@ -169,6 +169,7 @@ TEST(account, waiting_counts_where_it_is_more_than_alone) {
   record_of(one).wait_ns = blocks * 200'000;
   record_of(one).items = record_of(none).items;
   expect_lost(account_of({one, none}, waits_too), {});
+  expect_lost(account_of({none}, waits_too), {});  // less than alone is no gain of its own
 }
 
 TEST(account, rooms_are_what_the_task_alone_lost_by_them) {
@@ -178,6 +179,11 @@ TEST(account, rooms_are_what_the_task_alone_lost_by_them) {
   expect_lost(found, {{lost_cause::rooms, 100}, {lost_cause::slower, 20}});
   EXPECT_NEAR(*found.gain.ratio, 0.88, 1e-9);
   EXPECT_NEAR(*found.gain.ratio_without_rooms, 0.88 / 0.9, 1e-9);
+  // Blocks lose what their processors would have done, not what all would.
+  record_of(one).in_ns = blocks * 20'000;
+  record_of(one).stay_ns -= blocks * 20'000;
+  record_of(one).items = 882'000;
+  expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::rooms, 100}, {lost_cause::start, 18}});
 }
 
 TEST(account, half_a_chunk_is_lost_with_each_that_is_begun_anew) {
