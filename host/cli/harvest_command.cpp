@@ -55,9 +55,16 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
                       " has no bubble in this schedule: more stages, or --mode none"};
   }
-  check_writable(asked.report, "--report");
-  check_writable(asked.trace, "--trace");
-  check_writable(asked.timeline, "--timeline");
+  std::pair<std::optional<std::string> const&, char const*> const files[] = {
+      {asked.report, "--report"}, {asked.trace, "--trace"}, {asked.timeline, "--timeline"}};
+  for (auto const& one : files) {
+    check_writable(one.first, one.second);
+    for (auto const& other : files) {
+      if (&one < &other && one.first && one.first == other.first) {
+        throw usage_error{std::string{one.second} + " and " + other.second + " are one file: name two"};
+      }
+    }
+  }
   return made;
 }
 
@@ -229,10 +236,8 @@ class harvest {
     if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
   }
 
+  /// First what goes to the screen: a file that cannot be written shall not take it along.
   void write(std::ostream& out) {
-    if (asked_.report) write_report(*asked_.report, report_);
-    if (asked_.trace) write_trace(*asked_.trace, events_, {.time = report_.time});
-    if (asked_.timeline) write_timeline(*asked_.timeline, picture());
     if (asked_.json) {
       out << to_json(report_);
     } else {
@@ -247,6 +252,9 @@ class harvest {
       for (std::string const& each : lines_) out << each << '\n';
     }
     out.flush();
+    if (asked_.report) write_report(*asked_.report, report_);
+    if (asked_.trace) write_trace(*asked_.trace, events_, {.time = report_.time});
+    if (asked_.timeline) write_timeline(*asked_.timeline, picture());
   }
 
   timeline picture() {

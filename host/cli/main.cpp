@@ -125,5 +125,9 @@ int main(int argc, char** argv) {
   } catch (std::exception const& problem) {
     std::cerr << "lull: " << problem.what() << '\n';
   }
+  if (!std::cout.flush()) {
+    std::cerr << "lull: standard output could not be written\n";
+    if (code == exit_code::done) code = exit_code::failed;
+  }
   return static_cast<int>(code);
 }

@@ -87,7 +87,6 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   }
   done.jobs.push_back(result);
 
-  if (asked.report) write_report(*asked.report, done);
   if (asked.json) {
     out << with_figures(done, found);
   } else {
@@ -98,6 +97,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     for (std::string const& each : lines) out << each << '\n';
   }
   out.flush();
+  if (asked.report) write_report(*asked.report, done);
   if (done.interrupted) return exit_code::interrupted;
   return found.state == job_state::failed || result.verified == false ? exit_code::failed : exit_code::done;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include <lull/host/atomic_file.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/options.hpp>
@@ -61,6 +62,7 @@ report begin_report(std::string_view command, executor_kind kind, int device) {
 
 void check_writable(std::optional<std::string> const& file, std::string_view option) {
   if (!file) return;
+  if (file->empty()) throw usage_error{std::string{option} + ": no file is named"};
   std::filesystem::path const path{*file};
   std::error_code ignored;
   std::filesystem::path const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
@@ -70,6 +72,8 @@ void check_writable(std::optional<std::string> const& file, std::string_view opt
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() + "; make it first"};
   }
+  // Better known now than after the work; but a reader of a pipe would take this for the end.
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored)) atomic_file const writable{path};
 }
 
 }  // namespace lull

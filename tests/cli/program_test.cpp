@@ -47,6 +47,16 @@ class program : public testing::Test {
     return found;
   }
 
+  /// True also of a process that is over.
+  static bool catches_interrupts(pid_t process) {
+    std::ifstream status{"/proc/" + std::to_string(process) + "/status"};
+    std::string name = "?";
+    std::string value;
+    while (name != "SigCgt:" && status >> name) std::getline(status, value);
+    if (name != "SigCgt:") return true;
+    return (std::stoull(value, nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  }
+
   static void expect_refused(std::string const& arguments, std::string const& says) {
     outcome const found = ask(arguments);
     EXPECT_EQ(found.code, 2) << arguments << '\n' << found.text;
@@ -80,6 +90,13 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --pairs 0", "--pairs");
   expect_refused("harvest --segment 2", "--segment");
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
+  expect_refused("run --executor threads --report ''", "no file is named");
+  expect_refused("run --executor threads --report " + folder_.string(), "a folder");
+  expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"), "one file");
+  expect_refused("harvest --microbatches 0", "micro-batches is 0");
+  expect_refused("harvest --iterations 100000000", "--iterations");
+  expect_refused("harvest --segment 0", "out of range");
+  expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "too long");
   expect_refused("run --executor threads --task pagerank:graph=" + file("absent.el"), "absent.el");
   expect_refused("run --task compute --job " + file("job.json"), "both");
 }
@@ -117,6 +134,42 @@ TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
   EXPECT_GT(std::filesystem::file_size(file("l.svg")), 1000U);
 }
 
+TEST_F(program, says_of_every_job_how_many_chunks_it_took_and_whether_it_is_right) {
+  for (std::string const mode : {"lull", "naive"}) {
+    outcome const found = ask(std::string{quick} + "--verify --task compute:items=100,rounds=20,grain=8 --mode " + mode + " --report " + file("j.json"));
+    ASSERT_EQ(found.code, 0) << found.text;
+    report const read = read_report(file("j.json"));
+    ASSERT_FALSE(read.jobs.empty());
+    for (job_result const& one : read.jobs) {
+      if (one.state != "finished") continue;
+      EXPECT_EQ(one.verified, true);
+      EXPECT_EQ(one.chunks.value_or(0) % (13 * 20), 0U);  // naive sums up its runs
+      EXPECT_EQ(*one.chunks / 13, *one.items / 100);
+    }
+  }
+}
+
+TEST_F(program, what_was_lost_and_what_was_harvested_are_the_bubbles_time) {
+  ASSERT_EQ(ask(std::string{quick} + "--task compute:items=2000,rounds=200 --report " + file("s.json")).code, 0);
+  report const read = read_report(file("s.json"));
+  double lost_ms = 0;
+  for (auto const& each : read.harvest.lost_us) lost_ms += each.value() / 1e3;
+  EXPECT_NEAR(lost_ms, *read.bubbles.total_ms * (1 - *read.harvest.ratio), 1e-6 * *read.bubbles.total_ms);
+}
+
+TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  for (std::string_view const command : {"run --executor threads --task compute:items=10,rounds=2 ",
+                                         "harvest --executor threads --segment 200us --pairs 1 --mode none "}) {
+    std::string const what{command};
+    outcome const found = ask(what + " --report /dev/full");
+    EXPECT_EQ(found.code, 1) << found.text;
+    EXPECT_NE(found.text.find("No space left"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("on threads"), std::string::npos) << found.text;
+    EXPECT_EQ(ask(what + " >/dev/full").code, 1);
+  }
+}
+
 TEST_F(program, naive_and_none_compare_training_alone) {
   for (std::string const mode : {"naive", "none"}) {
     outcome const found = ask(std::string{quick} + "--task compute:items=2000,rounds=50 --mode " + mode + " --report " + file("m.json"));
@@ -128,26 +181,36 @@ TEST_F(program, naive_and_none_compare_training_alone) {
 }
 
 TEST_F(program, an_interrupt_ends_it_with_a_report) {
-  std::string const path = file("i.json");
-  std::string const ready = file("ready");
-  pid_t const child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::signal(SIGINT, SIG_DFL);
-    int const out = ::open(ready.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    ::dup2(out, 1);
-    ::dup2(out, 2);
-    ::execl(LULL_PROGRAM, LULL_PROGRAM, "harvest", "--executor", "threads", "--task", "compute", "--pairs", "10000", "--report",
-            path.c_str(), static_cast<char*>(nullptr));
-    ::_exit(127);
+  struct moment {
+    char const* command;
+    char const* mode;
+    std::chrono::milliseconds after;  // it can be interrupted: while it prepares, measures the task alone, replays
+  };
+  for (moment const& when : {moment{"harvest", "lull", 0ms}, moment{"harvest", "lull", 700ms}, moment{"harvest", "lull", 3s},
+                             moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms}}) {
+    std::string const path = file("i.json");
+    std::filesystem::remove(path);
+    std::string const text = file("text");
+    pid_t const child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::signal(SIGINT, SIG_DFL);
+      int const out = ::open(text.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(out, 1);
+      ::dup2(out, 2);
+      ::execl(LULL_PROGRAM, LULL_PROGRAM, when.command, "--executor", "threads", "--task", "compute:rounds=1000000", "--mode", when.mode,
+              "--verify", "--report", path.c_str(), static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
+    ::kill(child, SIGINT);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << when.command << ' ' << when.after.count();
+    EXPECT_EQ(WEXITSTATUS(status), 130) << when.command << ' ' << when.after.count();
+    EXPECT_TRUE(read_report(path).interrupted);
   }
-  std::this_thread::sleep_for(5s);  // where the machine is slow it is interrupted earlier in its work, which must end alike
-  ::kill(child, SIGINT);
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_TRUE(read_report(path).interrupted);
 }
 
 TEST_F(program, doctor_lists_what_it_looked_at) {
