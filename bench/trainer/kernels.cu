@@ -35,6 +35,7 @@ __global__ void __cluster_dims__(nccl_cluster) __launch_bounds__(nccl_threads, 1
     nccl_shape_kernel(std::uint64_t ns, stamps* when, volatile float* values) {
   extern __shared__ int storage[];
   std::uint64_t const start = cuda_world::now_ns();
+  long long const start_cycles = clock64();
   float held[nccl_registers_held];
 #pragma unroll
   for (int i = 0; i < nccl_registers_held; ++i) held[i] = values[i];
@@ -47,7 +48,12 @@ __global__ void __cluster_dims__(nccl_cluster) __launch_bounds__(nccl_threads, 1
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < nccl_registers_held; ++i) sum = fmaf(sum, held[i], held[i]);
-  if (threadIdx.x == 0 && when != nullptr) note_last(when->end, cuda_world::now_ns());
+  if (threadIdx.x == 0 && when != nullptr) {
+    std::uint64_t const end = cuda_world::now_ns();
+    note_last(when->end, end);
+    auto const cycles = static_cast<std::uint64_t>(clock64() - start_cycles);
+    if (blockIdx.x == 0 && end > start) when->khz = cycles * 1'000'000 / (end - start);
+  }
   if (sum == 12345.678f) values[0] = static_cast<float>(storage[0]);  // never: keeps registers and storage alive
 }
 

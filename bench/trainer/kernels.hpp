@@ -12,6 +12,7 @@ struct stamps {
   std::uint64_t first;
   std::uint64_t last_in;
   std::uint64_t end;
+  std::uint64_t khz = 0;  // of an SM that waited, meanwhile; by wait_nccl_shape alone
 };
 
 /// One thread that waits. `stamp`, if any, gets the moment of its end: behind it, a closing edge is due.

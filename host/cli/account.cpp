@@ -86,6 +86,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
   losses lost_us;
   std::vector<double> drain;
   std::vector<double> start;
+  std::vector<double> sm_mhz;
   std::uint64_t harvested = 0;
   for (replayed_bubble const& one : bubbles) {
     if (!one.harvested) {
@@ -99,6 +100,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
     total_us += length_us;
     lost_us[lost_cause::rooms] += length_us * (1 - reach);
     lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach / launched_blocks(one)));
+    if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
     sum.items += record.items;
     sum.chunks += record.chunks;
@@ -111,6 +113,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
   }
   sum.drain_us = summarise(drain);
   sum.start_us = summarise(start);
+  sum.gain.bubbles_sm_mhz = summarise(sm_mhz).p50;
   sum.bubbles = {bubbles.size(), harvested, bubbles.size() - harvested, total_us / 1e3};
   if (!known || total_us == 0) return sum;
 

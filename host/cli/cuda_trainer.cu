@@ -140,7 +140,8 @@ class cuda_trainer final : public stage_trainer {
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     for (std::size_t w = 0; w < waits_; ++w) {  // the gap begins before a kernel that comes late
-      found.waits.push_back({stamps[w].first - (late_[w] ? late_arrival_ns : 0), stamps[w].end});
+      double const mhz = static_cast<double>(stamps[w].khz) / 1e3;
+      found.waits.push_back({stamps[w].first - (late_[w] ? late_arrival_ns : 0), stamps[w].end, mhz > 0 ? std::optional{mhz} : std::nullopt});
     }
     return found;
   }

@@ -24,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto alone_for = 1s;               // measuring the task's stand-alone speed
+constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
 constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
 constexpr auto longest_ready = 10s;          // from submit until a job stands ready
 constexpr std::size_t most_rows = 3;         // of jobs in the table
@@ -129,7 +130,15 @@ class harvest {
   }
 
   void measure_speed() {
-    auto const stop = [this](std::uint64_t) { return stopped(); };
+    std::vector<gpu_state> states;
+    auto next = std::chrono::steady_clock::now() + clock_every;
+    auto const stop = [&](std::uint64_t) {
+      if (monitor_ && std::chrono::steady_clock::now() >= next) {
+        states.push_back(monitor_->sample());
+        next = std::chrono::steady_clock::now() + clock_every;
+      }
+      return stopped();
+    };
     placement const where = side_.machine().place();
     alone_result const with_rooms = measure_alone(side_.machine(), *owners_.front(), alone_for, stop);
     alone_result on_all = with_rooms;
@@ -138,6 +147,7 @@ class harvest {
       on_all = measure_alone(*all, *owners_.front(), alone_for, stop);
     }
     alone_ = {on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()};
+    if (!states.empty()) alone_sm_mhz_ = summarise(states).sm_mhz;
     chunks_of_job_ = with_rooms.chunks_of_job;
     short_job_ = with_rooms.jobs > 0 && with_rooms.time / with_rooms.jobs < short_job;
   }
@@ -226,6 +236,7 @@ class harvest {
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
+      report_.harvest.alone_sm_mhz = alone_sm_mhz_;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
       if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
     } else {
@@ -284,6 +295,7 @@ class harvest {
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
   alone_speed alone_;
+  std::optional<double> alone_sm_mhz_;
   std::optional<std::uint64_t> chunks_of_job_;
   bool short_job_ = false;
   bool failed_ = false;

@@ -93,6 +93,10 @@ struct report {
   struct harvest_gain {
     std::optional<double> ratio;                // against the task alone on all SMs
     std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
+    // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a training
+    // GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
+    std::optional<double> alone_sm_mhz;
+    std::optional<double> bubbles_sm_mhz;
     std::array<std::optional<double>, lost_causes> lost_us;
     bool operator==(harvest_gain const&) const = default;
 

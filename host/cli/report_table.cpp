@@ -116,6 +116,10 @@ void print_gained(table& lines, report const& result) {
   if (result.harvest.ratio_without_rooms) {
     lines.row("  rooms left aside", percent(100 * *result.harvest.ratio_without_rooms));
   }
+  if (result.harvest.alone_sm_mhz && result.harvest.bubbles_sm_mhz) {
+    lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +
+                                         number(*result.harvest.alone_sm_mhz) + " alone");
+  }
   report::bubble_counts const& bubbles = result.bubbles;
   if (bubbles.count) {
     std::string text = std::to_string(*bubbles.count);

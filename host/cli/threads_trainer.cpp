@@ -56,7 +56,7 @@ class threads_trainer final : public stage_trainer {
       auto const until = std::chrono::steady_clock::now() + length;
       std::uint64_t const begin_ns = threads_world::now_ns();
       std::this_thread::sleep_until(until);
-      moments_.waits.push_back({begin_ns, threads_world::now_ns()});
+      moments_.waits.push_back({begin_ns, threads_world::now_ns(), std::nullopt});
     });
   }
   std::size_t mark() override {

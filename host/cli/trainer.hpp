@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ enum class wait_arrival { before_worker, after_worker };
 struct wait_moments {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;  // then the closing edge is due
+  std::optional<double> sm_mhz = std::nullopt;  // of the GPU meanwhile
 };
 struct iteration_moments {
   std::uint64_t begin_ns = 0;

@@ -19,7 +19,7 @@ constexpr alone_speed speed{1e9, 1e9, 0};
 replayed_bubble perfect() {
   replayed_bubble one;
   one.number = 1;
-  one.moments = {opened_ns, opened_ns + length_ns};
+  one.moments = {opened_ns, opened_ns + length_ns, std::nullopt};
   one.harvested.emplace();
   one.harvested->blocks = blocks;
   bubble_record& record = one.harvested->record;
@@ -170,6 +170,13 @@ TEST(account, waiting_counts_where_it_is_more_than_alone) {
   record_of(one).items = record_of(none).items;
   expect_lost(account_of({one, none}, waits_too), {});
   expect_lost(account_of({none}, waits_too), {});  // less than alone is no gain of its own
+}
+
+TEST(account, clocks_are_those_of_bubbles_that_tell_them) {
+  EXPECT_FALSE(account_of({perfect()}, speed).gain.bubbles_sm_mhz.has_value());
+  std::vector<replayed_bubble> bubbles(4, perfect());
+  for (std::size_t b = 1; b < 4; ++b) bubbles[b].moments.sm_mhz = 1500.0 + 100.0 * static_cast<double>(b);
+  EXPECT_EQ(account_of(bubbles, speed).gain.bubbles_sm_mhz, 1700.0);
 }
 
 TEST(account, rooms_are_what_the_task_alone_lost_by_them) {

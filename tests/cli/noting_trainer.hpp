@@ -36,7 +36,7 @@ class noting_trainer final : public stage_trainer {
     stream_.enqueue([this, length] {
       std::uint64_t const begin_ns = threads_world::now_ns();
       std::this_thread::sleep_for(std::min(length, longest_wait));
-      moments_.waits.push_back({begin_ns, threads_world::now_ns()});
+      moments_.waits.push_back({begin_ns, threads_world::now_ns(), std::nullopt});
     });
   }
   void end_iteration() override {

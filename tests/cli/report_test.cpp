@@ -57,6 +57,8 @@ report full_report() {
                      .ci95_pct = interval95{0.2, 0.484}};
   result.harvest.ratio = 0.934;
   result.harvest.ratio_without_rooms = 0.971;
+  result.harvest.alone_sm_mhz = 1980;
+  result.harvest.bubbles_sm_mhz = 1725.5;
   for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
   result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true},
                  {"other", "cancelled", 1, 2, 3, std::nullopt},
@@ -87,6 +89,8 @@ TEST(Report, KeysAreThoseOfTheSchema) {
                                       R"("pairs":10,"ci95_pct":[0.2,0.484]})");
   EXPECT_EQ(value["harvest"]["ratio"], 0.934);
   EXPECT_EQ(value["harvest"]["ratio_without_rooms"], 0.971);
+  EXPECT_EQ(value["harvest"]["alone_sm_mhz"], 1980);
+  EXPECT_EQ(value["harvest"]["bubbles_sm_mhz"], 1725.5);
   EXPECT_EQ(value["harvest"]["lost_us"].dump(),
             R"({"start":0.0,"drain":100.0,"host_late":200.0,"too_short":300.0,"no_job":400.0,"starved":500.0,)"
             R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"slower":1100.0})");
@@ -176,6 +180,7 @@ Interrupted: this is what was done until then.
 gained
   harvest               93.4 % of the bubbles' time, at stand-alone speed
   rooms left aside      97.1 %
+  clocks of the SMs     1726 MHz in bubbles, 1980 alone
   bubbles               200 of 900.5 ms in all, 198 harvested, 2 skipped
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
