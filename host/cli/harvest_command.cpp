@@ -25,6 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr auto alone_for = 1s;               // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
+constexpr double noise = 0.05;                // of the stand-alone speed, as a share
 constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
 constexpr auto longest_ready = 10s;          // from submit until a job stands ready
 constexpr std::size_t most_rows = 3;         // of jobs in the table
@@ -238,6 +239,9 @@ class harvest {
       report_.harvest = sum.gain;
       report_.harvest.alone_sm_mhz = alone_sm_mhz_;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
+      if (sum.gain.ratio_without_rooms > 1 + noise) {
+        lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
+      }
       if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
     } else {
       double total_ms = 0;
