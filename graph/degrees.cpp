@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <atomic>
 #include <lull/graph/degrees.hpp>
+#include <lull/graph/device_csr.hpp>
 #include <lull/graph/parallel.hpp>
+#include <span>
 
 namespace lull {
 namespace {
@@ -22,6 +24,10 @@ void for_each_at(std::uint64_t length, unsigned threads, Work const& work) {
                         });
 }
 
+machine_array<std::uint64_t> copied(executor& machine, host_array<std::uint64_t> const& degrees) {
+  return {machine, std::span<std::uint64_t const>{degrees}};
+}
+
 }  // namespace
 
 host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
@@ -39,6 +45,16 @@ host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
     std::atomic_ref{degrees[graph.targets[edge]]}.fetch_add(1, std::memory_order_relaxed);
   });
   return degrees;
+}
+
+machine_array<std::uint64_t> out_degrees(executor& machine, machine_csr const& graph, stream_handle stream) {
+  if (machine.kind() == executor_kind::cuda) return detail::out_degrees_on_device(machine, graph, stream);
+  return copied(machine, out_degrees(read(machine, graph)));
+}
+
+machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& graph, stream_handle stream) {
+  if (machine.kind() == executor_kind::cuda) return detail::in_degrees_on_device(machine, graph, stream);
+  return copied(machine, in_degrees(read(machine, graph)));
 }
 
 }  // namespace lull

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <lull/graph/csr.hpp>
+#include <lull/graph/machine_csr.hpp>
 
 namespace lull {
 
@@ -12,5 +13,10 @@ host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads = 0);
 /// How many edges enter each vertex; (vertices,) u64. The graph must be valid. A self-loop counts once here and once
 /// above.
 host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads = 0);
+
+/// The same on the machine that holds the graph; stream, waiting and errors as for transpose there. Takes the memory of
+/// the result and, on a GPU, nothing besides.
+machine_array<std::uint64_t> out_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
+machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
 
 }  // namespace lull

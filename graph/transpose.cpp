@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <lull/graph/device_csr.hpp>
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/graph/transpose.hpp>
@@ -33,6 +34,11 @@ csr transpose(csr const& graph, unsigned threads) {
     }
   });
   return make_csr(std::move(list), graph.vertices(), mirror::none, threads);
+}
+
+machine_csr transpose(executor& machine, machine_csr const& graph, stream_handle stream) {
+  if (machine.kind() == executor_kind::cuda) return detail::transpose_on_device(machine, graph, stream);
+  return {machine, transpose(read(machine, graph))};
 }
 
 }  // namespace lull

@@ -5,7 +5,8 @@
 #include <lull/graph/generate.hpp>
 #include <lull/graph/transpose.hpp>
 
-#include <lull/tests/graph/graph_file.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tests/graph/machine_graph.hpp>
 
 namespace lull {
 namespace {
@@ -61,6 +62,23 @@ TEST(Degrees, InIsOutOfTheTransposed) {
   for (unsigned const threads : {1U, 4U}) {
     EXPECT_EQ(in_degrees(graph, threads), out_degrees(transpose(graph), threads));
   }
+}
+
+TEST(MachineGraph, IsAsOnTheHostOnCpuThreads) {
+  auto const machine = make_executor({.kind = executor_kind::threads});
+  load_graph_kernels(*machine);
+  for (auto const& [name, graph] : test::odd_graphs()) {
+    SCOPED_TRACE(name);
+    test::expect_as_on_host(*machine, graph);
+  }
+}
+
+TEST(MachineGraph, ObeysTheMachinesMemoryLimit) {
+  csr const graph = generate_uniform({.scale = 8});
+  auto const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = graph.size_bytes() + 100});
+  machine_csr const there{*machine, graph};
+  EXPECT_THROW(transpose(*machine, there), limit_error);
+  EXPECT_THROW(in_degrees(*machine, there), limit_error);
 }
 
 }  // namespace

@@ -105,6 +105,10 @@ class checks(unittest.TestCase):
             worker.parent.mkdir(parents=True)
             worker.write_bytes(good)
             self.assertEqual(device_code.check(build), ([], 2))
+            worker.write_bytes(good + b"\0cudaFree\0")
+            self.assertIn("cudaFree: waits", device_code.check(build)[0][0])
+            worker.write_bytes(good + b"\0cudaFreeAsync\0")
+            self.assertEqual(device_code.check(build), ([], 2))
             worker.write_bytes(b"\x7fELF")
             self.assertIn("no PTX", device_code.check(build)[0][0])
 
