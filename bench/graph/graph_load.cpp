@@ -124,8 +124,8 @@ void graph_load(benchmark::State& state) {
 BENCHMARK(graph_load)
     ->ArgNames({"kind", "threads"})
     ->ArgsProduct({{0, 1}, {1, 2}})
-    ->Iterations(3)
-    ->Repetitions(3)
+    ->Iterations(1)
+    ->Repetitions(9)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
