@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches on a machine with a GPU and writes one JSON record a section.
+"""Runs the benches and writes one JSON record a section.
 
-Every figure is measured twice by the same program, one process a run, so that the difference of the two stands beside it as
-noise. What could not run is recorded as not run, with the reason; nothing is ever filled in.
+    scripts/record.py --build build/gpu --results docs/results yield harvest         on a machine with a GPU
+    scripts/record.py --build build/release --results docs/results setup pagerank_cpu  on any, with nothing else running
+
+Every figure is measured twice by the same program, one process a run: `first` and `second`, whose difference stands beside
+them as `noise`. `interval` holds, for each figure of which samples are known, the 95 % interval of its median by order
+statistics. What could not run is recorded as not run, with the reason; nothing is ever filled in, and a record that has
+figures is not replaced by one that has none.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import pathlib
+import platform
+import statistics
 import subprocess
 
 YIELD = [
@@ -21,71 +29,153 @@ LANDING = [
     f"yield_latency/task:{task}/behind:burst_264/landing:{how}/" for task in ("compute", "streaming") for how in ("none", "gap", "join")
 ]
 ARRIVAL = [f"yield_latency/task:compute/arrival:{what}/" for what in ("one_thread", "blocks_132", "nccl_shape")]
+SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
+PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
 
 
 def shell(command, limit=400):
-    return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    """Never raises: a program that is missing or does not end has failed, like any other."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except OSError as reason:
+        return subprocess.CompletedProcess(command, 127, "", str(reason))
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"not done within {limit} s")
+
+
+def not_run(done):
+    return {"not_run": f"exit {done.returncode}: {(done.stderr or done.stdout or 'no output').strip()[-400:]}"}
 
 
 def query(fields):
+    """Of the first GPU; nothing for what it does not say."""
     found = shell(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
-    return [part.strip() for part in found.stdout.splitlines()[0].split(",")] if found.returncode == 0 and found.stdout else None
+    said = found.stdout.splitlines()[0].split(",") if found.returncode == 0 and found.stdout.strip() else [""] * len(fields.split(","))
+    return [part.strip() or None for part in said]
+
+
+def number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def processor(field):
+    """Each core's value of a field of /proc/cpuinfo."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    return [line.split(":", 1)[1].strip() for line in lines if line.split(":")[0].strip() == field]
 
 
 def machine():
-    found = query("name,driver_version,power.limit,clocks.max.sm")
+    gpu, driver, limit, clock = query("name,driver_version,power.limit,clocks.max.sm")
     cuda = shell(["nvcc", "--version"]).stdout.strip().splitlines()
     return {
-        "gpu": found[0] if found else None,
-        "driver": found[1] if found else None,
-        "power_limit_w": float(found[2]) if found else None,
-        "max_sm_mhz": float(found[3]) if found else None,
+        "gpu": gpu,
+        "driver": driver,
+        "power_limit_w": number(limit),
+        "max_sm_mhz": number(clock),
         "cuda": cuda[-1] if cuda else None,
+        "cpu": next(iter(processor("model name")), platform.processor() or None),
+        "cores": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
     }
 
 
 def condition():
-    found = query("clocks.sm,clocks.mem,power.draw,temperature.gpu")
-    return dict(zip(("sm_mhz", "mem_mhz", "power_w", "temperature_c"), map(float, found))) if found else None
+    """Clocks, power and load now. The GPU's power is its own mean over the last second."""
+    values = map(number, query("clocks.sm,clocks.mem,power.draw,temperature.gpu"))
+    clocks = [value for value in map(number, processor("cpu MHz")) if value]
+    return {
+        **dict(zip(("sm_mhz", "mem_mhz", "power_w", "temperature_c"), values)),
+        "cpu_mhz": statistics.median(clocks) if clocks else None,
+        "load_1min": round(os.getloadavg()[0], 2),
+    }
 
 
 def commit():
-    found = os.environ.get("LULL_COMMIT") or shell(["git", "rev-parse", "HEAD"]).stdout.strip()
-    return found or None
+    """What was measured; said, too, where it is not exactly that."""
+    if os.environ.get("LULL_COMMIT"):
+        return os.environ["LULL_COMMIT"]
+    head = shell(["git", "rev-parse", "HEAD"]).stdout.strip()
+    changed = shell(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results"]).stdout.strip()
+    return head + (" with changes" if changed else "") if head else None
 
 
-def bench(build, name):
-    command = [f"{build}/bin/bench/yield_latency", f"--benchmark_filter=^{name}", "--benchmark_format=json"]
-    done = shell(command, 120)
-    if done.returncode != 0 or not done.stdout.strip():
-        return command, {"not_run": (done.stderr or "no output").strip()[-400:]}
-    rows = json.loads(done.stdout)["benchmarks"]
+def median_interval(samples):
+    """The narrowest symmetric pair of order statistics that holds the median with at least 95 %; none below 6 samples."""
+    n, below, rank = len(samples), 0.0, 0
+    while rank < n and (below := below + math.comb(n, rank) / 2**n) <= 0.025:
+        rank += 1
+    ordered = sorted(samples)
+    return [ordered[rank - 1], ordered[n - rank]] if rank else None
+
+
+def summed_up(rows):
+    """One run of a bench: its own figures where it ran once, else the medians of its repetitions."""
     standard = {"family_index", "per_family_instance_index", "repetition_index", "repetitions", "threads", "iterations"}
-    return command, {k: v for k, v in rows[0].items() if isinstance(v, (int, float)) and k not in standard}
+    runs = [{k: v for k, v in row.items() if isinstance(v, (int, float)) and k not in standard} for row in rows]
+    if len(runs) == 1:
+        return runs[0], {}
+    samples = {key: [run[key] for run in runs] for key in runs[0]}
+    spread = {key: median_interval(values) for key, values in samples.items()}
+    return {"n": len(runs), **{key: statistics.median(values) for key, values in samples.items()}}, spread
 
 
-def twice(build, names):
+def bench(build, name, limit=120):
+    """A benchmark named PROGRAM/…: command, figures, intervals."""
+    command = [f"{build}/bin/bench/{name.split('/')[0]}", f"--benchmark_filter=^{name}", "--benchmark_format=json"]
+    done = shell(command, limit)
+    try:
+        rows = [row for row in json.loads(done.stdout)["benchmarks"] if row.get("run_type") != "aggregate"]
+    except (ValueError, KeyError):
+        rows = []
+    if done.returncode != 0 or not rows:
+        return command, not_run(done), {}
+    failed = next((row.get("error_message", "failed") for row in rows if row.get("error_occurred")), None)
+    if failed is not None:
+        return command, {"not_run": failed}, {}
+    return command, *summed_up(rows)
+
+
+def difference(first, second):
+    """Of all numbers that both have, as deep as they go."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        inner = {key: difference(first[key], second[key]) for key in first if key in second}
+        return {key: value for key, value in inner.items() if value is not None} or None
+    plain = all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in (first, second))
+    return abs(first - second) if plain else None
+
+
+def paired(command, first, second, **more):
+    return {
+        "command": " ".join([pathlib.Path(command[0]).name, *command[1:]]),
+        "first": first,
+        "second": second,
+        "noise": difference(first, second),
+        **more,
+        "condition": condition(),
+    }
+
+
+def twice(build, names, limit=120):
     rows = []
     for name in names:
-        command, first = bench(build, name)
-        _, second = bench(build, name)
-        noise = {k: abs(first[k] - second[k]) for k in first if k in second and isinstance(first[k], (int, float))}
-        rows.append({"name": name.rstrip("/"), "command": " ".join(command[1:]), "first": first, "second": second, "noise": noise})
-    return {"unit": "us", "rows": rows}
+        command, first, spread = bench(build, name, limit)
+        _, second, again = bench(build, name, limit)
+        rows.append({"name": name.rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
+    return rows
 
 
 def lull(build, arguments, limit):
     report = pathlib.Path(f"{build}/report.json")
     report.unlink(missing_ok=True)
-    command = [f"{build}/bin/lull", *arguments, "--report", str(report)]
-    try:
-        done = shell(command, limit)
-    except subprocess.TimeoutExpired:
-        return {"command": " ".join(arguments), "not_run": f"not done within {limit} s"}
-    if done.returncode != 0 or not report.exists():
-        return {"command": " ".join(arguments), "not_run": f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}"}
-    return {"command": " ".join(arguments), "report": json.loads(report.read_text())}
+    done = shell([f"{build}/bin/lull", *arguments, "--report", str(report)], limit)
+    return {"report": json.loads(report.read_text())} if done.returncode == 0 and report.exists() else not_run(done)
 
 
 # Forward times that make the longest bubble of 1F1B, stage 0 of 4 with 8 micro-batches, about as long as named: after its warm-up
@@ -94,33 +184,42 @@ SEGMENT = {"10ms": "1667us", "1ms": "167us", "100us": "17us"}
 
 
 def harvest(build):
+    """n is `training.pairs` of a report, its interval `training.ci95_pct`."""
     rows = []
     for longest, mode in HARVEST:
         arguments = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0",
                      "--segment", SEGMENT[longest], "--mode", mode, "--pairs", "5", "--task", "pagerank:kronecker=22,sweeps=2000,tolerance=1e-30"]
-        for _ in range(2 if mode == "lull" else 1):
-            rows.append({"longest_bubble": longest, "mode": mode, **lull(build, arguments, 200)})
-    return {"rows": rows}
+        first, second = lull(build, arguments, 200), lull(build, arguments, 200)
+        rows.append({"longest_bubble": longest, "mode": mode, **paired(["lull", *arguments], first, second)})
+    return rows
 
 
 def pagerank(build):
+    """Its samples are nine pairs, of which it tells median, least and greatest: the latter two hold the median with 99.6 %."""
     rows = []
-    for grain in ("1", "2", "4"):
-        command = [f"{build}/bin/bench/pagerank_speed", "22", "100", "5", grain]
-        for _ in range(2):
-            done = shell(command, 120)
-            row = json.loads(done.stdout) if done.returncode == 0 else {"not_run": done.stderr.strip()[-400:]}
-            rows.append({"command": " ".join(command[1:]), "grain": int(grain), **row})
-    return {"unit": "ms a sweep", "rows": rows}
+    for grain in (1, 2, 4):
+        command = [f"{build}/bin/bench/pagerank_speed", "22", "100", "9", str(grain)]
+        runs = [json.loads(done.stdout) if done.returncode == 0 else not_run(done) for done in (shell(command, 120), shell(command, 120))]
+        spread = [{f"{who}_ms_per_sweep": [run[f"{who}_min"], run[f"{who}_max"]] for who in ("plain", "worker") if f"{who}_min" in run} for run in runs]
+        rows.append({"grain": grain, **paired(command, *runs, interval={"first": spread[0], "second": spread[1]})})
+    return rows
 
 
 SECTIONS = {
-    "yield": lambda build: twice(build, YIELD),
-    "landing": lambda build: twice(build, LANDING),
-    "arrival": lambda build: twice(build, ARRIVAL),
-    "pagerank": pagerank,
-    "harvest": harvest,
+    "yield": ("us", lambda build: twice(build, YIELD)),
+    "landing": ("us", lambda build: twice(build, LANDING)),
+    "arrival": ("us", lambda build: twice(build, ARRIVAL)),
+    "pagerank": ("ms a sweep", pagerank),
+    "harvest": (None, harvest),
+    "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
+    "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }
+
+
+def why_empty(record):
+    """The reason if no row of a record has a figure."""
+    reasons = [run.get("not_run") for row in record["rows"] for run in (row["first"], row["second"])]
+    return reasons[0] if all(reasons) else None
 
 
 def main():
@@ -133,20 +232,26 @@ def main():
     if unknown:
         parser.error(f"unknown section {unknown[0]}; known: {', '.join(SECTIONS)}")
     for name in given.names or SECTIONS:
-        before = condition()
+        unit, measure = SECTIONS[name]
         record = {
             "schema": "lull.record/1",
             "section": name,
             "date": datetime.date.today().isoformat(),
             "commit": commit(),
             "machine": machine(),
-            "before": before,
-            **SECTIONS[name](given.build),
+            "before": condition(),
+            "unit": unit,
+            "rows": measure(given.build),
             "after": condition(),
         }
         path = pathlib.Path(given.results) / f"{name}.json"
+        if reason := why_empty(record):
+            record["not_run"] = reason
+            if path.exists() and "not_run" not in json.loads(path.read_text()):
+                print(f"{name}: NOT RUN, {path} is left as it was: {reason}")
+                continue
         path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"{name}: {path}")
+        print(f"{name}: {'NOT RUN: ' + reason if reason else path}")
 
 
 if __name__ == "__main__":
