@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every check of the tree goes red on a small tree that breaks it, and stays green on one that does not."""
 
+import json
 import pathlib
 import sys
 import tempfile
 import unittest
 
 import device_code
+import documents
 import includes
 import traces
 
@@ -90,6 +92,39 @@ class checks(unittest.TestCase):
         build = "# SPDX-License-Identifier: Apache-2.0\ntarget_link_libraries(lull_graph PRIVATE {})\n"
         for link in ("-lcuda", "CUDA::cuda_driver"):
             self.assert_red(traces.check, "graph/CMakeLists.txt", build.format(link), "links the driver")
+
+    def test_documents(self):
+        rows = [{"name": "a", "first": {"drain": 4.0}, "second": {"drain": 4.4}}, {"name": "b", "report": {"deep": {"gain": -1098.4}}}]
+        place, link = "<!-- results/r.json {} -->", "[r](docs/results/r.json)"
+        good = (
+            f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs | {link} |\n"
+            f"it was \u22121,098{place.format('first report.deep.gain name=b')} %, see {link}\n"
+            "<!-- from docs/examples/e.cpp -->\n```cpp\nint a;\nif (a) {\n  ++a;\n}\n```\n"
+        )
+        files = {
+            "docs/results/r.json": json.dumps({"rows": rows}),
+            "docs/examples/e.cpp": "int main() {\n  int a;\n  // [part]\n  if (a) {\n    ++a;\n  }\n  // [/part]\n}\n",
+            "docs/1-chapter.md": good,
+        }
+        self.assertEqual(self.findings(documents.check, files=files), [])
+        red = [
+            ("4.2<", "4.1<", "says 4.2"),
+            ("\u22121,098", "+1,098", "says -1098.4"),
+            ("r.json mean", "s.json mean", "no results/s.json"),
+            ("mean drain name=a", "mean drain name=c", "has no drain"),
+            ("mean drain", "mean gain", "has no gain"),
+            ("mean drain", "median drain", "median is not one of"),
+            ("mean drain name=a", "drain", "cannot be read"),
+            (" µs |", " µs, 5 |", "5: does not name"),
+            ("if (a) {", "if (!a) {", "no piece of"),
+            ("  ++a;\n", "    ++a;\n", "no piece of"),
+            ("docs/examples/e.cpp", "docs/examples/f.cpp", "C++ without"),
+            ("<!-- from docs/examples/e.cpp -->", "", "C++ without"),
+        ]
+        for old, new, expected in red:
+            with self.subTest(new=new):
+                found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
+                self.assertIn(expected, "\n".join(found))
 
     def test_device_code(self):
         good = b"\x7fELF\0.visible .entry first(\n.visible .entry worker(\n  ld.global.relaxed.sys.u32 %r1, [%rd1];\n"
