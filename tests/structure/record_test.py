@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""record_test.py ROOT: scripts/record.py, with programs that stand for the benches."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import record  # noqa: E402
+
+BENCH = """#!{python}
+import json, sys
+runs = [dict(name="r", run_type="iteration", repetition_index=i, ratio=r, text="x"{error}) for i, r in enumerate({ratios})]
+print(json.dumps(dict(benchmarks=runs + [dict(name="r_mean", run_type="aggregate", ratio=9e9)])))
+"""
+
+
+class records(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.build = pathlib.Path(folder.name)
+        (self.build / "bin/bench").mkdir(parents=True)
+
+    def bench(self, ratios, error=""):
+        program = self.build / "bin/bench/pagerank_cpu"
+        program.write_text(BENCH.format(python=sys.executable, ratios=ratios, error=error))
+        program.chmod(0o755)
+
+    def measure(self, *names):
+        command = [sys.executable, "-B", ROOT / "scripts/record.py", "--build", self.build, "--results", self.build, *names]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    def read(self, name):
+        return json.loads((self.build / f"{name}.json").read_text())
+
+    def test_repetitions_become_a_median_with_its_interval(self):
+        self.bench([5, 1, 9, 3, 7, 2, 8, 4, 6])
+        self.measure("pagerank_cpu")
+        made = self.read("pagerank_cpu")
+        self.assertLessEqual({"schema", "section", "date", "commit", "machine", "before", "unit", "rows", "after"}, set(made))
+        self.assertEqual(len(made["rows"]), len(record.PAGERANK_CPU))
+        row = made["rows"][0]
+        self.assertEqual((row["first"], row["noise"]), ({"n": 9, "ratio": 5}, {"n": 0, "ratio": 0}))
+        self.assertEqual(row["interval"]["second"], {"ratio": [2, 8]})
+        self.assertTrue(row["command"].startswith("pagerank_cpu --benchmark_filter=^pagerank_cpu/scale:18/"))
+
+    def test_what_cannot_run_says_so_and_replaces_no_figures(self):
+        self.assertIn("NOT RUN", self.measure("yield", "harvest", "pagerank"))
+        for name in ("yield", "harvest", "pagerank"):
+            self.assertIn("No such file", self.read(name)["not_run"])
+        self.bench([1, 2])
+        self.measure("pagerank_cpu")
+        self.bench([1, 2], ', error_occurred=True, error_message="ranks differ"')
+        self.assertIn("left as it was: ranks differ", self.measure("pagerank_cpu"))
+        self.assertEqual(self.read("pagerank_cpu")["rows"][0]["first"], {"n": 2, "ratio": 1.5})
+
+    def test_an_interval_holds_the_median_or_is_not_given(self):
+        self.assertIsNone(record.median_interval([1] * 5))
+        for n, low in ((6, 1), (8, 1), (9, 2), (15, 4), (20, 6), (100, 40)):  # the tables of the sign test
+            self.assertEqual(record.median_interval(range(1, n + 1)), [low, n + 1 - low], n)
+
+    def test_noise_goes_as_deep_as_the_figures(self):
+        first = {"report": {"training": {"ms": 3.5, "ci": [1, 2]}, "verified": True}, "gone": 1}
+        second = {"report": {"training": {"ms": 5.0, "ci": [1, 3]}, "verified": True}}
+        self.assertEqual(record.difference(first, second), {"report": {"training": {"ms": 1.5}}})
+        self.assertIsNone(record.difference({"not_run": "no"}, second))
+
+
+if __name__ == "__main__":
+    unittest.main()
