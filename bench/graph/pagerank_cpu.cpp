@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank on CPU threads beside a plain multi-threaded loop over the same arrays: pagerank_cpu/scale:S/threads:T, a
+// PageRank on CPU threads beside a plain multi-threaded loop over the same graph in CSR and the same vertex arrays: pagerank_cpu/scale:S/threads:T, a
 // Kronecker graph. Each repetition is one pair of runs, and who goes first alternates. plain_ms, lull_ms: wall time of
 // `sweeps` sweeps; ratio: lull_ms / plain_ms.
 #include <benchmark/benchmark.h>
@@ -10,12 +10,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <lull/graph/pagerank.hpp>
+#include <lull/graph/generate.hpp>
+#include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/transpose.hpp>
 #include <lull/host/cli/alone.hpp>
 #include <memory>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,7 +35,7 @@ struct alignas(64) partial {
 /// behind each. The same fp32 sums as the side task's on a team of one: four chains a row.
 class plain_loop {
  public:
-  plain_loop(pagerank const& on, unsigned threads) : on_(on), claimed_(2 * sweeps + 1), partial_(threads), phase_(threads) {}
+  plain_loop(pagerank const& on, csr in, unsigned threads) : on_(on), in_(std::move(in)), claimed_(2 * sweeps + 1), partial_(threads), phase_(threads) {}
 
   double run_ms() {
     for (auto& each : claimed_) each.store(0, std::memory_order_relaxed);
@@ -55,20 +55,20 @@ class plain_loop {
   void each_row(std::atomic<std::uint64_t>& claimed, Row const& row) {
     for (;;) {
       auto const begin = claimed.fetch_add(block, std::memory_order_relaxed);  // publishes nothing; the barrier does
-      if (begin >= on_.in.vertices) return;
-      auto const end = std::min<std::uint64_t>(begin + block, on_.in.vertices);
+      if (begin >= in_.vertices()) return;
+      auto const end = std::min<std::uint64_t>(begin + block, in_.vertices());
       for (auto at = begin; at < end; ++at) row(at);
     }
   }
 
   float pulled(std::uint64_t row) const {
     float value[4] = {};
-    auto edge = on_.in.offsets[row];
-    auto const end = on_.in.offsets[row + 1];
+    auto edge = in_.offsets[row];
+    auto const end = in_.offsets[row + 1];
     for (; edge + 4 <= end; edge += 4) {
-      for (int k = 0; k < 4; ++k) value[k] += on_.share[on_.in.targets[edge + static_cast<std::uint64_t>(k)]];
+      for (int k = 0; k < 4; ++k) value[k] += on_.share[in_.targets[edge + static_cast<std::uint64_t>(k)]];
     }
-    for (; edge < end; ++edge) value[0] += on_.share[on_.in.targets[edge]];
+    for (; edge < end; ++edge) value[0] += on_.share[in_.targets[edge]];
     return (value[0] + value[1]) + (value[2] + value[3]);
   }
 
@@ -79,7 +79,7 @@ class plain_loop {
   }
 
   void work(partial& mine) {
-    auto const vertices = static_cast<double>(on_.in.vertices);
+    auto const vertices = static_cast<double>(in_.vertices());
     auto const damping = static_cast<float>(on_.damping);
     each_row(claimed_[0], [&](auto row) { on_.rank[row] = static_cast<float>(1 / vertices); });
     phase_.arrive_and_wait();
@@ -104,6 +104,7 @@ class plain_loop {
   }
 
   pagerank on_;
+  csr in_;  // a row: the sources of the edges that enter a vertex
   std::vector<std::atomic<std::uint64_t>> claimed_;
   std::vector<partial> partial_;
   std::barrier<> phase_;
@@ -114,45 +115,36 @@ class contest {
  public:
   contest(std::int64_t scale, unsigned threads)
       : machine_(make_executor({.kind = executor_kind::threads, .processors = static_cast<int>(threads)})) {
-    task_entry const entry = pagerank_entry();
-    option_values values{entry.options};
-    values.set("kronecker", std::to_string(scale));
-    values.set("sweeps", std::to_string(sweeps));
-    values.set("tolerance", "1e-30");
-    owner_ = entry.make(values);
-    owner_->prepare(*machine_);
-    functor_bytes const functor = owner_->describe().functor;
-    pagerank on{};
-    std::memcpy(&on, functor.bytes, sizeof on);
-    rank_ = {on.rank, on.in.vertices};
-    plain_ = std::make_unique<plain_loop>(on, threads);
+    csr const graph = generate_kronecker({.scale = static_cast<unsigned>(scale)});
+    arrays_ = std::make_unique<pagerank_arrays<pagerank>>(*machine_, graph, pagerank_settings{.tolerance = 1e-30, .sweeps = sweeps});
+    plain_ = std::make_unique<plain_loop>(arrays_->task(), transpose(graph), threads);
   }
 
   double plain_ms() {
-    owner_->reset();
+    arrays_->reset();
     return plain_->run_ms();
   }
   double lull_ms() {
-    owner_->reset();
-    auto const done = run_alone(*machine_, owner_->describe(), [](std::uint64_t) { return false; });
+    arrays_->reset();
+    auto const done = run_alone(*machine_, describe(arrays_->task(), "pagerank"), [](std::uint64_t) { return false; });
     return std::chrono::duration<double, std::milli>(done.time).count();
   }
   /// L1 distance of the two versions' ranks; both were run once.
   double apart() {
     plain_ms();
-    std::vector<float> const plain(rank_.begin(), rank_.end());
+    std::vector<float> const plain = arrays_->ranks();
     lull_ms();
+    std::vector<float> const lull = arrays_->ranks();
     double sum = 0;
     for (std::size_t vertex = 0; vertex < plain.size(); ++vertex) {
-      sum += std::abs(static_cast<double>(plain[vertex]) - static_cast<double>(rank_[vertex]));
+      sum += std::abs(static_cast<double>(plain[vertex]) - static_cast<double>(lull[vertex]));
     }
     return sum;
   }
 
  private:
   std::unique_ptr<executor> machine_;
-  std::unique_ptr<task_owner> owner_;
-  std::span<float const> rank_;
+  std::unique_ptr<pagerank_arrays<pagerank>> arrays_;
   std::unique_ptr<plain_loop> plain_;
 };
 
