@@ -22,7 +22,7 @@ class stay {
   stay() = default;
   /// `value` is the gate's value when the block started, `started_ns` when that was.
   LULL_HD stay(worker_site const& site, std::uint32_t value, std::uint64_t started_ns) noexcept
-      : ends_ns_(started_ns + World::template load<order::relaxed, scope::system>(site.slot->lease_ns)), value_(value) {}
+      : ends_ns_(started_ns + lease_of(site)), value_(value) {}
 
   /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
   struct view {
@@ -42,6 +42,11 @@ class stay {
   }
 
  private:
+  LULL_HD static std::uint64_t lease_of(worker_site const& site) noexcept {
+    std::uint64_t const of_slot = World::template load<order::relaxed, scope::system>(site.slot->lease_ns);
+    return site.most_lease_ns != 0 && site.most_lease_ns < of_slot ? site.most_lease_ns : of_slot;
+  }
+
   std::uint64_t ends_ns_ = 0;
   std::uint32_t value_ = 0;
 };

@@ -79,6 +79,7 @@ struct worker_site {
   slot_line* slot = nullptr;  // null: the launch that loads the kernel
   gate_ref gate;
   room_plan rooms{};
+  std::uint64_t most_lease_ns = 0;  // where it is shorter than the slot's; 0: it is not
 };
 
 /// The functor in a slot, as the task that it is.

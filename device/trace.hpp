@@ -27,13 +27,14 @@ struct alignas(128) bubble_record {
   std::uint64_t early_ns;     // … opening → leaving, of blocks that left before the close
   std::uint64_t chunks;
   std::uint64_t items;
-  std::uint32_t blocks;         // that found a chunk
-  std::uint32_t lease_blocks;   // left by lease
-  std::uint32_t held_blocks;    // left for control
-  std::uint32_t idle_blocks;    // left because the task was finished or starved
-  std::uint32_t handed_back;    // chunks
-  std::uint32_t late_blocks;    // came to a closed gate
-  std::uint32_t refused;        // chunks finished because the ring was full
+  std::uint32_t blocks;          // that found a chunk
+  std::uint32_t lease_blocks;    // left by lease
+  std::uint32_t held_blocks;     // left for control
+  std::uint32_t idle_blocks;     // left because the task was finished
+  std::uint32_t starved_blocks;  // left because the task had no input
+  std::uint32_t handed_back;     // chunks
+  std::uint32_t late_blocks;     // came to a closed gate
+  std::uint32_t refused;         // chunks finished because the ring was full
 };
 
 static_assert(sizeof(bubble_record) == 128 && std::is_trivially_copyable_v<bubble_record>);
@@ -65,7 +66,8 @@ LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
     sum(record.early_ns, out_ns - block.opened_ns);
     sum(record.lease_blocks, std::uint32_t{block.why == leave_reason::lease});
     sum(record.held_blocks, std::uint32_t{block.why == leave_reason::held});
-    sum(record.idle_blocks, std::uint32_t{block.why == leave_reason::finished || block.why == leave_reason::starved});
+    sum(record.idle_blocks, std::uint32_t{block.why == leave_reason::finished});
+    sum(record.starved_blocks, std::uint32_t{block.why == leave_reason::starved});
   }
   if (block.first_ns == 0) return;
   World::template fetch_max<order::relaxed, scope::device>(record.last_in_ns, block.first_ns);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <lull/host/ranges.hpp>
+
 namespace lull::detail {
 
 namespace {
@@ -11,6 +13,19 @@ namespace {
 std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
   if (record.not_saw_ns == 0) return std::nullopt;
   return std::chrono::nanoseconds{~record.not_saw_ns - record.opened_ns};
+}
+
+harvest_seen seen_in(bubble_record const& record, std::chrono::nanoseconds lease, bool at_close) {
+  // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
+  std::chrono::nanoseconds const at_least = record.lease_blocks != 0 ? lease : std::chrono::nanoseconds{0};
+  std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
+  return {.length = seen(record).value_or(at_least),
+          .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
+          .working = record.blocks,
+          .late = record.late_blocks,
+          .chunks = record.chunks,
+          .handed_back = record.handed_back,
+          .at_close = at_close};
 }
 
 }  // namespace
@@ -66,7 +81,9 @@ void gate::launch_all(bubble_mark& mark) {
   placed& now = placed_[bubbles_ % records];
   for (standing const& stands : standing_) {
     if (stands.site.slot == nullptr) continue;
-    machine_.launch(stands.kernel, stands.site, &mark);
+    worker_site with = stands.site;
+    if (now.at_open) with.most_lease_ns = static_cast<std::uint64_t>(now.lease.count());
+    machine_.launch(stands.kernel, with, &mark);
     now.blocks = now.blocks != 0 ? now.blocks : machine_.blocks_of(stands.kernel);
     ++counts_.launches;
   }
@@ -91,38 +108,54 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
     return {};
   }
   site_state& at = find(where);
-  if (mode == runtime_mode::on && at.lengths.pass_over()) {
-    ++counts_.too_short;
-    return {};
+  if (mode == runtime_mode::on) {
+    switch (at.past.judge()) {
+      case history::verdict::harvest: break;
+      case history::verdict::too_short: ++counts_.too_short; return {};
+      case history::verdict::fruitless: ++counts_.fruitless; return {};
+    }
   }
   std::uint64_t const bubble = bubbles_ + 1;
   bool const timed = mode == runtime_mode::observe;
+  bool const at_open = !timed && (launch == launch_time::at_open || at.past.better_at_open());
   bubble_mark& mark = mark_of(bubble);
   machine_.open_edge(stream, ref_, value_ + 1, bubble, mark, timed);
   // Only now: an edge that could not be enqueued never was.
   ++value_;
   bubbles_ = bubble;
-  placed_[bubble % records] = {bubble, &at, 0, timed, lease_};
+  placed_[bubble % records] = {.bubble = bubble,
+                               .where = &at,
+                               .blocks = 0,
+                               .timed = timed,
+                               .at_open = at_open,
+                               .lease = at_open ? std::min(lease_, at.past.lease_of_open()) : lease_,
+                               .opened = std::chrono::steady_clock::now(),
+                               .range = begin_range(at.name.c_str())};
   open_ = true;
   ++counts_.opened;
-  if (launch == launch_time::at_open && !timed) launch_all(mark);
+  if (at_open) launch_all(mark);
   return {index_, bubbles_};
 }
 
-void gate::close(bubble_id id, stream_handle stream, launch_time launch, std::optional<landing> lands) {
+void gate::close(bubble_id id, stream_handle stream, std::optional<landing> lands) {
   std::lock_guard const lock{mutex_};
   if (!open_ || id.bubble != bubbles_) {
     ++counts_.unmatched;
     return;
   }
   bubble_mark& mark = mark_of(bubbles_);
-  bool const timed = placed_[bubbles_ % records].timed;
-  landing const how = timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
-  machine_.close_edge(stream, ref_, value_ + 1, mark, timed, how.longer);
+  placed const& now = placed_[bubbles_ % records];
+  landing const how = now.timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
+  machine_.close_edge(stream, ref_, value_ + 1, mark, now.timed, how.longer);
   ++value_;
   open_ = false;
-  if (timed) return;
-  if (launch == launch_time::at_close) launch_all(mark);
+  end_range(now.range);
+  if (now.timed) return;
+  if (now.at_open) {
+    now.where->past.add_host_time(std::chrono::steady_clock::now() - now.opened);
+  } else {
+    launch_all(mark);
+  }
   if (how.joins) machine_.join(stream, mark);
 }
 
@@ -145,12 +178,15 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     auto const length = was.timed ? machine_.length(mark_of(bubble)) : seen(record);
     collected_ = bubble;
     if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - ~record.not_saw_ns});
-    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
-    if (length || record.lease_blocks != 0) was.where->lengths.add(length.value_or(was.lease));
+    if (was.timed) {
+      if (length) was.where->past.add_length(*length);
+    } else {
+      was.where->past.add(seen_in(record, was.lease, !was.at_open));
+    }
     into.push_back({index_, was.where->name, length.value_or(std::chrono::nanoseconds{0}), was.lease, was.blocks, record});
   }
   std::chrono::nanoseconds longest{0};
-  for (site_state const& known : sites_) longest = std::max(longest, known.lengths.longest());
+  for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());
   return longest;
 }
 

@@ -48,7 +48,7 @@ class gate {
   bool ready() const noexcept;
 
   bubble_id open(stream_handle stream, site where, runtime_mode mode, launch_time launch);
-  void close(bubble_id id, stream_handle stream, launch_time launch, std::optional<landing> lands);
+  void close(bubble_id id, stream_handle stream, std::optional<landing> lands);
 
   /// The keeper's round: measured bubbles since the last one are added to `into`. Returns the longest recent bubble.
   std::chrono::nanoseconds collect(std::deque<bubble_report>& into);
@@ -60,14 +60,17 @@ class gate {
  private:
   struct site_state {
     std::string name;
-    history lengths;
+    history past;
   };
   struct placed {  // a bubble whose edges are enqueued
     std::uint64_t bubble = 0;
     site_state* where = nullptr;
     std::uint64_t blocks = 0;  // launched for the job at hand
     bool timed = false;        // observed: no worker, the edges say how long it was
+    bool at_open = false;      // when its worker is launched
     std::chrono::nanoseconds lease{0};
+    std::chrono::steady_clock::time_point opened{};  // on the host
+    std::uint64_t range = 0;                         // on a tool's timeline
   };
 
   site_state& find(site where);

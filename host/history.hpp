@@ -8,37 +8,6 @@
 
 namespace lull {
 
-/// What a site's bubbles were like lately; decides whether the next one is worth harvesting.
-class history {
- public:
-  /// A worker costs the training stream two edges and takes some microseconds to start: below this a bubble is not worth it.
-  static constexpr std::chrono::nanoseconds worth = std::chrono::microseconds{30};
-  /// A site that is passed over is measured again one time in so many.
-  static constexpr std::uint64_t look_again = 64;
-
-  void add(std::chrono::nanoseconds length) noexcept {
-    recent_[count_ % recent_.size()] = length;
-    ++count_;
-  }
-
-  /// Zero when nothing was measured yet.
-  std::chrono::nanoseconds longest() const noexcept {
-    auto const used = recent_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count_, recent_.size()));
-    return used == recent_.begin() ? std::chrono::nanoseconds{0} : *std::max_element(recent_.begin(), used);
-  }
-
-  /// Called once a bubble: true: pass this one over.
-  bool pass_over() noexcept {
-    if (count_ < recent_.size() || longest() >= worth) return false;
-    return ++passed_ % look_again != 0;
-  }
-
- private:
-  std::array<std::chrono::nanoseconds, 8> recent_{};
-  std::uint64_t count_ = 0;
-  std::uint64_t passed_ = 0;
-};
-
 /// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent bubble,
 /// within 5 ms to 2 s; 2 s without a history.
 inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanoseconds longest) noexcept {
@@ -47,7 +16,94 @@ inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanosecond
   return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
 }
 
-/// The lease for workers launched at open, where the trainer's host may be waiting for them.
-inline constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
+/// Of a bubble that a worker was launched in, what its site learns from.
+struct harvest_seen {
+  std::chrono::nanoseconds length{0};  // zero: not known
+  std::chrono::nanoseconds start{0};   // opening → first chunk, mean over the blocks that found one
+  std::uint64_t working = 0;           // blocks that found a chunk
+  std::uint64_t late = 0;              // blocks that came to a closed gate
+  std::uint64_t chunks = 0;            // committed
+  std::uint64_t handed_back = 0;       // chunks
+  bool at_close = true;                // when the worker was launched
+};
+
+/// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is launched, and
+/// how long a worker launched at open may stay.
+class history {
+ public:
+  /// A worker costs the training stream two edges and takes some microseconds to start: below this a bubble is not worth it.
+  static constexpr std::chrono::nanoseconds worth = std::chrono::microseconds{30};
+  /// A site that is passed over is measured again one time in so many.
+  static constexpr std::uint64_t look_again = 64;
+  /// Below this nobody calls a start late.
+  static constexpr std::chrono::nanoseconds late_start = std::chrono::microseconds{50};
+  /// The first lease of workers launched at open, where the trainer's host may be waiting for them.
+  static constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
+
+  enum class verdict { harvest, too_short, fruitless };
+
+  void add_length(std::chrono::nanoseconds length) noexcept { lengths_.add(length); }
+
+  void add(harvest_seen const& seen) noexcept {
+    if (seen.length.count() != 0) add_length(seen.length);
+    fruitless_.add(seen.chunks == 0 && seen.handed_back != 0);
+    if (!seen.at_close) return;
+    bool const half_gone = seen.working != 0 && seen.start > late_start && seen.start * 2 > seen.length;
+    host_behind_.add(half_gone || (seen.working == 0 && seen.late != 0));
+  }
+
+  /// Zero when nothing was measured yet.
+  std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
+
+  /// Called once a bubble.
+  verdict judge() noexcept {
+    verdict const found = lengths_.full() && longest() < worth ? verdict::too_short
+                          : fruitless_.always()                ? verdict::fruitless
+                                                               : verdict::harvest;
+    if (found == verdict::harvest) return found;
+    return ++passed_ % look_again != 0 ? found : verdict::harvest;
+  }
+
+  /// The trainer's host enqueues the close so late that workers launched behind it find half of the bubble gone. Called once a
+  /// bubble.
+  bool better_at_open() noexcept { return host_behind_.always() && ++launched_early_ % look_again != 0; }
+
+  /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open may grow.
+  void add_host_time(std::chrono::nanoseconds took) noexcept {
+    lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, lease_at_close(longest()));
+  }
+  std::chrono::nanoseconds lease_of_open() const noexcept { return lease_; }
+
+ private:
+  static constexpr std::size_t remembered = 8;
+
+  class lengths {
+   public:
+    void add(std::chrono::nanoseconds length) noexcept { recent_[count_++ % remembered] = length; }
+    bool full() const noexcept { return count_ >= remembered; }
+    std::chrono::nanoseconds longest() const noexcept { return *std::max_element(recent_.begin(), recent_.end()); }
+
+   private:
+    std::array<std::chrono::nanoseconds, remembered> recent_{};
+    std::uint64_t count_ = 0;
+  };
+
+  /// Whether something was so in each of the last bubbles.
+  class streak {
+   public:
+    void add(bool so) noexcept { length_ = so ? length_ + 1 : 0; }
+    bool always() const noexcept { return length_ >= remembered; }
+
+   private:
+    std::uint64_t length_ = 0;
+  };
+
+  lengths lengths_;
+  streak fruitless_;
+  streak host_behind_;
+  std::uint64_t passed_ = 0;
+  std::uint64_t launched_early_ = 0;
+  std::chrono::nanoseconds lease_ = lease_at_open;
+};
 
 }  // namespace lull

@@ -6,14 +6,13 @@
 
 namespace lull::detail {
 
-keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, launch_time launch,
+keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
                std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
       gates_(gates),
-      launch_(launch),
       log_(std::move(log)),
       answers_(machine_->map(places * gates.size() * sizeof(std::uint64_t))),
-      lease_(launch == launch_time::at_open ? lease_at_open : lease_at_close({})) {
+      lease_(lease_at_close({})) {
   auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates.size() * sizeof(slot_line)));
   for (int p = 0; p < places; ++p) {
     for (std::size_t g = 0; g < gates_.size(); ++g) {
@@ -43,7 +42,7 @@ bool keeper::round() {
     bubbles_.pop_front();
     ++dropped_;
   }
-  if (launch_ == launch_time::at_close && longest.count() != 0) {
+  if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
     if (lease > lease_ || lease < lease_ / 2) {
       lease_ = lease;

@@ -23,7 +23,7 @@ namespace lull::detail {
 /// A place goes empty → filling → standing → emptying → empty, on all gates together.
 class keeper {
  public:
-  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, launch_time launch,
+  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
          std::function<void(std::string_view)> log);
   ~keeper();
 
@@ -56,12 +56,10 @@ class keeper {
   void choose_for(place& where);
   bool move_slots(int index, bool fill);
   void settle(submitted& job);
-  void ask(gate& on, slot_of_gate& slot, std::uint64_t* word_host, std::uint64_t* word_device, slot_content const& content);
   void renew_leases();
 
   std::shared_ptr<executor> machine_;
   std::vector<std::unique_ptr<gate>>& gates_;
-  launch_time const launch_;
   std::function<void(std::string_view)> log_;
   mapped_memory answers_;  // (places, gates) words of exchange
   std::uint64_t next_id_ = 1;

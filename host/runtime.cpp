@@ -12,6 +12,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>
+#include <lull/host/ranges.hpp>
 #include <lull/host/submitted.hpp>
 
 namespace lull {
@@ -41,7 +42,7 @@ class runtime::state {
       : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)) {
     for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
     for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
-    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, options_.launch, options_.log);
+    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, options_.log);
     thread_ = std::thread{[this] { serve(); }};
   }
 
@@ -63,6 +64,11 @@ class runtime::state {
   }
 
   job submit(job_description description) {
+    struct shown {
+      explicit shown(std::string const& name) : range(detail::begin_range(name.c_str())) {}
+      ~shown() { detail::end_range(range); }
+      std::uint64_t range;
+    } const shows{description.name};
     worker_kernel const kernel = kernel_of(description.type);
     machine_->load(kernel, description.blocks_per_processor);
     std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
@@ -83,7 +89,7 @@ class runtime::state {
   void close(bubble_id id, stream_handle stream) noexcept {
     if (id.bubble == 0 || id.gate >= gates_.size()) return;
     guarded([&] {
-      gates_[id.gate]->close(id, stream, options_.launch, options_.lands);
+      gates_[id.gate]->close(id, stream, options_.lands);
       return id;
     });
   }
@@ -101,6 +107,7 @@ class runtime::state {
       sum.launches += one.launches;
       sum.no_job += one.no_job;
       sum.too_short += one.too_short;
+      sum.fruitless += one.fruitless;
       sum.nested += one.nested;
       sum.unmatched += one.unmatched;
       sum.captured += one.captured;

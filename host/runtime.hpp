@@ -21,8 +21,9 @@ namespace lull {
 /// The environment variable LULL=off|observe|on overrides what a program asks for.
 enum class runtime_mode { off, observe, on };
 
-/// When workers are launched. `at_close`: behind everything that ends them, so they can delay nothing for long. `at_open`: for
-/// hosts that block inside the bubble and for CUDA_DEVICE_MAX_CONNECTIONS=1; short leases then bound the wait.
+/// When workers are launched. `at_close`: behind everything that ends them, so they can delay nothing for long; a site where the
+/// host is too late for that goes over to the other by itself. `at_open`: for hosts that block inside the bubble and for
+/// CUDA_DEVICE_MAX_CONNECTIONS=1; short leases then bound the wait: 200 µs, longer where the host was seen not to block.
 enum class launch_time { at_close, at_open };
 
 struct runtime_options {
@@ -61,6 +62,7 @@ struct runtime_counts {
   std::uint64_t launches = 0;
   std::uint64_t no_job = 0;      // bubbles passed over because no job was ready
   std::uint64_t too_short = 0;   // … because the site's bubbles are not worth it
+  std::uint64_t fruitless = 0;   // … because everything at that site was handed back lately
   std::uint64_t nested = 0;      // opens inside an open bubble, ignored
   std::uint64_t unmatched = 0;   // closes of nothing, ignored
   std::uint64_t captured = 0;    // opens on a stream that was being captured, ignored

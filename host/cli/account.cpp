@@ -40,7 +40,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const length = length_ns(one);
   double const launched = launched_blocks(one);
   double const came = record.blocks;
-  double const early = static_cast<double>(record.lease_blocks) + record.held_blocks + record.idle_blocks;
+  double const early = static_cast<double>(record.lease_blocks) + record.held_blocks + record.idle_blocks + record.starved_blocks;
   double const in = static_cast<double>(record.in_ns);
   double const stay = static_cast<double>(record.stay_ns);
   losses lost;
@@ -55,6 +55,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   left(lost_cause::lease, record.lease_blocks);
   left(lost_cause::held, record.held_blocks);
   left(lost_cause::no_job, record.idle_blocks);
+  left(lost_cause::starved, record.starved_blocks);
 
   // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
   double const absent = early == 0 ? std::max(0.0, launched - came) : 0;
@@ -108,7 +109,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
     if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
       drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));
     }
-    bool const alone_in_it = record.blocks != 0 && record.idle_blocks == 0;  // no successor came in later
+    bool const alone_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
     if (alone_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
   }
   sum.drain_us = summarise(drain);

@@ -23,8 +23,8 @@ constexpr int threads_per_sm = 1024;
 
 // Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
 // for each kind of closing edge; and what a stream's wait for a word that already holds the value takes.
-constexpr std::chrono::nanoseconds gap_behind_memory_operation{1'300};
-constexpr std::chrono::nanoseconds gap_behind_kernel{1'000};
+constexpr std::chrono::nanoseconds gap_behind_memory_operation{900};
+constexpr std::chrono::nanoseconds gap_behind_kernel{600};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t most_steps = 15;
 

@@ -133,6 +133,16 @@ TEST(account, a_job_that_ends_without_a_successor_leaves_no_job) {
   EXPECT_EQ(found.start_us.n, 0U);
 }
 
+TEST(account, a_task_without_input_is_starved) {
+  replayed_bubble one = perfect();
+  record_of(one).starved_blocks = blocks;
+  record_of(one).not_saw_ns = 0;
+  record_of(one).early_ns = blocks * 300'000;
+  record_of(one).stay_ns = blocks * 300'000;
+  record_of(one).items = 300'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::starved, 700}});
+}
+
 TEST(account, a_successor_makes_good_for_the_job_that_ended) {
   replayed_bubble one = perfect();
   record_of(one).blocks = 2 * blocks;  // the first until 300 µs, then the successor from 320 µs

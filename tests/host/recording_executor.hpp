@@ -100,7 +100,8 @@ class recording_executor final : public executor {
   }
   std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override {
-    noted("launch", "launch " + into_.in(site.slot), [&] { inner_.launch(kernel, site, mark); });
+    std::string const stay = site.most_lease_ns != 0 ? " for " + std::to_string(site.most_lease_ns / 1000) + " us" : "";
+    noted("launch", "launch " + into_.in(site.slot) + stay, [&] { inner_.launch(kernel, site, mark); });
   }
 
   void join(stream_handle stream, bubble_mark& mark) override {

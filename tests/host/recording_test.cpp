@@ -41,8 +41,8 @@ class runtime_recorded : public testing::Test {
     return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
   }
   /// A job that some bubbles do not end.
-  job submit(runtime& side, std::string const& name) {
-    arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 18}));
+  job submit(runtime& side, std::string const& name, std::uint64_t items = 1 << 18) {
+    arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{items}));
     seen.name(arrays_.back()->extents.data(), name);
     return side.submit(arrays_.back()->task(), name);
   }
@@ -101,7 +101,45 @@ TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {
   job const b = submit(*side, "b");
   await(*side, a, job_state::placed);
   await(*side, b, job_state::placed);
-  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "launch a", "launch b", "close_edge"}));
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "launch a for 200 us", "launch b for 200 us", "close_edge"}));
+}
+
+TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself) {
+  auto const side = make();
+  job const task = submit(*side, "a", 1 << 23);  // some bubbles of 3 ms do not end it
+  await(*side, task, job_state::placed);
+  calls const at_open{"open_edge", "launch a for 200 us", "close_edge"};
+  calls seen_last;
+  for (int i = 0; i < 200 && seen_last != at_open; ++i) {
+    bubble_id const id = side->open(&trainer, site{"late"});
+    trainer.enqueue([] { std::this_thread::sleep_for(3ms); });  // the bubble
+    std::this_thread::sleep_for(2ms);                           // the host, late
+    side->close(id, &trainer);
+    seen_last = seen.take();
+    trainer.synchronize();
+  }
+  EXPECT_EQ(seen_last, at_open);
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"})) << "another site is as it was";
+}
+
+TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) {
+  auto const side = make();
+  probe_arrays arrays{{1 << 10}};
+  probe_task endless = arrays.task();
+  endless.polls = ~std::uint32_t{0};
+  job task = side->submit(endless, "endless");
+  await(*side, task, job_state::placed);
+  for (int i = 0; i < 200 && side->counts().fruitless == 0; ++i) {
+    {
+      bubble const idle{*side, &trainer, site{"brief"}};
+      trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+    }
+    trainer.synchronize();
+  }
+  EXPECT_EQ(side->counts().fruitless, 1U);
+  seen.take();
+  task.cancel();
+  EXPECT_TRUE(task.wait(120s));
 }
 
 TEST_F(runtime_recorded, a_longer_gap_is_asked_of_the_close_and_a_join_comes_behind_the_worker) {
@@ -113,8 +151,8 @@ TEST_F(runtime_recorded, a_longer_gap_is_asked_of_the_close_and_a_join_comes_beh
   expected const all[] = {
       {launch_time::at_close, {false, 700ns}, {"open_edge", "close_edge and 700 ns", "launch a"}},
       {launch_time::at_close, {true, 0ns}, {"open_edge", "close_edge", "launch a", "join"}},
-      {launch_time::at_open, {false, 700ns}, {"open_edge", "launch a", "close_edge and 700 ns"}},
-      {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a", "close_edge", "join"}},
+      {launch_time::at_open, {false, 700ns}, {"open_edge", "launch a for 200 us", "close_edge and 700 ns"}},
+      {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a for 200 us", "close_edge", "join"}},
   };
   for (expected const& each : all) {
     auto const side = make(options(runtime_mode::on, each.launch, each.lands));
