@@ -134,6 +134,7 @@ struct executor_options {
   int processors = 0;                       // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                       // threads of a block on the threads executor
   edge_setter closes = edge_setter::memory_operation;
+  bool green_context = true;                // false: rooms by SM id, as where green contexts do not work
 };
 
 /// Throws usage_error when `kind` asks for an executor that this build or machine does not have, with the reason.

@@ -26,7 +26,11 @@ YIELD = [
     for behind in ("burst_132", "burst_264", "cublas_2048")
 ]
 LANDING = [
-    f"yield_latency/task:{task}/behind:burst_264/landing:{how}/" for task in ("compute", "streaming") for how in ("none", "gap", "join")
+    f"yield_latency/task:compute/behind:burst_264/landing:{how}/" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
+] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
+EDGES = [
+    f"yield_latency/task:compute/behind:burst_264/{arguments}"
+    for arguments in ("", " --successor", " --setter=kernel", " --launch=at_open", " --threads=256", " --threads=512", " --rooms=0")
 ]
 ARRIVAL = [f"yield_latency/task:compute/arrival:{what}/" for what in ("one_thread", "blocks_132", "nccl_shape")]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
@@ -115,20 +119,28 @@ def median_interval(samples):
     return [ordered[rank - 1], ordered[n - rank]] if rank else None
 
 
+def alone_with_bounds(run):
+    """Figures of one run, and the intervals that it states itself: `x_low` and `x_high` beside `x`."""
+    spread = {key: [run[f"{key}_low"], run[f"{key}_high"]] for key in run if f"{key}_low" in run and f"{key}_high" in run}
+    bounds = {f"{key}_{end}" for key in spread for end in ("low", "high")}
+    return {key: value for key, value in run.items() if key not in bounds}, spread
+
+
 def summed_up(rows):
     """One run of a bench: its own figures where it ran once, else the medians of its repetitions."""
     standard = {"family_index", "per_family_instance_index", "repetition_index", "repetitions", "threads", "iterations"}
     runs = [{k: v for k, v in row.items() if isinstance(v, (int, float)) and k not in standard} for row in rows]
     if len(runs) == 1:
-        return runs[0], {}
+        return alone_with_bounds(runs[0])
     samples = {key: [run[key] for run in runs] for key in runs[0]}
     spread = {key: median_interval(values) for key, values in samples.items()}
     return {"n": len(runs), **{key: statistics.median(values) for key, values in samples.items()}}, spread
 
 
 def bench(build, name, limit=120):
-    """A benchmark named PROGRAM/…: command, figures, intervals."""
-    command = [f"{build}/bin/bench/{name.split('/')[0]}", f"--benchmark_filter=^{name}", "--benchmark_format=json"]
+    """A benchmark named PROGRAM/…, with its arguments if any: command, figures, intervals."""
+    plan, *arguments = name.split()
+    command = [f"{build}/bin/bench/{plan.split('/')[0]}", f"--benchmark_filter=^{plan}", "--benchmark_format=json", *arguments]
     done = shell(command, limit)
     try:
         rows = [row for row in json.loads(done.stdout)["benchmarks"] if row.get("run_type") != "aggregate"]
@@ -205,12 +217,28 @@ def pagerank(build):
     return rows
 
 
+def ranks(build):
+    """Whether a job of bubbles ends with the bytes of one that was never interrupted."""
+    task = "pagerank:kronecker=22,sweeps=100,tolerance=1e-30,out="
+    files = [pathlib.Path(f"{build}/{name}.tsv") for name in ("uninterrupted", "first", "second")]
+    plain = ["run", "--executor", "cuda", "--task", task + str(files[0])]
+    bubbles = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--segment", "17us", "--pairs", "1", "--iterations", "40", "--verify", "--task"]
+    done = [lull(build, plain, 200)] + [lull(build, [*bubbles, task + str(file)], 200) for file in files[1:]]
+    if failed := next((one for one in done if "not_run" in one), None):
+        return [paired(["lull", *bubbles], failed, failed)]
+    expected = files[0].read_bytes()
+    found = [{"bytes": len(expected), "equal": file.read_bytes() == expected, "bubbles": one["report"]["bubbles"]} for file, one in zip(files[1:], done[1:])]
+    return [paired(["lull", *bubbles, task + "…"], *found)]
+
+
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "landing": ("us", lambda build: twice(build, LANDING)),
+    "edges": ("us", lambda build: twice(build, EDGES)),
     "arrival": ("us", lambda build: twice(build, ARRIVAL)),
     "pagerank": ("ms a sweep", pagerank),
     "harvest": (None, harvest),
+    "ranks": ("bytes", ranks),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }

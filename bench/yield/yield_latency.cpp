@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a bubble costs the training stream, and how fast a worker comes and goes. Device stamps throughout; the three treatments
 // (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,10 +101,31 @@ class side_work {
 
 double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
 
+/// A percentile and the order statistics between which that of the whole distribution lies with 95 %.
+struct bounded {
+  double value;
+  double low;
+  double high;
+
+  bounded(std::vector<double> const& values, double p) : value(at(values, p)) {
+    double const beside = 1.96 * std::sqrt(p * (1 - p) / static_cast<double>(values.size()));
+    low = at(values, std::max(0.0, p - beside));
+    high = at(values, std::min(1.0, p + beside));
+  }
+  /// The differences that the two intervals allow.
+  bounded(bounded const& of, bounded const& less) : value(of.value - less.value), low(of.low - less.high), high(of.high - less.low) {}
+};
+
+void report(benchmark::State& state, std::string const& name, bounded const& figure) {
+  state.counters[name] = figure.value;
+  state.counters[name + "_low"] = figure.low;
+  state.counters[name + "_high"] = figure.high;
+}
+
 void report(benchmark::State& state, std::string const& name, std::vector<double> const& values) {
   if (values.empty()) return;
-  state.counters[name + "_p50"] = at(values, 0.5);
-  state.counters[name + "_p99"] = at(values, 0.99);
+  report(state, name + "_p50", bounded{values, 0.5});
+  report(state, name + "_p99", bounded{values, 0.99});
   state.counters[name + "_p999"] = at(values, 0.999);
   state.counters[name + "_max"] = at(values, 1);
 }
@@ -134,10 +157,13 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
     report(state, "arrival_none", none.delay);
     report(state, "arrival_worker", worker.delay);
     report(state, "host", worker.host);
-    state.counters["price_edges_p50"] = at(edges.whole, 0.5) - at(none.whole, 0.5);
-    state.counters["price_p50"] = at(worker.whole, 0.5) - at(none.whole, 0.5);
-    state.counters["price_p99"] = at(worker.whole, 0.99) - at(none.whole, 0.5);
-    state.counters["price_of_worker_p50"] = at(worker.whole, 0.5) - at(edges.whole, 0.5);
+    bounded const whole_none{none.whole, 0.5};
+    bounded const whole_edges{edges.whole, 0.5};
+    bounded const whole_worker{worker.whole, 0.5};
+    report(state, "price_edges_p50", bounded{whole_edges, whole_none});
+    report(state, "price_p50", bounded{whole_worker, whole_none});
+    report(state, "price_p99", bounded{bounded{worker.whole, 0.99}, whole_none});
+    report(state, "price_of_worker_p50", bounded{whole_worker, whole_edges});
     state.counters["n"] = static_cast<double>(worker.whole.size());
     state.counters["lease_blocks"] = static_cast<double>(worker.lease_blocks);
     state.counters["dropped"] = static_cast<double>(worker.dropped);

@@ -75,7 +75,7 @@ std::string why_no_cuda(int device) {
 
 cuda_executor::cuda_executor(executor_options const& options)
     : device_(checked_device(options.device)),
-      place_(device_, options.rooms, options.processors),
+      place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
       control_(stream_with(true)),

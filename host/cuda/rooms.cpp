@@ -19,7 +19,7 @@ constexpr unsigned group_sms = 8;  // the smallest set of SMs that holds a clust
 
 }  // namespace
 
-worker_place::worker_place(int device, int rooms, int most_processors) {
+worker_place::worker_place(int device, int rooms, int most_processors, bool green_context) {
   LULL_CUDA(cudaDeviceGetAttribute(&where_.processors, cudaDevAttrMultiProcessorCount, device));
   if (rooms < 0 || most_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
   int lowest = 0;
@@ -29,7 +29,7 @@ worker_place::worker_place(int device, int rooms, int most_processors) {
     stream_ = cuda_stream{lowest};
     where_.owned_processors = where_.processors;
     where_.how = "all SMs";
-  } else if (!try_green(device, rooms, most_processors, lowest)) {
+  } else if (!green_context || !try_green(device, rooms, most_processors, lowest)) {
     by_sm_id(rooms, most_processors, lowest);
   }
 }

@@ -14,7 +14,7 @@ namespace lull {
 class worker_place {
  public:
   /// `most_processors` 0: no cap. Blocks; for start only. Throws usage_error when nothing would be left for workers.
-  worker_place(int device, int rooms, int most_processors);
+  worker_place(int device, int rooms, int most_processors, bool green_context);
   ~worker_place();
   worker_place(worker_place const&) = delete;
   worker_place& operator=(worker_place const&) = delete;

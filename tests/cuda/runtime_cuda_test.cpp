@@ -60,10 +60,12 @@ class runtime_on_cuda : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
+    start({.kind = executor_kind::cuda});
+  }
+  void start(executor_options const& machine) {
+    side_.reset();
     side_ = std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [](std::string_view line) {
-                          ADD_FAILURE() << line;
-                        }});
+        runtime_options{.machine = machine, .tasks = {type_of<probe_task>()}, .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
   void one_bubble(std::uint64_t ns) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
@@ -79,6 +81,8 @@ class runtime_on_cuda : public testing::Test {
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
+
+  void nccl_is_never_shut_out();
 
   cuda_stream stream_;
   std::unique_ptr<runtime> side_;
@@ -126,7 +130,36 @@ TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
 }
 
-TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) {
+TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
+  device_probe probe{side_->machine(), {3'333'333, 1, 3'333'333, 3'333'333}};
+  job const task = side_->submit(probe.task());
+  train(task, 200'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  EXPECT_EQ(task.progress().items, 10'000'000U);
+}
+
+TEST_F(runtime_on_cuda, a_job_is_done_exactly_once_with_a_closing_kernel) {
+  start({.kind = executor_kind::cuda, .closes = edge_setter::kernel});
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task());
+  train(task, 50'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
+  start({.kind = executor_kind::cuda, .green_context = false});
+  EXPECT_EQ(side_->machine().place().how, "rooms by SM id");
+  EXPECT_LT(side_->machine().place().owned_processors, side_->machine().place().processors);
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task());
+  train(task, 50'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  nccl_is_never_shut_out();
+}
+
+TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) { nccl_is_never_shut_out(); }
+
+void runtime_on_cuda::nccl_is_never_shut_out() {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());
   while (!side_->ready(stream_.get())) {
@@ -138,7 +171,7 @@ TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_work
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   std::uint64_t lease_blocks = 0;
   std::uint64_t bubbles = 0;
-  for (int i = 0; i < 1000 && bubbles < 200; ++i) {
+  for (int i = 0; i < 100'000 && bubbles < 200; ++i) {
     for (bubble_report const& one : side_->take_bubbles()) {
       ++bubbles;
       lease_blocks += one.record.lease_blocks;

@@ -32,6 +32,11 @@ class records(unittest.TestCase):
         program.write_text(BENCH.format(python=sys.executable, ratios=ratios, error=error))
         program.chmod(0o755)
 
+    def test_bounds_that_a_bench_states_become_intervals(self):
+        figures, spread = record.alone_with_bounds({"drain_p50": 4, "drain_p50_low": 3, "drain_p50_high": 5, "n": 9, "odd_low": 1})
+        self.assertEqual(figures, {"drain_p50": 4, "n": 9, "odd_low": 1})
+        self.assertEqual(spread, {"drain_p50": [3, 5]})
+
     def measure(self, *names):
         command = [sys.executable, "-B", ROOT / "scripts/record.py", "--build", self.build, "--results", self.build, *names]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
