@@ -130,6 +130,7 @@ struct executor_options {
   std::optional<executor_kind> kind;  // none: cuda if a device answers, else threads
   int device = 0;
   int rooms = 2;                            // groups of SMs kept off; 0: none
+  bool alone = false;                       // nobody else uses the machine: with no rooms and no cap, workers may fill it
   std::size_t memory_limit_bytes = 0;       // 0: no limit of ours
   int processors = 0;                       // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                       // threads of a block on the threads executor

@@ -21,18 +21,18 @@ import statistics
 import subprocess
 
 YIELD = [
-    f"yield_latency/task:{task}/behind:{behind}/"
+    f"yield_latency/task:{task}/behind:{behind}/iterations:"
     for task in ("compute", "streaming", "pagerank")
     for behind in ("burst_132", "burst_264", "cublas_2048")
 ]
 LANDING = [
-    f"yield_latency/task:compute/behind:burst_264/landing:{how}/" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
-] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
+    f"yield_latency/task:compute/behind:burst_264/landing:{how}/iterations:" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
+] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/iterations:" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
 EDGES = [
-    f"yield_latency/task:compute/behind:burst_264/{arguments}"
+    f"yield_latency/task:compute/behind:burst_264/iterations:{arguments}"
     for arguments in ("", " --successor", " --setter=kernel", " --launch=at_open", " --threads=256", " --threads=512", " --rooms=0")
 ]
-ARRIVAL = [f"yield_latency/task:compute/arrival:{what}/" for what in ("one_thread", "blocks_132", "nccl_shape")]
+ARRIVAL = [f"yield_latency/task:compute/arrival:{what}/iterations:" for what in ("one_thread", "blocks_132", "nccl_shape")]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
@@ -151,6 +151,8 @@ def bench(build, name, limit=120):
     failed = next((row.get("error_message", "failed") for row in rows if row.get("error_occurred")), None)
     if failed is not None:
         return command, {"not_run": failed}, {}
+    if len(names := {row["name"] for row in rows}) > 1:
+        return command, {"not_run": f"{plan} is the name of several benches: {', '.join(sorted(names))}"}, {}
     return command, *summed_up(rows)
 
 
@@ -179,7 +181,7 @@ def twice(build, names, limit=120):
     for name in names:
         command, first, spread = bench(build, name, limit)
         _, second, again = bench(build, name, limit)
-        rows.append({"name": name.rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
+        rows.append({"name": name.replace("/iterations:", "").rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
     return rows
 
 

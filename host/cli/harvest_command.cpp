@@ -144,7 +144,7 @@ class harvest {
     alone_result const with_rooms = measure_alone(side_.machine(), *owners_.front(), alone_for, stop);
     alone_result on_all = with_rooms;
     if (where.owned_processors != where.processors && !stopped()) {
-      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0});
+      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .alone = true});
       on_all = measure_alone(*all, *owners_.front(), alone_for, stop);
     }
     alone_ = {on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()};

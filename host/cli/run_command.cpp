@@ -47,7 +47,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : duration_of(asked.at_most, "--at-most");
 
   stop_request const stop;
-  std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms});
+  std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .alone = true});
   machine->adopt_thread();
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);

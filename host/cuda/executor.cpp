@@ -22,9 +22,9 @@ constexpr int trainer_blocks_inside = 16;
 constexpr int threads_per_sm = 1024;
 
 // Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
-// for each kind of closing edge; and what a stream's wait for a word that already holds the value takes.
-constexpr std::chrono::nanoseconds gap_behind_memory_operation{900};
-constexpr std::chrono::nanoseconds gap_behind_kernel{600};
+// for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that already holds the value takes.
+constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
+constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t most_steps = 15;
 
@@ -35,8 +35,6 @@ class cuda_mark final : public bubble_mark {
   cuda_event opened{event_timing::on};
   cuda_event closed{event_timing::on};
 };
-
-bool keeps_room(placement const& where) { return where.owned_processors != where.processors; }
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
@@ -75,6 +73,7 @@ std::string why_no_cuda(int device) {
 
 cuda_executor::cuda_executor(executor_options const& options)
     : device_(checked_device(options.device)),
+      alone_(options.alone),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
@@ -103,7 +102,7 @@ cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int block
   placement const& where = place_.where();
   grid chosen;
   chosen.rooms = place_.plan();
-  if (!keeps_room(where)) {  // nobody else is expected
+  if (alone_ && where.owned_processors == where.processors) {
     chosen.blocks = static_cast<unsigned>((blocks_per_processor > 0 ? share : fit) * where.processors);
     return chosen;
   }

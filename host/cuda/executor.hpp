@@ -63,6 +63,7 @@ class cuda_executor final : public executor {
   grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
   int const device_;
+  bool const alone_;
   worker_place place_;
   edge_setter const closes_;
   cuda_memory memory_;

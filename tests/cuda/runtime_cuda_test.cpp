@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime on a real device: the probe task in bubbles of a CUDA stream.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -82,7 +83,8 @@ class runtime_on_cuda : public testing::Test {
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
 
-  void nccl_is_never_shut_out();
+  /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
+  void is_never_shut_out(std::function<void()> const& wait);
 
   cuda_stream stream_;
   std::unique_ptr<runtime> side_;
@@ -154,19 +156,26 @@ TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
   job const task = side_->submit(probe.task());
   train(task, 50'000);
   EXPECT_STREQ(probe.wrong(), nullptr);
-  nccl_is_never_shut_out();
+  is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
 }
 
-TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) { nccl_is_never_shut_out(); }
+TEST_F(runtime_on_cuda, without_rooms_half_of_each_sm_is_left_to_the_trainer) {
+  start({.kind = executor_kind::cuda, .rooms = 0});
+  is_never_shut_out([&] { trainer::wait_one_thread(stream_.get(), 100'000, nullptr); });
+}
 
-void runtime_on_cuda::nccl_is_never_shut_out() {
+TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) {
+  is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
+}
+
+void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait) {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());
   while (!side_->ready(stream_.get())) {
   }
   for (int i = 0; i < 200; ++i) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
-    trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr);
+    wait();
   }
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   std::uint64_t lease_blocks = 0;

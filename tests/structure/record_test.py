@@ -65,6 +65,12 @@ class records(unittest.TestCase):
         self.assertIn("left as it was: ranks differ", self.measure("pagerank_cpu"))
         self.assertEqual(self.read("pagerank_cpu")["rows"][0]["first"], {"n": 2, "ratio": 1.5})
 
+    def test_a_name_that_several_benches_answer_to_is_no_figure(self):
+        self.bench([1, 2])
+        program = self.build / "bin/bench/pagerank_cpu"
+        program.write_text(program.read_text().replace('name="r"', 'name=f"r{i}"'))
+        self.assertEqual(record.bench(self.build, "pagerank_cpu/")[1], {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"})
+
     def test_an_interval_holds_the_median_or_is_not_given(self):
         self.assertIsNone(record.median_interval([1] * 5))
         for n, low in ((6, 1), (8, 1), (9, 2), (15, 4), (20, 6), (100, 40)):  # the tables of the sign test
