@@ -77,7 +77,7 @@ class claimer {
         position const at = known_.extent != 0 ? at_ : position_now();
         tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.at->ticket, std::uint64_t{known_.grain})};
         if (old.tag() == tag()) know(at);
-        directive const found = take(old);
+        directive const found = chunk_of(known_, old);
         if (found.count == 0) continue;
         begin_work(waits_since_ns);
         return found;
@@ -158,12 +158,15 @@ class claimer {
     // Tag and item in one comparison: under another tag the difference is above every extent.
     if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
     // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    std::uint64_t const old = World::template fetch_add<order::relaxed, scope::device>(known.at->ticket, known.grain);
-    return old - known.first < known.extent ? piece(known, old - known.first) : take(tagged{old});
+    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.at->ticket, known.grain)});
   }
 
   /// Makes a chunk of a claim, unless there were no items left after all.
-  LULL_HD LULL_COLD directive take(tagged claimed) noexcept {
+  LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
+    std::uint64_t const begin = claimed.word() - known.first;
+    return begin < known.extent ? piece(known, begin) : look_closer(claimed);
+  }
+  LULL_HD LULL_COLD directive look_closer(tagged claimed) noexcept {
     if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};

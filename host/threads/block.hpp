@@ -12,19 +12,21 @@
 
 namespace lull {
 
-/// What the threads of one block share.
-class block_storage {
+/// What the threads of one block share. `Barrier` is made for as many of them, and has `arrive_and_wait()`.
+template <class Barrier>
+class basic_block_storage {
  public:
   static constexpr int most_threads = 64;
   static constexpr std::size_t most_kept_bytes = 1024;
   static constexpr std::size_t most_value_bytes = 64;  // of one broadcast or collective value
 
   /// `shared_bytes` as the task's shape says.
-  block_storage(int threads, std::size_t shared_bytes)
+  basic_block_storage(int threads, std::size_t shared_bytes)
       : barrier_(threads), shared_(new (std::align_val_t{64}) std::byte[shared_bytes + 1]) {}
 
  private:
-  friend class thread_block;
+  template <class>
+  friend class basic_thread_block;
   struct aligned_delete {
     void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, std::align_val_t{64}); }
   };
@@ -32,7 +34,7 @@ class block_storage {
     std::byte bytes[most_value_bytes];
   };
 
-  std::barrier<> barrier_;
+  Barrier barrier_;
   std::unique_ptr<std::byte[], aligned_delete> shared_;
   value_bytes sent_[2];
   alignas(64) std::byte kept_[most_kept_bytes];
@@ -41,10 +43,13 @@ class block_storage {
 
 /// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that is
 /// missing is missed.
-class thread_block {
+template <class Barrier>
+class basic_thread_block {
  public:
-  thread_block(block_storage& storage, int rank, int size, std::uint64_t blocks) noexcept
-      : storage_(&storage), blocks_(blocks), rank_(rank), size_(size) {}
+  using storage = basic_block_storage<Barrier>;
+
+  basic_thread_block(storage& shared, int rank, int size, std::uint64_t blocks) noexcept
+      : storage_(&shared), blocks_(blocks), rank_(rank), size_(size) {}
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
@@ -61,14 +66,14 @@ class thread_block {
 
   template <class T>
   T& keep() const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_kept_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_kept_bytes);
     return *reinterpret_cast<T*>(storage_->kept_);
   }
 
   /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
   template <class T>
   T broadcast(T value) const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_value_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_value_bytes);
     if (size_ == 1) return value;
     std::byte* const place = storage_->sent_[turn_].bytes;
     turn_ ^= 1;
@@ -101,7 +106,7 @@ class thread_block {
   /// Collective. The value, to all.
   template <class T>
   void show(T const& value) const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= block_storage::most_value_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_value_bytes);
     std::memcpy(storage_->ranks_[rank_].bytes, &value, sizeof value);
     sync();
   }
@@ -112,12 +117,15 @@ class thread_block {
     return value;
   }
 
-  block_storage* storage_;
+  storage* storage_;
   std::uint64_t blocks_;
   int rank_;
   int size_;
   mutable int turn_ = 0;
 };
+
+using block_storage = basic_block_storage<std::barrier<>>;
+using thread_block = basic_thread_block<std::barrier<>>;
 
 static_assert(machine<thread_block>);
 

@@ -85,7 +85,7 @@ class scenario {
     std::uint64_t const blocks = 1 + draw(3);
     for (std::uint64_t b = 0; b < blocks; ++b) {
       std::uint64_t const late = draw(5) == 0 ? draw(600) : draw(20);
-      auto const state = std::make_shared<fiber_block_state>();
+      auto const state = std::make_shared<fiber_block_storage>(width_, probe_task::shape.shared_bytes);
       for (int rank = 0; rank < width_; ++rank) {
         steps_.spawn([this, &site, state, rank, blocks, late] {
           idle(late);

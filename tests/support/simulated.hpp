@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -11,8 +10,8 @@
 
 #include <ucontext.h>
 
-#include <lull/device/team.hpp>
 #include <lull/device/world.hpp>
+#include <lull/host/threads/block.hpp>
 
 namespace lull {
 
@@ -108,88 +107,29 @@ struct simulated_world {
 
 static_assert(world<simulated_world>);
 
-/// What the fibers of one simulated block share.
-struct fiber_block_state {
-  int arrived = 0;
-  std::uint64_t generation = 0;
-  alignas(64) std::byte sent[2][64] = {};
-  alignas(64) std::byte ranks[8][64] = {};
-  alignas(64) std::byte shared[4096] = {};
-  alignas(64) std::byte kept[1024] = {};
-};
-
-/// A block of fibers. A member waiting at a barrier lets the others run; a barrier that is missing is missed.
-class fiber_block {
+/// A barrier of fibers: who waits lets the others run.
+class fiber_barrier {
  public:
-  fiber_block(fiber_block_state& state, int rank, int size, std::uint64_t blocks) noexcept
-      : state_(&state), blocks_(blocks), rank_(rank), size_(size) {}
+  explicit fiber_barrier(int fibers) noexcept : fibers_(fibers) {}
 
-  int rank() const noexcept { return rank_; }
-  int size() const noexcept { return size_; }
-  std::uint64_t blocks() const noexcept { return blocks_; }
-  void* shared() const noexcept { return state_->shared; }
-  std::uint32_t count_in(room_plan const&) const noexcept { return 0; }
-  bool may_stay(room_plan const&, std::uint32_t) const noexcept { return true; }
-  void count_out(room_plan const&) const noexcept {}
-  void sync() const {
-    if (size_ == 1) return;
-    std::uint64_t const mine = state_->generation;
-    if (++state_->arrived == size_) {
-      state_->arrived = 0;
-      ++state_->generation;
+  void arrive_and_wait() {
+    std::uint64_t const mine = generation_;
+    if (++arrived_ == fibers_) {
+      arrived_ = 0;
+      ++generation_;
     }
-    while (state_->generation == mine) scheduler::current().step();
-  }
-  template <class T>
-  T& keep() const {
-    static_assert(sizeof(T) <= sizeof state_->kept);
-    return *reinterpret_cast<T*>(state_->kept);
-  }
-  template <class T>
-  T broadcast(T value) const {
-    if (size_ == 1) return value;
-    std::byte* const place = state_->sent[turn_];
-    turn_ ^= 1;
-    if (rank_ == 0) std::memcpy(place, &value, sizeof value);
-    sync();
-    std::memcpy(&value, place, sizeof value);
-    return value;
-  }
-  template <class T>
-  T sum(T value) const {
-    show(value);
-    T all = shown<T>(0);
-    for (int rank = 1; rank < size_; ++rank) all = all + shown<T>(rank);
-    sync();
-    return all;
-  }
-  template <class T, class Op>
-  T exclusive_scan(T value, T first, Op op) const {
-    show(value);
-    for (int rank = 0; rank < rank_; ++rank) first = op(first, shown<T>(rank));
-    sync();
-    return first;
+    while (generation_ == mine) scheduler::current().step();
   }
 
  private:
-  template <class T>
-  void show(T const& value) const {
-    std::memcpy(state_->ranks[rank_], &value, sizeof value);
-    sync();
-  }
-  template <class T>
-  T shown(int rank) const {
-    T value;
-    std::memcpy(&value, state_->ranks[rank], sizeof value);
-    return value;
-  }
-
-  fiber_block_state* state_;
-  std::uint64_t blocks_;
-  int rank_;
-  int size_;
-  mutable int turn_ = 0;
+  int const fibers_;
+  int arrived_ = 0;
+  std::uint64_t generation_ = 0;
 };
+
+/// A block of fibers; a barrier that is missing is missed.
+using fiber_block_storage = basic_block_storage<fiber_barrier>;
+using fiber_block = basic_thread_block<fiber_barrier>;
 
 static_assert(machine<fiber_block>);
 
