@@ -22,7 +22,8 @@ constexpr int trainer_blocks_inside = 16;
 constexpr int threads_per_sm = 1024;
 
 // Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
-// for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that already holds the value takes.
+// for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that
+// holds the value already takes.
 constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
 constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
