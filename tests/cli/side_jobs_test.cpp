@@ -23,14 +23,17 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t items_of_one = 40 + 1 + 17 + 30;
 
-/// A probe whose results can be spoilt: from the reset with that number on, one item counts a run that nobody made.
+/// A probe whose results can be spoilt: from the reset with that number on, or always, one item counts a run that nobody made.
 class spoilt_owner final : public task_owner {
  public:
+  static constexpr int always = -1;
+
   explicit spoilt_owner(int from_reset = 0, std::uint32_t grain = 1) : from_reset_(from_reset), grain_(grain) {}
 
   void prepare(executor& machine) override {
     machine_ = &machine;
     inner_.prepare(machine);
+    if (from_reset_ == always) spoil();
   }
   job_description describe() const override {
     job_description made = inner_.describe();
@@ -39,9 +42,8 @@ class spoilt_owner final : public task_owner {
   }
   void reset() override {
     inner_.reset();
-    if (from_reset_ == 0 || ++resets_ < from_reset_) return;
-    std::uint32_t const one = 1;
-    machine_->write(inner_.arrays()[1].memory, &one, sizeof one);
+    ++resets_;
+    if (from_reset_ == always || (from_reset_ != 0 && resets_ >= from_reset_)) spoil();
   }
   std::vector<task_array> arrays() const override { return inner_.arrays(); }
   verification verify() override {
@@ -53,6 +55,11 @@ class spoilt_owner final : public task_owner {
   int verified = 0;
 
  private:
+  void spoil() {
+    std::uint32_t const one = 1;
+    machine_->write(inner_.arrays()[1].memory, &one, sizeof one);
+  }
+
   probe_owner inner_{probe_task::mutant::none, 0, {40, 1, 17, 30}};
   executor* machine_ = nullptr;
   int const from_reset_;
@@ -179,7 +186,7 @@ TEST_F(jobs_on_threads, a_wrong_job_between_right_ones_is_found) {
 }
 
 TEST_F(jobs_on_threads, jobs_that_are_wrong_alike_are_found) {
-  side_jobs& jobs = keep_busy(list(std::make_unique<probe_owner>(probe_task::mutant::skips_a_chunk, 0)));
+  side_jobs& jobs = keep_busy(list(std::make_unique<spoilt_owner>(spoilt_owner::always)));
   train(2);
   task_owner* const finished = jobs.finish(trainer_, never);
   ASSERT_NE(finished, nullptr);

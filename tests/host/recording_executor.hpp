@@ -52,6 +52,7 @@ class record {
   }
 
   std::atomic<bool> capturing{false};
+  threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::chrono::milliseconds join_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
@@ -101,7 +102,10 @@ class recording_executor final : public executor {
   std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override {
     std::string const stay = site.most_lease_ns != 0 ? " for " + std::to_string(site.most_lease_ns / 1000) + " us" : "";
-    noted("launch", "launch " + into_.in(site.slot) + stay, [&] { inner_.launch(kernel, site, mark); });
+    noted("launch", "launch " + into_.in(site.slot) + stay, [&] {
+      if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
+      inner_.launch(kernel, site, mark);
+    });
   }
 
   void join(stream_handle stream, bubble_mark& mark) override {
