@@ -34,13 +34,14 @@ struct alignas(128) preemption {
   std::uint64_t extents;         // sum over phases
 };
 
-/// A team that closes the bubble before one of its task's polls.
+/// A team that closes the bubble before one of its task's polls. A copy of the worker's but for the polls, of which the worker
+/// must know.
 template <class Team>
-class preempted_team {
+class preempted_team : public Team {
  public:
   using world = typename Team::world;
 
-  LULL_HD preempted_team(Team const& inner, preemption& with) noexcept : inner_(inner), with_(with) {}
+  LULL_HD preempted_team(Team const& inner, preemption& with) noexcept : Team(inner), inner_(inner), with_(with) {}
 
   /// Rank 0: something happened at `here`; closes the gate if that was the event to do it at.
   LULL_HD void pass(close_place here) const noexcept {
@@ -52,32 +53,18 @@ class preempted_team {
     world::template store<order::release, scope::device>(with_.closed, std::uint64_t{1});
   }
 
-  LULL_HD int rank() const noexcept { return inner_.rank(); }
-  LULL_HD int size() const noexcept { return inner_.size(); }
-  LULL_HD void sync() const noexcept { inner_.sync(); }
-  LULL_HD void* shared() const noexcept { return inner_.shared(); }
-  template <class T>
-  LULL_HD T sum(T value) const noexcept {
-    return inner_.sum(value);
-  }
-  template <class T, class Op>
-  LULL_HD T exclusive_scan(T value, T first, Op op) const noexcept {
-    return inner_.exclusive_scan(value, first, op);
-  }
   LULL_HD bool leaving() const noexcept {
-    if (rank() == 0) {
+    if (this->rank() == 0) {
       world::template fetch_add<order::relaxed, scope::device>(with_.polls, std::uint64_t{1});
       pass(close_place::at_poll);
     }
-    left_ = inner_.leaving();
-    return left_;
+    return inner_.leaving();
   }
-  LULL_HD bool left() const noexcept { return left_; }
+  LULL_HD bool left() const noexcept { return inner_.left(); }
 
  private:
   Team const& inner_;
   preemption& with_;
-  mutable bool left_ = false;
 };
 
 /// A side task that closes its bubble from inside, so that a test knows at which claim it is preempted, without
