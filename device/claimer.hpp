@@ -161,23 +161,24 @@ class claimer {
     return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.at->ticket, known.grain)});
   }
 
-  /// Makes a chunk of a claim, unless there were no items left after all.
+  /// Makes a chunk of a claim, unless there were no items left after all. What the claim added is the grain of `known`, whatever
+  /// the grain is by now.
   LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
-    return begin < known.extent ? piece(known, begin) : look_closer(claimed);
+    return begin < known.extent ? piece(known, begin, known.grain) : look_closer(claimed, known.grain);
   }
-  LULL_HD LULL_COLD directive look_closer(tagged claimed) noexcept {
+  LULL_HD LULL_COLD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
     if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};
       know(position_now());
     }
-    return claimed.item() < extent_ ? piece(known_, claimed.item()) : directive{};
+    return claimed.item() < extent_ ? piece(known_, claimed.item(), added) : directive{};
   }
 
-  LULL_HD static directive piece(bearings const& known, std::uint64_t begin) noexcept {
+  LULL_HD static directive piece(bearings const& known, std::uint64_t begin, std::uint64_t added) noexcept {
     std::uint64_t const left = known.extent - begin;
-    return {begin, static_cast<std::uint32_t>(known.grain < left ? known.grain : left),
+    return {begin, static_cast<std::uint32_t>(added < left ? added : left),
             left < known.near_end ? action::finish : action::run};
   }
 

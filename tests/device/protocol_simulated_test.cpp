@@ -45,6 +45,7 @@ class scenario {
     }
     steps_.spawn([this] { control(); });
     steps_.spawn([this] { feed(); });
+    steps_.spawn([this] { tune(); });
     if (!steps_.run(most_steps)) return "no end within the limit of steps";
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
     for (slot_line const& slot : slots_) {
@@ -128,6 +129,14 @@ class scenario {
     for (std::uint64_t fed = 1; fed <= arrays_.extents.size(); ++fed) {
       idle(draw(400));
       simulated_world::store<order::release, scope::system>(cursor_.words.fed, fed);
+    }
+  }
+
+  /// The grain is only an amount, and may change at any time.
+  void tune() {
+    for (std::uint64_t i = draw(8); i > 0 && !over(); --i) {
+      idle(draw(300));
+      simulated_world::store<order::relaxed, scope::device>(cursor_.words.grain, static_cast<std::uint32_t>(1 + draw(3)));
     }
   }
 
