@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <thread>
+#include <utility>
 
 namespace lull {
 namespace {
@@ -42,11 +43,8 @@ class reasons {
  public:
   explicit reasons(runtime& side) : side_(side), last_(side.counts()) {}
   lost_cause ask() {
-    runtime_counts const now = side_.counts();
-    bool const too_short = now.too_short != last_.too_short;
-    bool const late = now.dropped != last_.dropped;
-    last_ = now;
-    return too_short ? lost_cause::too_short : late ? lost_cause::host_late : lost_cause::no_job;
+    runtime_counts const before = std::exchange(last_, side_.counts());
+    return why_passed_over(before, last_);
   }
 
  private:
@@ -75,6 +73,12 @@ void collect(runtime& side, std::vector<replayed_bubble>& bubbles) {
 
 double replayed::ms() const noexcept {
   return iterations.empty() ? 0 : static_cast<double>(iterations.back().end_ns - iterations.front().begin_ns) / 1e6;
+}
+
+lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept {
+  if (now.too_short != before.too_short) return lost_cause::too_short;
+  if (now.fruitless != before.fruitless) return lost_cause::grain;
+  return now.dropped != before.dropped ? lost_cause::host_late : lost_cause::no_job;
 }
 
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles) {

@@ -31,6 +31,9 @@ struct replayed {
   double ms() const noexcept;  // from the first iteration's begin to the last one's end
 };
 
+/// Why the runtime passed a bubble over, from what it had counted before and has now.
+lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept;
+
 /// Chunks that were done in bubbles; nothing where the record of one is missing.
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);
 

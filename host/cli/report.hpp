@@ -27,7 +27,7 @@ enum class lost_cause {
   phase_wait,  // a phase was exhausted and its last chunks not yet committed
   lease,       // the worker's time was over, the bubble not
   rooms,       // SMs that were kept off
-  grain,       // what had been done of chunks that were handed back and begun anew
+  grain,       // what had been done of chunks that were handed back and begun anew, or a site where all of them are
   held,        // control kept blocks out
   slower       // the rest: working, but below stand-alone speed; below zero: above it
 };

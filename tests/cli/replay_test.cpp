@@ -119,6 +119,19 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
   }
 }
 
+TEST(replay, each_count_of_the_runtime_has_its_cause) {
+  runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .dropped = 5};
+  auto const cause = [&](std::uint64_t runtime_counts::* counted) {
+    runtime_counts now = before;
+    ++(now.*counted);
+    return why_passed_over(before, now);
+  };
+  EXPECT_EQ(cause(&runtime_counts::too_short), lost_cause::too_short);
+  EXPECT_EQ(cause(&runtime_counts::fruitless), lost_cause::grain);
+  EXPECT_EQ(cause(&runtime_counts::dropped), lost_cause::host_late);
+  EXPECT_EQ(cause(&runtime_counts::no_job), lost_cause::no_job);
+}
+
 TEST(replay, chunks_are_unknown_where_a_record_is_missing) {
   replayed_bubble counted;
   counted.number = 1;
