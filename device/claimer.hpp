@@ -31,7 +31,7 @@ class claimer {
   claimer() = default;
   LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t opened_ns) noexcept
       : blocks_(blocks) {
-    known_.at = at;
+    known_.cursor = at;
     known_.stays = stays;
     account_.opened_ns = opened_ns;
   }
@@ -54,7 +54,7 @@ class claimer {
       // Issued together, before anything is decided.
       auto const view = stay<World>::look(words);
       bool const perhaps = ring().perhaps();
-      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.at->ticket)} : learn();
+      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
       if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
 
       if (perhaps) {
@@ -75,7 +75,7 @@ class claimer {
       if (knows_ && ticket.item() < extent_) {
         // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
         position const at = known_.extent != 0 ? at_ : position_now();
-        tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.at->ticket, std::uint64_t{known_.grain})};
+        tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, known_.grain)};
         if (old.tag() == tag()) know(at);
         directive const found = chunk_of(known_, old);
         if (found.count == 0) continue;
@@ -83,7 +83,7 @@ class claimer {
         return found;
       }
       commit_deferred();
-      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.at->state)};
+      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
       switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
@@ -138,7 +138,7 @@ class claimer {
  private:
   /// What a yield point goes by. Read as a whole: a chain of single loads would be on the way of every chunk.
   struct alignas(16) bearings {
-    cursor* at = nullptr;
+    lull::cursor* cursor = nullptr;
     std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
     std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
     std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
@@ -151,14 +151,14 @@ class claimer {
   LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
     bearings const known = known_;
     auto const view = stay<World>::look(words);
-    bool const perhaps = ring_ref<World>{&known.at->ends, nullptr, 0}.perhaps();
-    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.at->ticket);
+    bool const perhaps = ring_ref<World>{&known.cursor->ends, nullptr, 0}.perhaps();
+    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     commit(done);
     why = known.stays.judge(view);
     // Tag and item in one comparison: under another tag the difference is above every extent.
     if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
     // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.at->ticket, known.grain)});
+    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
 
   /// Makes a chunk of a claim, unless there were no items left after all. What the claim added is the grain of `known`, whatever
@@ -182,11 +182,11 @@ class claimer {
             left < known.near_end ? action::finish : action::run};
   }
 
-  LULL_HD ring_ref<World> ring() const noexcept { return {&known_.at->ends, known_.at->cells, known_.at->capacity}; }
+  LULL_HD ring_ref<World> ring() const noexcept { return {&known_.cursor->ends, known_.cursor->cells, known_.cursor->capacity}; }
 
   LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
     // acquire: what led to `from`; release: what led to `to`
-    return World::template compare_exchange<order::acq_rel, scope::device>(known_.at->state, from.word(), to.word());
+    return World::template compare_exchange<order::acq_rel, scope::device>(known_.cursor->state, from.word(), to.word());
   }
   LULL_HD bool change(tagged_state from, phase_state to) noexcept { return change(from, tagged_state{from.tag(), to}); }
 
@@ -194,17 +194,17 @@ class claimer {
 
   /// All items of the phase known here are committed.
   LULL_HD bool complete() const noexcept {
-    if (World::template load<order::relaxed, scope::device>(known_.at->done) != extent_) return false;
+    if (World::template load<order::relaxed, scope::device>(known_.cursor->done) != extent_) return false;
     // acquire: the results of all items; every addition to `done` released its own and carries on those before it
-    return World::template load<order::acquire, scope::device>(known_.at->done) == extent_;
+    return World::template load<order::acquire, scope::device>(known_.cursor->done) == extent_;
   }
 
   /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was read first.
   LULL_HD tagged learn() noexcept {
-    tagged const limit{World::template load<order::relaxed, scope::device>(known_.at->limit)};
-    known_.grain = World::template load<order::relaxed, scope::device>(known_.at->grain);
+    tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};
+    known_.grain = World::template load<order::relaxed, scope::device>(known_.cursor->grain);
     // acquire: what earlier phases wrote, and the position of this one
-    tagged const ticket{World::template load<order::acquire, scope::device>(known_.at->ticket)};
+    tagged const ticket{World::template load<order::acquire, scope::device>(known_.cursor->ticket)};
     knows_ = limit.tag() == ticket.tag();
     extent_ = limit.item();
     known_.first = tagged{ticket.tag(), 0}.word();
@@ -221,8 +221,8 @@ class claimer {
 
   /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
   LULL_HD position position_now() const noexcept {
-    return {World::template load<order::relaxed, scope::device>(known_.at->round),
-            World::template load<order::relaxed, scope::device>(known_.at->step)};
+    return {World::template load<order::relaxed, scope::device>(known_.cursor->round),
+            World::template load<order::relaxed, scope::device>(known_.cursor->step)};
   }
 
   LULL_HD void forget() noexcept {
@@ -252,7 +252,7 @@ class claimer {
     std::uint64_t const deferred = account_.items - committed_;
     if (deferred == 0) return;
     // release: the chunks' results, to whoever finds the phase complete
-    World::template fetch_add<order::release, scope::device>(known_.at->done, deferred);
+    World::template fetch_add<order::release, scope::device>(known_.cursor->done, deferred);
     committed_ = account_.items;
   }
 
@@ -260,40 +260,40 @@ class claimer {
   template <class Task>
   LULL_HD bool open(Task const& task, position at) noexcept {
     // acquire, system: the input that a copy brought before the stream raised the word
-    std::uint64_t const fed = World::template load<order::acquire, scope::system>(known_.at->fed);
+    std::uint64_t const fed = World::template load<order::acquire, scope::system>(known_.cursor->fed);
     std::uint64_t const items = task.extent(at, fed);
-    tagged const limit{World::template load<order::relaxed, scope::device>(known_.at->limit)};  // of the phase that is over
+    tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};  // of the phase that is over
     tagged_state const opening{limit.tag(), phase_state::opening};
     add_up(at);
     if (items == starved) return settle(at, opening, phase_state::starved), false;
     if (items == finished) return settle(at, opening, phase_state::finished), true;
     if (items > most_items(blocks_, known_.grain != 0 ? known_.grain : 1)) {
-      World::template store<order::relaxed, scope::device>(known_.at->why, static_cast<std::uint32_t>(failure::too_many_items));
+      World::template store<order::relaxed, scope::device>(known_.cursor->why, static_cast<std::uint32_t>(failure::too_many_items));
       return settle(at, opening, phase_state::failed), true;
     }
-    World::template store<order::relaxed, scope::device>(known_.at->phases,
-                                                         World::template load<order::relaxed, scope::device>(known_.at->phases) + 1);
+    World::template store<order::relaxed, scope::device>(known_.cursor->phases,
+                                                         World::template load<order::relaxed, scope::device>(known_.cursor->phases) + 1);
     if (items == 0) return change(opening, phase_state::due), true;
     tagged const now{limit.tag() + 1, items};
-    World::template store<order::relaxed, scope::device>(known_.at->limit, now.word());
+    World::template store<order::relaxed, scope::device>(known_.cursor->limit, now.word());
     report(at, phase_state::open);
     // The state before the ticket: with the ticket out, the phase's last item may be committed at once, and then the state
     // is changed by whoever sees that.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
       // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
-      World::template store<order::release, scope::device>(known_.at->ticket, tagged{now.tag(), 0}.word());
+      World::template store<order::release, scope::device>(known_.cursor->ticket, tagged{now.tag(), 0}.word());
     }
     return true;
   }
 
   /// The books of the phase that is over, and the position of the next.
   LULL_HD void add_up(position at) noexcept {
-    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.at->done);
-    std::uint64_t const items = World::template load<order::relaxed, scope::device>(known_.at->items);
-    World::template store<order::relaxed, scope::device>(known_.at->items, items + done);
-    World::template store<order::relaxed, scope::device>(known_.at->done, std::uint64_t{0});
-    World::template store<order::relaxed, scope::device>(known_.at->round, at.round);
-    World::template store<order::relaxed, scope::device>(known_.at->step, at.step);
+    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
+    std::uint64_t const items = World::template load<order::relaxed, scope::device>(known_.cursor->items);
+    World::template store<order::relaxed, scope::device>(known_.cursor->items, items + done);
+    World::template store<order::relaxed, scope::device>(known_.cursor->done, std::uint64_t{0});
+    World::template store<order::relaxed, scope::device>(known_.cursor->round, at.round);
+    World::template store<order::relaxed, scope::device>(known_.cursor->step, at.step);
   }
 
   LULL_HD void settle(position at, tagged_state opening, phase_state to) noexcept {
@@ -302,13 +302,13 @@ class claimer {
   }
 
   LULL_HD void report(position at, phase_state state) noexcept {
-    progress_line* const line = known_.at->progress;
+    progress_line* const line = known_.cursor->progress;
     if (line == nullptr) return;
     World::template store<order::relaxed, scope::system>(line->phases,
-                                                         World::template load<order::relaxed, scope::device>(known_.at->phases));
+                                                         World::template load<order::relaxed, scope::device>(known_.cursor->phases));
     World::template store<order::relaxed, scope::system>(line->round, at.round);
     World::template store<order::relaxed, scope::system>(line->step, at.step);
-    World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.at->why));
+    World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
     World::template store<order::release, scope::system>(line->state, static_cast<std::uint32_t>(state));
   }
 

@@ -6,7 +6,7 @@
 namespace lull::detail {
 namespace {
 
-[[noreturn]] void refuse() { throw usage_error{"this build of Lull has no CUDA: it was configured where nvcc was not found"}; }
+[[noreturn]] void refuse() { throw usage_error{why_no_cuda(0)}; }
 
 }  // namespace
 

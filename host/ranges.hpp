@@ -11,4 +11,16 @@ namespace lull::detail {
 std::uint64_t begin_range(char const* text) noexcept;
 void end_range(std::uint64_t range) noexcept;
 
+/// A range as a scope.
+class range_scope {
+ public:
+  explicit range_scope(char const* text) noexcept : range_(begin_range(text)) {}
+  ~range_scope() { end_range(range_); }
+  range_scope(range_scope const&) = delete;
+  range_scope& operator=(range_scope const&) = delete;
+
+ private:
+  std::uint64_t const range_;
+};
+
 }  // namespace lull::detail

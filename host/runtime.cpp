@@ -64,11 +64,7 @@ class runtime::state {
   }
 
   job submit(job_description description) {
-    struct shown {
-      explicit shown(std::string const& name) : range(detail::begin_range(name.c_str())) {}
-      ~shown() { detail::end_range(range); }
-      std::uint64_t range;
-    } const shows{description.name};
+    detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
     machine_->load(kernel, description.blocks_per_processor);
     std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
