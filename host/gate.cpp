@@ -28,6 +28,13 @@ harvest_seen seen_in(bubble_record const& record, std::chrono::nanoseconds lease
           .at_close = at_close};
 }
 
+/// Workers launched at close tell by their start whether the host was ahead.
+std::optional<bool> started_in_time(bubble_record const& record, bool at_close) {
+  if (!at_close) return std::nullopt;
+  if (record.blocks == 0) return record.late_blocks != 0 ? std::optional{false} : std::nullopt;
+  return std::chrono::nanoseconds{record.in_ns / record.blocks} <= history::late_start;
+}
+
 }  // namespace
 
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
@@ -128,6 +135,7 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
                                .blocks = 0,
                                .timed = timed,
                                .at_open = at_open,
+                               .host_ahead = {},
                                .lease = at_open ? std::min(lease_, at.past.lease_of_open()) : lease_,
                                .opened = std::chrono::steady_clock::now(),
                                .range = begin_range(at.name.c_str())};
@@ -144,7 +152,8 @@ void gate::close(bubble_id id, stream_handle stream, std::optional<landing> land
     return;
   }
   bubble_mark& mark = mark_of(bubbles_);
-  placed const& now = placed_[bubbles_ % records];
+  placed& now = placed_[bubbles_ % records];
+  if (now.timed) now.host_ahead = !machine_.opened(mark);
   landing const how = now.timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
   machine_.close_edge(stream, ref_, value_ + 1, mark, now.timed, how.longer);
   ++value_;
@@ -183,7 +192,14 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     } else {
       was.where->past.add(seen_in(record, was.lease, !was.at_open));
     }
-    into.push_back({index_, was.where->name, length.value_or(std::chrono::nanoseconds{0}), was.lease, was.blocks, record});
+    into.push_back({.gate = index_,
+                    .site = was.where->name,
+                    .length = length.value_or(std::chrono::nanoseconds{0}),
+                    .opened_ns = static_cast<std::int64_t>(record.opened_ns),
+                    .host_ahead = was.timed ? was.host_ahead : started_in_time(record, !was.at_open),
+                    .lease = was.lease,
+                    .blocks = was.blocks,
+                    .record = record});
   }
   std::chrono::nanoseconds longest{0};
   for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());

@@ -68,6 +68,7 @@ class gate {
     std::uint64_t blocks = 0;  // launched for the job at hand
     bool timed = false;        // observed: no worker, the edges say how long it was
     bool at_open = false;      // when its worker is launched
+    std::optional<bool> host_ahead{};  // of an observed bubble
     std::chrono::nanoseconds lease{0};
     std::chrono::steady_clock::time_point opened{};  // on the host
     std::uint64_t range = 0;                         // on a tool's timeline

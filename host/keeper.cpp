@@ -6,6 +6,17 @@
 
 namespace lull::detail {
 
+namespace {
+
+/// Higher priority first, then in order of submission.
+bool goes_before(submitted const& one, submitted const& other) {
+  int const priority = one.description().priority;
+  int const others = other.description().priority;
+  return priority != others ? priority > others : one.order < other.order;
+}
+
+}  // namespace
+
 keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
                std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
@@ -30,8 +41,13 @@ keeper::~keeper() {
 
 void keeper::add(std::shared_ptr<submitted> job) {
   std::lock_guard const lock{mutex_};
-  auto const lower = [&](auto const& other) { return other->description().priority < job->description().priority; };
-  waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), lower), std::move(job));
+  job->order = submitted_++;
+  queue(std::move(job));
+}
+
+void keeper::queue(std::shared_ptr<submitted> job) {
+  auto const goes_later = [&](auto const& other) { return goes_before(*job, *other); };
+  waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), goes_later), std::move(job));
 }
 
 bool keeper::round() {
@@ -62,7 +78,7 @@ bool keeper::round() {
 
 void keeper::look_after(int index) {
   place& here = places_[static_cast<std::size_t>(index)];
-  if (here.at == stage::empty) choose_for(here);
+  if (here.at == stage::empty) choose_for(index);
   if (here.at == stage::filling && move_slots(index, true)) {
     here.at = stage::standing;
     here.who->set_state(job_state::placed);
@@ -74,26 +90,49 @@ void keeper::look_after(int index) {
   if (here.at == stage::standing) {
     phase_state const reached = here.who->reached();
     bool const over = reached == phase_state::finished || reached == phase_state::failed;
-    if (!over && here.who->wanted() == submitted::wish::run) return;
+    if (!over && quiet_ == 0 && here.who->wanted() == submitted::wish::run && !gives_way(index)) return;
     for (auto const& each : gates_) each->stand(index, {});
     here.at = stage::emptying;
   }
   if (here.at == stage::emptying && move_slots(index, false)) {
     settle(*here.who);
-    if (here.who->state() == job_state::paused) waiting_.push_front(here.who);
+    if (here.who->state() == job_state::paused) queue(here.who);
     here.who.reset();
     here.at = stage::empty;
   }
 }
 
-void keeper::choose_for(place& where) {
-  for (auto candidate = waiting_.begin(); candidate != waiting_.end(); ++candidate) {
-    if ((*candidate)->wanted() != submitted::wish::run) continue;
-    where.who = *candidate;
-    waiting_.erase(candidate);
-    where.at = stage::filling;
-    return;
+submitted const* keeper::best_waiting() const {
+  for (auto const& job : waiting_) {
+    if (job->wanted() == submitted::wish::run) return job.get();
   }
+  return nullptr;
+}
+
+/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest: a
+/// captured graph launches places in the order in which it was captured.
+bool keeper::gives_way(int index) const {
+  submitted const* const next = best_waiting();
+  place const& here = places_[static_cast<std::size_t>(index)];
+  place const& other = places_[static_cast<std::size_t>(1 - index)];
+  int const mine = here.who->description().priority;
+  if (index == 0 && other.at == stage::standing && other.who->description().priority > mine) return true;
+  if (next == nullptr) return false;
+  if (index == 1 && other.at == stage::empty && mine > next->description().priority) return true;
+  bool const last = other.who == nullptr || goes_before(*other.who, *here.who);
+  return last && next->description().priority > mine;
+}
+
+void keeper::choose_for(int index) {
+  if (quiet_ != 0) return;
+  place& where = places_[static_cast<std::size_t>(index)];
+  submitted const* const next = best_waiting();
+  submitted const* const behind = index == 0 ? places_[1].who.get() : nullptr;
+  if (next == nullptr || (behind != nullptr && behind->description().priority > next->description().priority)) return;
+  auto const chosen = std::find_if(waiting_.begin(), waiting_.end(), [next](auto const& job) { return job.get() == next; });
+  where.who = *chosen;
+  waiting_.erase(chosen);
+  where.at = stage::filling;
 }
 
 /// One exchange under way for each gate; true when all have succeeded.
@@ -155,6 +194,21 @@ void keeper::cancel_all() {
 bool keeper::empty() const {
   std::lock_guard const lock{mutex_};
   return waiting_.empty() && std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == stage::empty; });
+}
+
+void keeper::be_quiet() noexcept {
+  std::lock_guard const lock{mutex_};
+  ++quiet_;
+}
+
+void keeper::release() noexcept {
+  std::lock_guard const lock{mutex_};
+  if (quiet_ > 0) --quiet_;
+}
+
+bool keeper::places_empty() const {
+  std::lock_guard const lock{mutex_};
+  return std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == stage::empty; });
 }
 
 std::vector<bubble_report> keeper::take_bubbles() {

@@ -33,6 +33,11 @@ class keeper {
   /// Cancels all jobs; rounds go on until `empty`.
   void cancel_all();
   bool empty() const;
+  /// While anybody is quiet all places are emptied and none is filled. Counts.
+  void be_quiet() noexcept;
+  void release() noexcept;
+  /// All places are empty.
+  bool places_empty() const;
   std::vector<bubble_report> take_bubbles();
   std::uint64_t dropped() const;
 
@@ -53,9 +58,12 @@ class keeper {
   };
 
   void look_after(int index);
-  void choose_for(place& where);
+  void choose_for(int index);
+  bool gives_way(int index) const;
+  submitted const* best_waiting() const;
   bool move_slots(int index, bool fill);
   void settle(submitted& job);
+  void queue(std::shared_ptr<submitted> job);
   void renew_leases();
 
   std::shared_ptr<executor> machine_;
@@ -64,7 +72,9 @@ class keeper {
   mapped_memory answers_;  // (places, gates) words of exchange
   std::uint64_t next_id_ = 1;
   mutable std::mutex mutex_;  // waiting_, places_ and bubbles_
-  std::deque<std::shared_ptr<submitted>> waiting_;
+  int quiet_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::deque<std::shared_ptr<submitted>> waiting_;  // the next one first
   std::array<place, places> places_;
   std::deque<bubble_report> bubbles_;
   std::uint64_t dropped_ = 0;

@@ -56,7 +56,7 @@ class runtime::state {
     }
     wake_.notify_all();
     thread_.join();
-    if (!quiet()) let_go();
+    if (!all_over()) let_go();
   }
 
   worker_kernel const& kernel_of(task_type const& type) const {
@@ -113,6 +113,26 @@ class runtime::state {
     return sum;
   }
 
+  bool quiet(std::chrono::nanoseconds at_most) {
+    keeper_->be_quiet();
+    wake();
+    try {
+      if (until(at_most, [this] { return keeper_->places_empty() && machine_->workers_done(); })) return true;
+    } catch (...) {
+      release();
+      throw;
+    }
+    release();
+    return false;
+  }
+  void release() noexcept {
+    keeper_->release();
+    wake();
+  }
+  bool drain(std::chrono::nanoseconds at_most) {
+    return until(at_most, [this] { return keeper_->empty(); });
+  }
+
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
   std::vector<bubble_report> take_bubbles() { return keeper_->take_bubbles(); }
@@ -141,17 +161,26 @@ class runtime::state {
     }
   }
 
+  /// Looks from time to time, without a call that blocks.
+  template <class F>
+  static bool until(std::chrono::nanoseconds at_most, F&& so) {
+    // a day is for ever, and cannot overflow
+    auto const give_up = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24});
+    for (;;) {
+      if (so()) return true;
+      if (std::chrono::steady_clock::now() >= give_up) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+  }
+
   /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
-  bool quiet() const noexcept {
-    auto const give_up = std::chrono::steady_clock::now() + longest_goodbye;
+  bool all_over() const noexcept {
     try {
       machine_->adopt_thread();
-      for (;;) {
+      return until(longest_goodbye, [this] {
         bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
-        if (passed && machine_->workers_done() && keeper_->empty()) return true;
-        if (std::chrono::steady_clock::now() >= give_up) return false;
-        std::this_thread::sleep_for(std::chrono::microseconds{100});
-      }
+        return passed && machine_->workers_done() && keeper_->empty();
+      });
     } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
       return false;
     }
@@ -237,6 +266,9 @@ runtime::~runtime() = default;
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
 bubble_id runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
+bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }
+void runtime::release() noexcept { state_->release(); }
+bool runtime::drain(std::chrono::nanoseconds at_most) { return state_->drain(at_most); }
 executor& runtime::machine() noexcept { return state_->machine(); }
 runtime_mode runtime::mode() const noexcept { return state_->mode(); }
 bool runtime::ready(stream_handle stream) { return state_->ready(stream); }

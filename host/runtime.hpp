@@ -51,7 +51,9 @@ struct bubble_id {
 struct bubble_report {
   std::uint32_t gate = 0;
   std::string site;
-  std::chrono::nanoseconds length{0};
+  std::chrono::nanoseconds length{0};  // zero: not known
+  std::int64_t opened_ns = 0;          // on the machine's clock
+  std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   std::chrono::nanoseconds lease{0};
   std::uint64_t blocks = 0;  // launched for the job at hand
   bubble_record record{};    // all zero where no worker was launched
@@ -92,6 +94,15 @@ class runtime {
   bubble_id open(stream_handle stream, site where) noexcept;
   /// Enqueues the closing edge, then the worker on a stream of ours. `id` of a bubble that was not opened: nothing.
   void close(bubble_id id, stream_handle stream) noexcept;
+
+  /// Stops all side work and returns true when no block of ours works and none can come until `release`: to allocate, load code
+  /// or profile in peace. Jobs keep what they have done. False: the time was over, and nothing is stopped any more. Waits for
+  /// bubbles whose workers are enqueued already, so for the trainer's stream; does not touch it. Workers in a captured graph
+  /// that is replayed meanwhile find nothing and leave at once. Counts: as many releases as calls that returned true.
+  [[nodiscard]] bool quiet(std::chrono::nanoseconds at_most);
+  void release() noexcept;
+  /// Waits until every job that was submitted is finished, failed or cancelled, or until the time is over (false).
+  bool drain(std::chrono::nanoseconds at_most);
 
   executor& machine() noexcept;
   runtime_mode mode() const noexcept;

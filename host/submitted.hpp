@@ -23,6 +23,8 @@ class submitted {
   submitted(submitted const&) = delete;
   submitted& operator=(submitted const&) = delete;
 
+  std::uint64_t order = 0;  // of submission; the keeper's
+
   job_description const& description() const noexcept { return description_; }
   cursor* at() const noexcept { return cursor_; }
   worker_kernel const& kernel() const noexcept;

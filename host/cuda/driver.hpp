@@ -18,11 +18,13 @@ struct cuda_driver {
   decltype(&cuGreenCtxDestroy) destroy_green = nullptr;
   decltype(&cuGreenCtxStreamCreate) create_green_stream = nullptr;
   decltype(&cuGreenCtxGetDevResource) green_resource = nullptr;
+  decltype(&cuCtxFromGreenCtx) context_of_green = nullptr;
+  decltype(&cuGraphAddKernelNode) add_kernel_node = nullptr;
   decltype(&cuGetErrorName) error_name = nullptr;
 
   bool has_green_contexts() const noexcept {
     return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
-           green_resource;
+           green_resource && context_of_green;
   }
 };
 

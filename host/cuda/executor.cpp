@@ -167,6 +167,13 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
   LULL_CUDA(cudaEventRecord(timed ? events.opened.get() : events.fork.get(), stream_of(stream)));
 }
 
+bool cuda_executor::opened(bubble_mark& mark) {
+  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get());
+  if (state == cudaErrorNotReady) return false;
+  LULL_CUDA(state);
+  return true;
+}
+
 void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                                std::chrono::nanoseconds longer) {
   std::array<CUstreamBatchMemOpParams, 1 + most_steps> all{};

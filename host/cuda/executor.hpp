@@ -36,6 +36,7 @@ class cuda_executor final : public executor {
   bool capturing(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
+  bool opened(bubble_mark& mark) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   std::chrono::nanoseconds longer) override;
   std::chrono::nanoseconds launch_gap() const noexcept override;

@@ -73,6 +73,7 @@ bool worker_place::try_green(int device, int rooms, int most_processors, int pri
   }
   CUdevResource got{};
   if (call.create_green_stream(&stream, green_, CU_STREAM_NON_BLOCKING, priority) != CUDA_SUCCESS ||
+      call.context_of_green(&context_, green_) != CUDA_SUCCESS ||
       call.green_resource(green_, &got, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS) {
     call.destroy_green(green_);
     green_ = nullptr;

@@ -20,6 +20,8 @@ class worker_place {
   worker_place& operator=(worker_place const&) = delete;
 
   cudaStream_t stream() const noexcept { return stream_.get(); }
+  /// What a graph's worker nodes run in; null: the device's primary context.
+  CUcontext context() const noexcept { return context_; }
   placement const& where() const noexcept { return where_; }
   /// `kept_off` filled where rooms are by SM id.
   room_plan const& plan() const noexcept { return plan_; }
@@ -29,6 +31,7 @@ class worker_place {
   void by_sm_id(int rooms, int most_processors, int priority);
 
   CUgreenCtx green_ = nullptr;
+  CUcontext context_ = nullptr;
   cuda_stream stream_;
   placement where_;
   room_plan plan_{};

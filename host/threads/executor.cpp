@@ -51,6 +51,10 @@ class threads_mark final : public bubble_mark {
     opened_ns_ = w::now_ns();
     changed_.notify_all();  // under the lock: the mark may go as soon as the opening is seen
   }
+  bool is_open() const {
+    std::lock_guard const lock{mutex_};
+    return opened_ == armed_;
+  }
   void closed() {
     std::lock_guard const lock{mutex_};
     closed_ns_ = w::now_ns();
@@ -185,6 +189,8 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
     both.opened(which);
   });
 }
+
+bool threads_executor::opened(bubble_mark& mark) { return static_cast<threads_mark&>(mark).is_open(); }
 
 void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool,
                                   std::chrono::nanoseconds) {

@@ -37,6 +37,7 @@ class threads_executor final : public executor {
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
+  bool opened(bubble_mark& mark) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   std::chrono::nanoseconds longer) override;
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;

@@ -92,6 +92,7 @@ class recording_executor final : public executor {
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
           [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
   }
+  bool opened(bubble_mark& mark) override { return inner_.opened(mark); }
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   std::chrono::nanoseconds longer) override {
     EXPECT_FALSE(is_open(value));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime over the threads executor: bubbles on a trainer's stream, jobs placed, paused, cancelled and destroyed.
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -208,6 +209,42 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
     items += found[i].record.items;
   }
   EXPECT_EQ(items, 3000U);
+}
+
+TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses_nothing) {
+  probe_arrays arrays{{300, 1, 4000, 20, 4000, 300}};
+  probe_arrays beside{{300, 1, 4000, 20, 4000, 300}};
+  threads_stream trainer;
+  runtime side{options()};
+  job_description urgent = describe(beside.task(), "urgent");
+  urgent.priority = 3;
+  job const task = side.submit(arrays.task());
+  job const other = side.submit(urgent);
+  std::atomic<bool> ended{false};
+  std::thread controller{[&] {
+    for (int i = 0; i < 30 && !(is_over(task) && is_over(other)); ++i) {
+      job{task}.pause();
+      job{other}.pause();
+      job{other}.resume();
+      job{task}.resume();
+      if (side.quiet(long_enough)) {
+        auto const before = arrays.runs;
+        std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(arrays.runs, before);
+        side.release();
+      }
+      std::this_thread::sleep_for(2ms);
+    }
+    EXPECT_TRUE(side.drain(long_enough));
+    ended = true;
+  }};
+  train(side, trainer, [&] { return ended.load(); });
+  controller.join();
+  EXPECT_EQ(task.progress().state, job_state::finished);
+  EXPECT_EQ(other.progress().state, job_state::finished);
+  EXPECT_STREQ(arrays.wrong(), nullptr);
+  EXPECT_STREQ(beside.wrong(), nullptr);
+  EXPECT_TRUE(side.drain(0ns));
 }
 
 INSTANTIATE_TEST_SUITE_P(teams, runtime_on_threads, testing::Values(1, 4),
