@@ -56,4 +56,9 @@ __device__ inline void max(std::uint64_t* word, std::uint64_t value) noexcept {
   asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(word), "l"(value));
 }
 
+/// Programmatic dependent launch (compute capability 9.0): a kernel that is launched before those that it depends on have ended
+/// waits for them and for what they wrote; in any other launch this is nothing. And its other half: dependents may be launched now.
+__device__ inline void await_launch_order() noexcept { asm volatile("griddepcontrol.wait;" : : : "memory"); }
+__device__ inline void launch_dependents() noexcept { asm volatile("griddepcontrol.launch_dependents;"); }
+
 }  // namespace lull::ptx

@@ -79,7 +79,9 @@ struct worker_site {
   slot_line* slot = nullptr;  // null: the launch that loads the kernel
   gate_ref gate;
   room_plan rooms{};
-  std::uint64_t most_lease_ns = 0;  // where it is shorter than the slot's; 0: it is not
+  std::uint64_t most_lease_ns = 0;       // where it is shorter than the slot's; 0: it is not
+  std::uint32_t* skip = nullptr;         // not zero there: leave at once; null: nobody is asked
+  std::uint32_t in_graph = 0;            // launched ahead of its opening edge, which it then waits for
 };
 
 /// The functor in a slot, as the task that it is.

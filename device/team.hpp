@@ -25,6 +25,8 @@ concept machine = requires(M const& block) {
   { block.count_in(std::declval<room_plan const&>()) } -> std::same_as<std::uint32_t>;
   { block.may_stay(std::declval<room_plan const&>(), std::uint32_t{}) } -> std::same_as<bool>;
   block.count_out(std::declval<room_plan const&>());
+  // Of a launch that runs ahead: returns when what it stands behind in a graph has ended, and what that wrote can be read.
+  block.await_launch_order();
   // Storage of the block for what rank 0 keeps between its turns, so that it takes no registers of the others.
   { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };

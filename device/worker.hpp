@@ -42,6 +42,12 @@ class worker {
     alignas(16) std::uint64_t task[task_words];
   };
 
+  struct opening {
+    std::uint32_t value;
+    std::uint64_t bubble;
+    std::uint64_t opened_ns;
+  };
+
   /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
   /// memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
@@ -95,29 +101,41 @@ class worker {
     slot_line& slot = *site_.slot;
     // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
     // if it is of the generation that the block entered.
-    std::uint32_t const value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
-    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
-    std::uint64_t const opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    opening seen = look_at_opening();
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
-    stay<World> const stays{site_, value, started_ns};
+    bool const skipped = site_.skip != nullptr && World::template load<order::relaxed, scope::device>(*site_.skip) != 0;
     std::uint32_t const beside = block_.count_in(site_.rooms);
     std::uint64_t const before = entry::enter(slot.entry);
+    if (site_.in_graph != 0) {
+      block_.await_launch_order();
+      seen = look_at_opening();
+    }
+    stay<World> const stays{site_, seen.value, started_ns};
     bool const entered = (before & entry::held) == 0;
     if (entered && found.generation() != entry::generation(before)) {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
-    kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
-    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(value) || found.at() == nullptr) {
-      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
+    kept_.record = &site_.gate.records[seen.bubble & site_.gate.record_mask];
+    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(seen.value) || skipped || found.at() == nullptr) {
+      if (!is_open(seen.value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(site_.rooms);
       return false;
     }
-    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
+    // relaxed: nothing is published; a closing edge that misses it costs time alone
+    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
+    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), seen.opened_ns};
     return true;
   }
 
+  LULL_HD opening look_at_opening() const noexcept {
+    return {World::template load<order::relaxed, scope::system>(site_.gate.line->value),
+            World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles),
+            World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns)};
+  }
+
   LULL_HD void leave() noexcept {
+    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
     kept_.claims.leave(site_.slot->entry);
     block_.count_out(site_.rooms);
     add<World>(*kept_.record, kept_.claims.account());

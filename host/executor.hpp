@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <lull/device/control.hpp>
@@ -38,6 +39,21 @@ class bubble_mark {
   virtual ~bubble_mark() = default;
 };
 
+/// A worker of a captured bubble. Of its site the executor fills in what a graph's launch needs: rooms and `in_graph`.
+struct captured_worker {
+  worker_kernel kernel;
+  worker_site site;
+};
+
+/// The opening edge of a captured bubble, as its closing edge must know it.
+using captured_opening = void*;
+
+/// How a caller's thread was set up when it came in.
+struct visit {
+  int device = -1;
+  int capture_mode = 0;
+};
+
 /// Memory that host and device both address.
 struct mapped_memory {
   void* host = nullptr;
@@ -56,8 +72,10 @@ class executor {
 
   // -- set-up --
 
-  /// Called first by each thread of ours that calls the machine: it works on this device, and never spoils a capture.
-  virtual void adopt_thread() = 0;
+  /// The calling thread works on this device from now on, and never spoils a capture. Called first by each thread of ours, and by
+  /// a trainer's thread for as long as it is inside a call of ours.
+  virtual visit arrive() = 0;
+  virtual void depart(visit from) noexcept = 0;
 
   /// The kernel's code reaches the machine, and its grid is chosen: `blocks_per_processor` 0 lets the executor choose.
   /// May wait for the machine to be idle: call it before training starts.
@@ -80,8 +98,12 @@ class executor {
 
   // -- on the trainer's path: enqueue only --
 
-  /// Whether the stream is being captured into a graph.
-  virtual bool capturing(stream_handle stream) = 0;
+  /// Whether the stream, which is not being captured, is one of this machine's; `from` is how its caller came in.
+  virtual bool is_ours(stream_handle stream, visit from) = 0;
+  /// Whether a caller who came in like that works on this machine: of a stream that is being captured nothing else can be asked.
+  virtual bool is_here(visit from) = 0;
+  /// Which capture the stream takes part in; nothing: it is not being captured; 0: it may be, and cannot be asked.
+  virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
@@ -96,6 +118,16 @@ class executor {
   virtual void join(stream_handle stream, bubble_mark& mark) = 0;
   /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
   virtual void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) = 0;
+
+  // -- into a graph that is being captured: adds nodes, enqueues nothing, waits for nothing --
+
+  /// The opening edge, beside the stream's chain, and behind it the workers, which nothing has to wait for.
+  virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                        std::span<captured_worker const> workers) = 0;
+  /// The closing edge, in the stream's chain: what is captured next comes when the workers have begun to leave.
+  virtual void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) = 0;
+  /// The graph, its clones and its executables hold `what` until the last of them is gone and has ended.
+  virtual void capture_keep(stream_handle stream, std::shared_ptr<void const> what) = 0;
 
   // -- the same side work as ordinary code, for baselines: enqueue only --
 
@@ -126,6 +158,20 @@ class executor {
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
   /// Whether all workers launched so far are out.
   virtual bool workers_done() = 0;
+};
+
+/// A caller's thread inside a call of ours.
+class visiting {
+ public:
+  explicit visiting(executor& machine) : machine_(machine), from_(machine.arrive()) {}
+  ~visiting() { machine_.depart(from_); }
+  visiting(visiting const&) = delete;
+  visiting& operator=(visiting const&) = delete;
+  visit from() const noexcept { return from_; }
+
+ private:
+  executor& machine_;
+  visit from_;
 };
 
 struct executor_options {

@@ -99,8 +99,14 @@ void gate::launch_all(bubble_mark& mark) {
 bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch_time launch) {
   std::lock_guard const lock{mutex_};
   if (open_) {
-    ++counts_.nested;
-    return {};
+    placed const& before = placed_[bubbles_ % records];
+    bool const abandoned = before.where->name == where.name || std::chrono::steady_clock::now() - before.opened > lease_;
+    if (!abandoned) {
+      ++counts_.nested;
+      return {};
+    }
+    ++counts_.abandoned;
+    close_now(stream, landing{});
   }
   if (mode == runtime_mode::on && !any_stands()) {
     ++counts_.no_job;
@@ -108,10 +114,6 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
   }
   if (bubbles_ - collected_ >= records) {  // the keeper is behind: nothing of ours may be overwritten
     ++counts_.dropped;
-    return {};
-  }
-  if (machine_.capturing(stream)) {
-    ++counts_.captured;
     return {};
   }
   site_state& at = find(where);
@@ -147,7 +149,8 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
 
 void gate::close(bubble_id id, stream_handle stream, std::optional<landing> lands) {
   std::lock_guard const lock{mutex_};
-  if (!open_ || id.bubble != bubbles_) {
+  // An edge that went into a graph would close later bubbles and not this one.
+  if (!open_ || id.bubble != bubbles_ || machine_.capture_of(stream)) {
     ++counts_.unmatched;
     return;
   }
@@ -155,10 +158,7 @@ void gate::close(bubble_id id, stream_handle stream, std::optional<landing> land
   placed& now = placed_[bubbles_ % records];
   if (now.timed) now.host_ahead = !machine_.opened(mark);
   landing const how = now.timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
-  machine_.close_edge(stream, ref_, value_ + 1, mark, now.timed, how.longer);
-  ++value_;
-  open_ = false;
-  end_range(now.range);
+  close_now(stream, how);
   if (now.timed) return;
   if (now.at_open) {
     now.where->past.add_host_time(std::chrono::steady_clock::now() - now.opened);
@@ -166,6 +166,14 @@ void gate::close(bubble_id id, stream_handle stream, std::optional<landing> land
     launch_all(mark);
   }
   if (how.joins) machine_.join(stream, mark);
+}
+
+void gate::close_now(stream_handle stream, landing how) {
+  placed const& now = placed_[bubbles_ % records];
+  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how.longer);
+  ++value_;
+  open_ = false;
+  end_range(now.range);
 }
 
 std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {

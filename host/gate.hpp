@@ -79,6 +79,7 @@ class gate {
   bool is_over(std::uint64_t bubble) const;
   void take_records(std::uint64_t from, std::uint64_t past);
   void launch_all(bubble_mark& mark);
+  void close_now(stream_handle stream, landing how);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
 
   executor& machine_;

@@ -17,18 +17,14 @@ bool goes_before(submitted const& one, submitted const& other) {
 
 }  // namespace
 
-keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
+keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
                std::function<void(std::string_view)> log)
-    : machine_(std::move(machine)),
-      gates_(gates),
-      log_(std::move(log)),
-      answers_(machine_->map(places * gates.size() * sizeof(std::uint64_t))),
-      lease_(lease_at_close({})) {
+    : machine_(std::move(machine)), gates_(gates), captured_(captured), log_(std::move(log)), lease_(lease_at_close({})) {
   auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates.size() * sizeof(slot_line)));
   for (int p = 0; p < places; ++p) {
     for (std::size_t g = 0; g < gates_.size(); ++g) {
       slot_line* const slot = slots + static_cast<std::size_t>(p) * gates_.size() + g;
-      places_[static_cast<std::size_t>(p)].slots.push_back({slot, 0, false});
+      places_[static_cast<std::size_t>(p)].slots.push_back({.slot = slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = {}});
     }
   }
   for (auto const& each : gates_) each->note_lease(lease_);
@@ -36,7 +32,9 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
 
 keeper::~keeper() {
   machine_->release(places_[0].slots[0].slot);  // one allocation holds all of them
-  machine_->unmap(answers_, places * gates_.size() * sizeof(std::uint64_t));
+  for (place const& each : places_) {
+    for (slot_of_gate const& slot : each.slots) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+  }
 }
 
 void keeper::add(std::shared_ptr<submitted> job) {
@@ -54,6 +52,8 @@ bool keeper::round() {
   std::lock_guard const lock{mutex_};
   std::chrono::nanoseconds longest{0};
   for (auto const& each : gates_) longest = std::max(longest, each->collect(bubbles_));
+  follow_captures();
+  longest = std::max(longest, longest_captured_);
   while (bubbles_.size() > most_bubbles) {
     bubbles_.pop_front();
     ++dropped_;
@@ -73,7 +73,34 @@ bool keeper::round() {
     return wanted == submitted::wish::cancel;
   });
   for (int p = 0; p < places; ++p) look_after(p);
-  return !waiting_.empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
+  return !waiting_.empty() || !captured_.all().empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
+}
+
+/// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.
+void keeper::follow_captures() {
+  auto const now = std::chrono::steady_clock::now();
+  if (now - captures_read_ < read_captures_every) return;
+  captures_read_ = now;
+  longest_captured_ = {};
+  auto& slots = places_[0].slots;
+  for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
+    bool const over = graph->is_over();
+    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_));
+    auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
+    if (over) {
+      bool const busy = std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
+      if (busy) continue;
+      for (slot_of_gate const& slot : slots) {
+        if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+      }
+      std::erase_if(slots, is_its);
+      captured_.forget(*graph);
+    } else if (std::none_of(slots.begin(), slots.end(), is_its)) {
+      for (captured_slot const& each : graph->slots()) {
+        slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = graph, .resident = each.kernel.resident});
+      }
+    }
+  }
 }
 
 void keeper::look_after(int index) {
@@ -82,7 +109,7 @@ void keeper::look_after(int index) {
   if (here.at == stage::filling && move_slots(index, true)) {
     here.at = stage::standing;
     here.who->set_state(job_state::placed);
-    for (std::size_t g = 0; g < gates_.size(); ++g) {
+    for (std::size_t g = 0; g < gates_.size(); ++g) {  // the first slots are the streams'
       worker_kernel const& kernel = here.who->kernel();
       gates_[g]->stand(index, {kernel, {here.slots[g].slot, gates_[g]->ref(), machine_->rooms_of(kernel)}});
     }
@@ -90,7 +117,10 @@ void keeper::look_after(int index) {
   if (here.at == stage::standing) {
     phase_state const reached = here.who->reached();
     bool const over = reached == phase_state::finished || reached == phase_state::failed;
-    if (!over && quiet_ == 0 && here.who->wanted() == submitted::wish::run && !gives_way(index)) return;
+    if (!over && quiet_ == 0 && here.who->wanted() == submitted::wish::run && !gives_way(index)) {
+      move_slots(index, true);  // of graphs that were captured since
+      return;
+    }
     for (auto const& each : gates_) each->stand(index, {});
     here.at = stage::emptying;
   }
@@ -117,8 +147,8 @@ bool keeper::gives_way(int index) const {
   place const& other = places_[static_cast<std::size_t>(1 - index)];
   int const mine = here.who->description().priority;
   if (index == 0 && other.at == stage::standing && other.who->description().priority > mine) return true;
+  if (index == 1 && other.at == stage::empty && (next != nullptr ? mine > next->description().priority : in_graphs())) return true;
   if (next == nullptr) return false;
-  if (index == 1 && other.at == stage::empty && mine > next->description().priority) return true;
   bool const last = other.who == nullptr || goes_before(*other.who, *here.who);
   return last && next->description().priority > mine;
 }
@@ -135,16 +165,17 @@ void keeper::choose_for(int index) {
   where.at = stage::filling;
 }
 
-/// One exchange under way for each gate; true when all have succeeded.
+bool keeper::in_graphs() const {
+  return places_[0].slots.size() > gates_.size();
+}
+
+/// One exchange under way for each slot; true when all have succeeded.
 bool keeper::move_slots(int index, bool fill) {
   place& here = places_[static_cast<std::size_t>(index)];
   bool all = true;
-  for (std::size_t g = 0; g < gates_.size(); ++g) {
-    slot_of_gate& slot = here.slots[g];
-    std::size_t const word = static_cast<std::size_t>(index) * gates_.size() + g;
-    auto* const answer = static_cast<std::uint64_t*>(answers_.host) + word;
+  for (slot_of_gate& slot : here.slots) {
     if (slot.asked != 0) {
-      std::uint64_t const said = machine_->load_mapped(answer);
+      std::uint64_t const said = machine_->load_mapped(slot.answer.host);
       if (said / 2 != slot.asked) {
         all = false;
         continue;
@@ -152,12 +183,12 @@ bool keeper::move_slots(int index, bool fill) {
       if (said % 2 == 1) slot.full = fill;  // else somebody stayed inside: asked again below
       slot.asked = 0;
     }
-    if (slot.full == fill) continue;
+    if (slot.full == fill || (slot.resident != nullptr && fill && slot.resident != here.who->kernel().resident)) continue;
     all = false;
     slot_content content;
     if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
     slot.asked = next_id_++;
-    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(answers_.device) + word, slot.asked);
+    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), slot.asked);
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/captured.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/submitted.hpp>
@@ -23,7 +24,7 @@ namespace lull::detail {
 /// A place goes empty → filling → standing → emptying → empty, on all gates together.
 class keeper {
  public:
-  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
+  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
          std::function<void(std::string_view)> log);
   ~keeper();
 
@@ -43,23 +44,30 @@ class keeper {
 
  private:
   static constexpr std::size_t most_bubbles = 65'536;
+  static constexpr std::chrono::milliseconds read_captures_every{5};
   static constexpr std::uint64_t control_limit_ns = 10'000'000;  // how long one attempt to empty a slot waits on the device
 
   enum class stage { empty, filling, standing, emptying };
   struct slot_of_gate {
     slot_line* slot = nullptr;
+    mapped_memory answer;     // a word of exchange
     std::uint64_t asked = 0;  // id of the exchange under way; 0: none
     bool full = false;
+    // In a captured graph:
+    std::shared_ptr<captured_gate> graph;
+    void const* resident = nullptr;  // the one kind of worker that looks there
   };
   struct place {
     stage at = stage::empty;
     std::shared_ptr<submitted> who;
-    std::vector<slot_of_gate> slots;  // (gates,)
+    std::vector<slot_of_gate> slots;  // (gates,), then of captured graphs, which have but the first place
   };
 
+  void follow_captures();
   void look_after(int index);
   void choose_for(int index);
   bool gives_way(int index) const;
+  bool in_graphs() const;
   submitted const* best_waiting() const;
   bool move_slots(int index, bool fill);
   void settle(submitted& job);
@@ -68,8 +76,8 @@ class keeper {
 
   std::shared_ptr<executor> machine_;
   std::vector<std::unique_ptr<gate>>& gates_;
+  captured_gates& captured_;
   std::function<void(std::string_view)> log_;
-  mapped_memory answers_;  // (places, gates) words of exchange
   std::uint64_t next_id_ = 1;
   mutable std::mutex mutex_;  // waiting_, places_ and bubbles_
   int quiet_ = 0;
@@ -79,6 +87,8 @@ class keeper {
   std::deque<bubble_report> bubbles_;
   std::uint64_t dropped_ = 0;
   std::chrono::nanoseconds lease_{0};
+  std::chrono::steady_clock::time_point captures_read_{};
+  std::chrono::nanoseconds longest_captured_{0};
 };
 
 }  // namespace lull::detail

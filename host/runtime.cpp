@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include <lull/host/captured.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>
@@ -42,7 +43,9 @@ class runtime::state {
       : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)) {
     for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
     for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
-    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, options_.log);
+    captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(most_gates), options_.log);
+    for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type));
+    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, *captured_, options_.log);
     thread_ = std::thread{[this] { serve(); }};
   }
 
@@ -56,7 +59,9 @@ class runtime::state {
     }
     wake_.notify_all();
     thread_.join();
-    if (!all_over()) let_go();
+    bool const over = all_over();
+    if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+    leave_behind(!over);
   }
 
   worker_kernel const& kernel_of(task_type const& type) const {
@@ -66,7 +71,9 @@ class runtime::state {
   job submit(job_description description) {
     detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
+    visiting const here{*machine_};
     machine_->load(kernel, description.blocks_per_processor);
+    captured_->enable(kernel);
     std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
     auto made = std::make_shared<detail::submitted>(machine_, std::move(description), std::bit_ceil(4 * alive));
     keeper_->add(made);
@@ -76,16 +83,32 @@ class runtime::state {
 
   bubble_id open(stream_handle stream, site where) noexcept {
     if (mode_ == runtime_mode::off) return {};
-    return guarded([&] {
+    return guarded([&]() -> bubble_id {
+      visiting const here{*machine_};
+      auto const capture = machine_->capture_of(stream);
+      if (capture ? !machine_->is_here(here.from()) : !machine_->is_ours(stream, here.from())) {
+        ++foreign_;
+        return {};
+      }
+      if (capture) {
+        if (*capture != 0) return captured_->open(*capture, stream, where, mode_);
+        ++unaskable_;
+        return {};
+      }
       detail::gate* const gate = gate_for(stream);
       return gate == nullptr ? bubble_id{} : gate->open(stream, where, mode_, options_.launch);
     });
   }
 
   void close(bubble_id id, stream_handle stream) noexcept {
-    if (id.bubble == 0 || id.gate >= gates_.size()) return;
+    if (id.bubble == 0) return;
     guarded([&] {
-      gates_[id.gate]->close(id, stream, options_.lands);
+      visiting const here{*machine_};
+      if (id.gate < gates_.size()) {
+        gates_[id.gate]->close(id, stream, options_.lands);
+      } else {
+        captured_->close(id, stream);
+      }
       return id;
     });
   }
@@ -96,19 +119,10 @@ class runtime::state {
   }
 
   runtime_counts counts() const {
-    runtime_counts sum;
-    for (auto const& gate : gates_) {
-      runtime_counts const one = gate->counts();
-      sum.opened += one.opened;
-      sum.launches += one.launches;
-      sum.no_job += one.no_job;
-      sum.too_short += one.too_short;
-      sum.fruitless += one.fruitless;
-      sum.nested += one.nested;
-      sum.unmatched += one.unmatched;
-      sum.captured += one.captured;
-      sum.dropped += one.dropped;
-    }
+    runtime_counts sum = captured_->counts();
+    for (auto const& gate : gates_) sum += gate->counts();
+    sum.foreign += foreign_;
+    sum.ungraphed += unaskable_;
     sum.dropped += keeper_->dropped();
     return sum;
   }
@@ -176,7 +190,7 @@ class runtime::state {
   /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
   bool all_over() const noexcept {
     try {
-      machine_->adopt_thread();
+      machine_->arrive();
       return until(longest_goodbye, [this] {
         bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
         return passed && machine_->workers_done() && keeper_->empty();
@@ -186,19 +200,32 @@ class runtime::state {
     }
   }
 
-  /// The trainer's stream has not come to our edges, or a worker is still inside: what they touch must outlive us.
-  void let_go() noexcept {
-    log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+  /// What must outlive us: for ever, where the trainer's stream has not come to our edges, or a worker is still inside; else until
+  /// the graphs are gone that refer to it. Those of earlier runtimes whose time is over go.
+  void leave_behind(bool for_ever) noexcept {
     struct remains {
+      bool for_ever;
       std::shared_ptr<executor> machine;
       std::vector<std::unique_ptr<detail::gate>> gates;
+      std::unique_ptr<detail::captured_gates> captured;
       std::unique_ptr<detail::keeper> keeper;
     };
     // Never destroyed, and reachable, so that a leak checker knows it for what it is.
     static std::mutex guard;
-    static auto* const left_alone = new std::vector<remains>;
+    static auto* const left = new std::vector<remains>;
     std::lock_guard const lock{guard};
-    left_alone->push_back({machine_, std::move(gates_), std::move(keeper_)});
+    try {
+      std::erase_if(*left, [](remains const& each) { return !each.for_ever && graphs_over(*each.captured); });
+      if (for_ever || !graphs_over(*captured_)) {
+        left->push_back({for_ever, machine_, std::move(gates_), std::move(captured_), std::move(keeper_)});
+      }
+    } catch (std::exception const&) {  // the machine is gone: its memory with it
+    }
+  }
+
+  static bool graphs_over(detail::captured_gates const& graphs) {
+    auto const all = graphs.all();
+    return std::all_of(all.begin(), all.end(), [](auto const& graph) { return graph->is_over(); });
   }
 
   void log(std::string const& line) const {
@@ -213,10 +240,10 @@ class runtime::state {
     wake_.notify_all();
   }
 
-  /// Rounds come every 200 µs while jobs are about, else when somebody submits. Nothing waits for them but control.
+  /// Rounds come every 200 µs while jobs or graphs are about, every 2 ms to observe, else when somebody submits. Nothing waits for them but control.
   void serve() {
     using namespace std::chrono_literals;
-    machine_->adopt_thread();
+    machine_->arrive();
     std::unique_lock lock{mutex_};
     for (auto give_up = std::chrono::steady_clock::time_point::max();;) {
       if (ending_ && give_up == std::chrono::steady_clock::time_point::max()) {
@@ -239,7 +266,8 @@ class runtime::state {
         return;
       }
       lock.lock();
-      wake_.wait_for(lock, busy || ending_ ? 200us : 50ms, [this] { return woken_; });
+      auto const pause = busy || ending_ ? 200us : mode_ == runtime_mode::observe ? 2ms : 50ms;
+      wake_.wait_for(lock, pause, [this] { return woken_; });
     }
   }
 
@@ -247,7 +275,10 @@ class runtime::state {
   std::shared_ptr<executor> machine_;
   std::atomic<runtime_mode> mode_;
   std::atomic<bool> gates_used_up_{false};
+  std::atomic<std::uint64_t> foreign_{0};
+  std::atomic<std::uint64_t> unaskable_{0};  // captures
   std::vector<std::unique_ptr<detail::gate>> gates_;
+  std::unique_ptr<detail::captured_gates> captured_;
   std::unique_ptr<detail::keeper> keeper_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -255,6 +286,23 @@ class runtime::state {
   bool ending_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
+
+runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept {
+  opened += other.opened;
+  launches += other.launches;
+  no_job += other.no_job;
+  too_short += other.too_short;
+  fruitless += other.fruitless;
+  nested += other.nested;
+  unmatched += other.unmatched;
+  abandoned += other.abandoned;
+  foreign += other.foreign;
+  captured += other.captured;
+  replayed += other.replayed;
+  ungraphed += other.ungraphed;
+  dropped += other.dropped;
+  return *this;
+}
 
 runtime::runtime(runtime_options options) : runtime(make_executor(options.machine), options) {}
 

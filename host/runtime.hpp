@@ -67,8 +67,14 @@ struct runtime_counts {
   std::uint64_t fruitless = 0;   // … because everything at that site was handed back lately
   std::uint64_t nested = 0;      // opens inside an open bubble, ignored
   std::uint64_t unmatched = 0;   // closes of nothing, ignored
-  std::uint64_t captured = 0;    // opens on a stream that was being captured, ignored
+  std::uint64_t abandoned = 0;   // bubbles that were never closed, and ended by the next opening of their site
+  std::uint64_t foreign = 0;     // opens on a stream of another device, ignored
+  std::uint64_t captured = 0;    // bubbles added to graphs that were being captured
+  std::uint64_t replayed = 0;    // … opened by replays, as far as read
+  std::uint64_t ungraphed = 0;   // opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask
   std::uint64_t dropped = 0;     // bubbles passed over because the records of earlier ones were not read yet, or reports lost
+
+  runtime_counts& operator+=(runtime_counts const& other) noexcept;
 };
 
 /// Fills the bubbles of one device's trainer streams with the jobs that were submitted. One a device.

@@ -55,9 +55,12 @@ class bubble_bench {
   bubble_bench& operator=(bubble_bench const&) = delete;
 
   std::vector<samples> run(setting const& how, runtime& side);
+  /// The same bubbles as nodes of captured graphs, one a treatment, of `setting.group` bubbles each; without arrivals.
+  std::vector<samples> run_captured(setting const& how, runtime& side);
+
+  struct device_state;
 
  private:
-  struct device_state;
   std::unique_ptr<device_state> state_;
 };
 

@@ -39,6 +39,7 @@ struct plan {
   bench::setting how;
   work task = work::compute;
   std::optional<landing> lands = {};
+  bool captured = false;
 };
 
 /// The side task of a plan, with what it works on.
@@ -140,7 +141,8 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
   runtime side{on};
   side_work const task{side, what, with};
   for (auto _ : state) {
-    auto const found = bench::bubble_bench{}.run(what.how, side);
+    bench::bubble_bench runs;
+    auto const found = what.captured ? runs.run_captured(what.how, side) : runs.run(what.how, side);
     auto const& none = found[0];
     auto const& edges = found[1];
     auto const& worker = found[2];
@@ -188,7 +190,10 @@ std::vector<plan> plans() {
                                                       {"joined", {.joins = true}}};
   for (auto const& [task_name, task] : tasks) {
     std::string const name = std::string{"yield_latency/task:"} + task_name;
-    for (auto const& [behind_name, kind] : training) all.push_back({name + "/behind:" + behind_name, {.training = kind}, task});
+    for (auto const& [behind_name, kind] : training) {
+      all.push_back({name + "/behind:" + behind_name, {.training = kind}, task});
+      all.push_back({name + "/behind:" + behind_name + "/captured", {.training = kind}, task, {}, true});
+    }
     for (auto const& [landing_name, how] : landings) {
       all.push_back({name + "/behind:burst_264/landing:" + landing_name, {.training = behind::burst_264}, task, how});
     }

@@ -25,7 +25,7 @@ class lone_job {
  public:
   lone_job(executor& machine, job_description const& job)
       : machine_(machine), kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
-    machine_.adopt_thread();
+    machine_.arrive();
     machine_.load(kernel_, job.blocks_per_processor);
     line_ = machine_array<gate_line>{machine_, 1};
     record_ = machine_array<bubble_record>{machine_, 1};
@@ -124,7 +124,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
 }
 
 alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop) {
-  machine.adopt_thread();
+  machine.arrive();
   plain_work work{machine, job};
   auto const begin = std::chrono::steady_clock::now();
   while (!work.finished() && !stop(work.phases())) work.round();

@@ -58,7 +58,7 @@ void always_on::one_round() {
 void always_on::serve() {
   std::unique_lock lock{mutex_};
   try {
-    machine_.adopt_thread();
+    machine_.arrive();
     for (;;) {
       changed_.wait(lock, [this] { return ending_ || wanted_; });
       if (ending_) break;

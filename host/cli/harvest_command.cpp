@@ -99,7 +99,7 @@ class harvest {
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, asked.device)) {
     report_.config = config_of(asked_, plan_);
-    side_.machine().adopt_thread();
+    side_.machine().arrive();
   }
 
   exit_code go(std::ostream& out) {

@@ -48,7 +48,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
 
   stop_request const stop;
   std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .alone = true});
-  machine->adopt_thread();
+  machine->arrive();
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
   job_description const job = owner->describe();

@@ -53,7 +53,7 @@ void side_jobs::note(running& one) {
 
 void side_jobs::serve() {
   try {
-    side_.machine().adopt_thread();
+    side_.machine().arrive();
     while (!ending_ && !failed_) {
       auto const done = std::find_if(jobs_.begin(), jobs_.end(), [](running const& one) { return is_over(one.handle); });
       if (done == jobs_.end()) {

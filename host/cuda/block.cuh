@@ -34,6 +34,8 @@ class cuda_block {
     if (rooms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], ~0U);
   }
 
+  __device__ void await_launch_order() const noexcept { ptx::await_launch_order(); }
+
   /// The launch's dynamic shared memory: shape.shared_bytes.
   __device__ void* shared() const noexcept {
     extern __shared__ __align__(16) unsigned char lull_team_storage[];

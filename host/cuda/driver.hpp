@@ -19,7 +19,7 @@ struct cuda_driver {
   decltype(&cuGreenCtxStreamCreate) create_green_stream = nullptr;
   decltype(&cuGreenCtxGetDevResource) green_resource = nullptr;
   decltype(&cuCtxFromGreenCtx) context_of_green = nullptr;
-  decltype(&cuGraphAddKernelNode) add_kernel_node = nullptr;
+  decltype(&cuGraphAddNode) add_node = nullptr;  // with kinds of edges
   decltype(&cuGetErrorName) error_name = nullptr;
 
   bool has_green_contexts() const noexcept {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string>
 
+#include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull {
@@ -87,10 +88,20 @@ cuda_executor::cuda_executor(executor_options const& options)
 
 cuda_executor::~cuda_executor() { memory_.release(inside_); }
 
-void cuda_executor::adopt_thread() {
-  LULL_CUDA(cudaSetDevice(device_));
-  cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
-  LULL_CUDA(cudaThreadExchangeStreamCaptureMode(&relaxed));
+visit cuda_executor::arrive() {
+  visit from;
+  LULL_CUDA(cudaGetDevice(&from.device));
+  if (from.device != device_) LULL_CUDA(cudaSetDevice(device_));
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  LULL_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+  from.capture_mode = static_cast<int>(mode);
+  return from;
+}
+
+void cuda_executor::depart(visit from) noexcept {
+  auto mode = static_cast<cudaStreamCaptureMode>(from.capture_mode);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  if (from.device != device_) cudaSetDevice(from.device);
 }
 
 cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
@@ -109,6 +120,7 @@ cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int block
   }
   if (fit >= 2 * share) {
     // Twice its share fits: blocks might double up on an SM, so the share is watched, and none is ever left pending.
+    chosen.lean = true;
     chosen.rooms.inside = inside_;
     chosen.rooms.share = static_cast<std::uint32_t>(share);
     bool const by_id = where.how == "rooms by SM id";
@@ -153,11 +165,12 @@ room_plan cuda_executor::rooms_of(worker_kernel const& kernel) const {
 
 std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
 
-bool cuda_executor::capturing(stream_handle stream) {
-  cudaStreamCaptureStatus status{};
-  if (cudaStreamIsCapturing(stream_of(stream), &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
-  cudaGetLastError();  // the legacy stream cannot be asked while another is captured
-  return true;
+bool cuda_executor::is_ours(stream_handle stream, visit from) {
+  // the default streams are those of the caller's device
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return is_here(from);
+  int device = -1;  // asked while the stream is captured, this would spoil the capture
+  LULL_CUDA(cudaStreamGetDevice(stream_of(stream), &device));
+  return device == device_;
 }
 
 void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
@@ -211,6 +224,46 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site,
 
 void cuda_executor::join(stream_handle stream, bubble_mark& mark) {
   LULL_CUDA(cudaStreamWaitEvent(stream_of(stream), static_cast<cuda_mark&>(mark).left.get(), 0));
+}
+
+std::optional<std::uint64_t> cuda_executor::capture_of(stream_handle stream) {
+  auto const found = detail::graph_under_capture(stream_of(stream));
+  if (!found) return std::nullopt;
+  return driver().add_node != nullptr ? found->id : 0;
+}
+
+captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                             std::span<captured_worker const> workers) {
+  detail::captured_graph const graph = detail::graph_under_capture(stream_of(stream)).value();
+  CUgraphNode const opening = detail::add_open_edge(graph, gate, value, site);
+  for (captured_worker const& each : workers) {
+    grid chosen;
+    {
+      std::lock_guard const lock{grids_mutex_};
+      chosen = grids_.at(each.kernel.resident);
+    }
+    worker_site with = each.site;
+    with.in_graph = 1;
+    with.rooms = chosen.rooms;
+    detail::worker_launch how{each.kernel.resident, chosen.blocks, each.kernel.shape, place_.context()};
+    if (chosen.lean) {
+      // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
+      std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
+      how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.where().processors);
+      how.context = nullptr;
+    }
+    detail::add_worker(graph, opening, how, with);
+  }
+  return opening;
+}
+
+void cuda_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) {
+  detail::captured_graph const graph = detail::graph_under_capture(stream_of(stream)).value();
+  detail::add_close_edge(graph, gate, value, static_cast<CUgraphNode>(opened));
+}
+
+void cuda_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) {
+  detail::keep_with(detail::graph_under_capture(stream_of(stream)).value(), std::move(what));
 }
 
 void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,

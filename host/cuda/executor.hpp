@@ -21,7 +21,8 @@ class cuda_executor final : public executor {
 
   executor_kind kind() const noexcept override { return executor_kind::cuda; }
   placement place() const override { return place_.where(); }
-  void adopt_thread() override;
+  visit arrive() override;
+  void depart(visit from) noexcept override;
   void load(worker_kernel const& kernel, int blocks_per_processor) override;
   std::uint64_t blocks_of(worker_kernel const& kernel) const override;
   room_plan rooms_of(worker_kernel const& kernel) const override;
@@ -33,7 +34,9 @@ class cuda_executor final : public executor {
   void read(void* to, void const* from, std::size_t bytes) override { memory_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override;
-  bool capturing(stream_handle stream) override;
+  bool is_ours(stream_handle stream, visit from) override;
+  bool is_here(visit from) override { return from.device == device_; }
+  std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
   bool opened(bubble_mark& mark) override;
@@ -42,6 +45,10 @@ class cuda_executor final : public executor {
   std::chrono::nanoseconds launch_gap() const noexcept override;
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
   void join(stream_handle stream, bubble_mark& mark) override;
+  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                std::span<captured_worker const> workers) override;
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) override;
+  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
   stream_handle plain_stream() override { return plain_.get(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;
@@ -60,6 +67,7 @@ class cuda_executor final : public executor {
   struct grid {
     unsigned blocks = 0;
     room_plan rooms{};
+    bool lean = false;  // twice its share fits an SM
   };
   grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 

@@ -29,9 +29,15 @@ worker_place::worker_place(int device, int rooms, int most_processors, bool gree
     stream_ = cuda_stream{lowest};
     where_.owned_processors = where_.processors;
     where_.how = "all SMs";
-  } else if (!green_context || !try_green(device, rooms, most_processors, lowest)) {
-    by_sm_id(rooms, most_processors, lowest);
+    return;
   }
+  int const left = where_.processors - keep_off(rooms, most_processors);
+  if (left <= 0) nothing_left(rooms, most_processors);
+  if (green_context && try_green(device, rooms, most_processors, lowest)) return;
+  stream_ = cuda_stream{lowest};
+  plan_ = by_id_;
+  where_.owned_processors = left;
+  where_.how = "rooms by SM id";
 }
 
 worker_place::~worker_place() {
@@ -85,26 +91,21 @@ bool worker_place::try_green(int device, int rooms, int most_processors, int pri
   return true;
 }
 
-void worker_place::by_sm_id(int rooms, int most_processors, int priority) {
-  stream_ = cuda_stream{priority};
-  auto const groups = detail::find_cluster_groups(stream_.get(), where_.processors);
+/// Chooses the SM ids of the rooms, and says how many they are.
+int worker_place::keep_off(int rooms, int most_processors) {
+  cuda_stream const everywhere{0};
   int kept_off = 0;
-  auto const keep_off = [&](std::vector<std::uint32_t> const& sms) {
-    for (std::uint32_t const sm : sms) {
-      if (sm < 256) plan_.kept_off[sm / 32] |= 1U << (sm % 32);
-    }
-    kept_off += static_cast<int>(sms.size());
-  };
   int left = rooms;
-  for (auto const& sms : groups) {
+  for (auto const& sms : detail::find_cluster_groups(everywhere.get(), where_.processors)) {
     bool const over_cap = most_processors != 0 && where_.processors - kept_off > most_processors;
     if (sms.size() < group_sms || (left <= 0 && !over_cap)) continue;
-    keep_off(sms);
+    for (std::uint32_t const sm : sms) {
+      if (sm < 256) by_id_.kept_off[sm / 32] |= 1U << (sm % 32);
+    }
+    kept_off += static_cast<int>(sms.size());
     --left;
   }
-  where_.owned_processors = where_.processors - kept_off;
-  where_.how = "rooms by SM id";
-  if (where_.owned_processors <= 0) nothing_left(rooms, most_processors);
+  return kept_off;
 }
 
 }  // namespace lull

@@ -25,16 +25,19 @@ class worker_place {
   placement const& where() const noexcept { return where_; }
   /// `kept_off` filled where rooms are by SM id.
   room_plan const& plan() const noexcept { return plan_; }
+  /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another context.
+  room_plan const& plan_in_graphs() const noexcept { return by_id_; }
 
  private:
   bool try_green(int device, int rooms, int most_processors, int priority);
-  void by_sm_id(int rooms, int most_processors, int priority);
+  int keep_off(int rooms, int most_processors);
 
   CUgreenCtx green_ = nullptr;
   CUcontext context_ = nullptr;
   cuda_stream stream_;
   placement where_;
   room_plan plan_{};
+  room_plan by_id_{};
 };
 
 }  // namespace lull

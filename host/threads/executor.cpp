@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <thread>
+#include <vector>
 
 #include <lull/device/threads_world.hpp>
 #include <lull/host/error.hpp>
@@ -214,6 +215,26 @@ void threads_executor::launch(worker_kernel const& kernel, worker_site const& si
 void threads_executor::join(stream_handle stream, bubble_mark& mark) {
   enqueue(stream, [&both = static_cast<threads_mark&>(mark)] { both.wait_workers(); });
 }
+
+std::optional<std::uint64_t> threads_executor::capture_of(stream_handle stream) {
+  std::uint64_t const capture = stream_of(stream).capture();
+  return capture != 0 ? std::optional{capture} : std::nullopt;
+}
+
+captured_opening threads_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                                std::span<captured_worker const> workers) {
+  stream_of(stream).enqueue([this, gate, value, site, all = std::vector(workers.begin(), workers.end())] {
+    open_gate_again<w>(gate, value, site);
+    for (captured_worker const& each : all) launch(each.kernel, each.site, nullptr);
+  });
+  return nullptr;
+}
+
+void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening) {
+  stream_of(stream).enqueue([gate, value] { close_gate_again<w>(gate, value, 0, 0); });
+}
+
+void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) { stream_of(stream).keep(std::move(what)); }
 
 void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
                                    chunk const& items, std::uint32_t grain) {

@@ -22,11 +22,14 @@ class threads_executor final : public executor {
 
   executor_kind kind() const noexcept override { return executor_kind::threads; }
   placement place() const override;
-  void adopt_thread() override {}
+  visit arrive() override { return {}; }
+  void depart(visit) noexcept override {}
   void load(worker_kernel const& kernel, int blocks_per_processor) override;
   std::uint64_t blocks_of(worker_kernel const& kernel) const override;
   room_plan rooms_of(worker_kernel const&) const override { return {}; }
-  bool capturing(stream_handle) override { return false; }
+  bool is_ours(stream_handle, visit) override { return true; }
+  bool is_here(visit) override { return true; }
+  std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   mapped_memory map(std::size_t bytes) override;
@@ -43,6 +46,10 @@ class threads_executor final : public executor {
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
   void join(stream_handle stream, bubble_mark& mark) override;
+  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                std::span<captured_worker const> workers) override;
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) override;
+  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
   stream_handle plain_stream() override { return &plain_; }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/threads/stream.hpp>
 
+#include <atomic>
 #include <utility>
 
 #include <lull/host/error.hpp>
@@ -21,11 +22,44 @@ threads_stream::~threads_stream() {
 void threads_stream::enqueue(std::function<void()> operation) {
   {
     std::lock_guard const lock{mutex_};
+    if (capture_ != 0) return captured_.operations_.push_back(std::move(operation));
     if (queue_.size() >= most_queued) throw limit_error{"threads stream: too many operations wait; synchronize more often"};
     queue_.push_back(std::move(operation));
     ++enqueued_;
   }
   changed_.notify_all();
+}
+
+void threads_stream::begin_capture() {
+  static std::atomic<std::uint64_t> captures{0};
+  std::lock_guard const lock{mutex_};
+  if (capture_ != 0) throw usage_error{"threads stream: it is being captured already"};
+  capture_ = ++captures;
+  captured_ = {};
+}
+
+threads_graph threads_stream::end_capture() {
+  std::lock_guard const lock{mutex_};
+  if (capture_ == 0) throw usage_error{"threads stream: it is not being captured"};
+  capture_ = 0;
+  return std::exchange(captured_, {});
+}
+
+std::uint64_t threads_stream::capture() const {
+  std::lock_guard const lock{mutex_};
+  return capture_;
+}
+
+void threads_stream::keep(std::shared_ptr<void const> what) {
+  std::lock_guard const lock{mutex_};
+  captured_.kept_.push_back(std::move(what));
+}
+
+void threads_stream::launch(threads_graph const& graph) {
+  auto const whole = std::make_shared<threads_graph const>(graph);
+  enqueue([whole] {
+    for (auto const& operation : whole->operations_) operation();
+  });
 }
 
 void threads_stream::synchronize() {

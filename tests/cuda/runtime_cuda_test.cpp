@@ -10,50 +10,12 @@
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/cuda/device_probe.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// The probe task's arrays, on the device.
-class device_probe {
- public:
-  device_probe(executor& machine, std::vector<std::uint64_t> items) : machine_(machine), host_(std::move(items)), task_(host_.task()) {
-    task_.extents = copied(host_.extents);
-    task_.values = copied(host_.values);
-    task_.runs = copied(host_.runs);
-    task_.advances = copied(host_.advances);
-    task_.errors = static_cast<std::uint64_t*>(machine_.allocate(sizeof(std::uint64_t)));
-  }
-  ~device_probe() {
-    machine_.release(const_cast<std::uint64_t*>(task_.extents));
-    machine_.release(task_.values);
-    machine_.release(task_.runs);
-    machine_.release(task_.advances);
-    machine_.release(task_.errors);
-  }
-  probe_task task() const { return task_; }
-  char const* wrong() {
-    machine_.read(host_.values.data(), task_.values, host_.values.size() * sizeof(std::uint64_t));
-    machine_.read(host_.runs.data(), task_.runs, host_.runs.size() * sizeof(std::uint32_t));
-    machine_.read(host_.advances.data(), task_.advances, host_.advances.size() * sizeof(std::uint64_t));
-    machine_.read(&host_.errors, task_.errors, sizeof host_.errors);
-    return host_.wrong();
-  }
-
- private:
-  template <class T>
-  T* copied(std::vector<T> const& values) {
-    T* const memory = static_cast<T*>(machine_.allocate(values.size() * sizeof(T)));
-    machine_.write(memory, values.data(), values.size() * sizeof(T));
-    return memory;
-  }
-  executor& machine_;
-  probe_arrays host_;
-  probe_task task_;
-};
 
 class runtime_on_cuda : public testing::Test {
  protected:

@@ -51,7 +51,8 @@ class record {
     return slots_[slot];
   }
 
-  std::atomic<bool> capturing{false};
+  std::atomic<bool> capturing{false};  // in a way that cannot be asked for
+  std::atomic<bool> foreign{false};
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::chrono::milliseconds join_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
@@ -72,7 +73,8 @@ class recording_executor final : public executor {
 
   executor_kind kind() const noexcept override { return inner_.kind(); }
   placement place() const override { return inner_.place(); }
-  void adopt_thread() override { inner_.adopt_thread(); }
+  visit arrive() override { return inner_.arrive(); }
+  void depart(visit from) noexcept override { inner_.depart(from); }
   void load(worker_kernel const& kernel, int blocks) override { inner_.load(kernel, blocks); }
   std::uint64_t blocks_of(worker_kernel const& kernel) const override { return inner_.blocks_of(kernel); }
   room_plan rooms_of(worker_kernel const& kernel) const override { return inner_.rooms_of(kernel); }
@@ -85,7 +87,11 @@ class recording_executor final : public executor {
   void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
 
-  bool capturing(stream_handle) override { return into_.capturing; }
+  bool is_ours(stream_handle stream, visit from) override { return !into_.foreign && inner_.is_ours(stream, from); }
+  bool is_here(visit from) override { return !into_.foreign && inner_.is_here(from); }
+  std::optional<std::uint64_t> capture_of(stream_handle stream) override {
+    return into_.capturing ? std::optional<std::uint64_t>{0} : inner_.capture_of(stream);
+  }
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override {
     EXPECT_TRUE(is_open(value));
@@ -117,6 +123,17 @@ class recording_executor final : public executor {
       inner_.join(stream, mark);
     });
   }
+
+  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                std::span<captured_worker const> workers) override {
+    into_.note("capture_open with " + std::to_string(workers.size()));
+    return inner_.capture_open(stream, gate, value, site, workers);
+  }
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) override {
+    into_.note("capture_close");
+    inner_.capture_close(stream, gate, value, opened);
+  }
+  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override { inner_.capture_keep(stream, std::move(what)); }
 
   stream_handle plain_stream() override { return inner_.plain_stream(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,

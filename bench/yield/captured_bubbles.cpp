@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/bench/yield/bubbles.hpp>
+
+#include <chrono>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+#include <lull/bench/yield/stage.hpp>
+#include <lull/host/cuda/check.hpp>
+
+namespace lull::bench {
+
+namespace {
+
+constexpr std::uint64_t head_ns = 200'000;  // in front of a graph's first bubble, so that it is like the others
+
+/// A graph of a group's bubbles, with gaps drawn once, and its replays.
+class graph_of_bubbles {
+ public:
+  graph_of_bubbles() = default;
+  ~graph_of_bubbles() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+  graph_of_bubbles(graph_of_bubbles const&) = delete;
+  graph_of_bubbles& operator=(graph_of_bubbles const&) = delete;
+
+  template <class Bubble>
+  void capture(cudaStream_t stream, Bubble&& bubbles) {
+    LULL_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    bubbles();
+    LULL_CUDA(cudaStreamEndCapture(stream, &graph_));
+    LULL_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
+  }
+  cudaGraphExec_t executable() const { return executable_; }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& side) {
+  device_state& device = *state_;
+  cudaStream_t const stream = device.trainer.get();
+  auto const group = static_cast<std::size_t>(how.group);
+  device.reserve(group);
+  side.take_bubbles();
+  bare_edges edges{side.machine()};
+  std::vector<graph_of_bubbles> graphs(treatments);
+  std::vector<std::uint64_t> gaps(group);
+  std::vector<samples> out(treatments);
+  for (int t = 0; t < treatments; ++t) {
+    std::mt19937_64 random{42};
+    graphs[static_cast<std::size_t>(t)].capture(stream, [&] {
+      trainer::wait_one_thread(stream, head_ns, nullptr);
+      for (std::size_t b = 0; b < group; ++b) {
+        moments* const when = device.stamped + b;
+        gaps[b] = how.shortest_ns + random() % (how.longest_ns - how.shortest_ns + 1);
+        trainer::stamp(stream, &when->begin);
+        bubble_id id;
+        if (t == static_cast<int>(treatment::edges)) edges.capture_open(stream);
+        if (t == static_cast<int>(treatment::worker)) id = side.open(stream, site{"bench"});
+        trainer::wait_one_thread(stream, gaps[b], &when->closed);
+        if (t == static_cast<int>(treatment::edges)) edges.capture_close(stream);
+        if (t == static_cast<int>(treatment::worker)) side.close(id, stream);
+        device.train(how.training, when);
+      }
+    });
+  }
+  // The job reaches the graph's slots in the keeper's time.
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});
+
+  std::vector<moments> const none(group, moments::none());
+  std::vector<std::vector<moments>> replayed;  // of the worker's treatment
+  std::unordered_map<std::uint64_t, bubble_record> records;
+  auto const take = [&] {
+    for (bubble_report const& one : side.take_bubbles()) records[one.record.bubble] = one.record;
+  };
+  int const rounds = (how.bubbles + how.group - 1) / how.group;
+  for (int round = -1; round < rounds; ++round) {  // one to warm up
+    for (int t = 0; t < treatments; ++t) {
+      LULL_CUDA(cudaMemcpyAsync(device.stamped, none.data(), group * sizeof(moments), cudaMemcpyHostToDevice, stream));
+      LULL_CUDA(cudaGraphLaunch(graphs[static_cast<std::size_t>(t)].executable(), stream));
+      LULL_CUDA(cudaStreamSynchronize(stream));
+      std::vector<moments> found(group);
+      LULL_CUDA(cudaMemcpy(found.data(), device.stamped, group * sizeof(moments), cudaMemcpyDeviceToHost));
+      if (round >= 0) {
+        for (std::size_t b = 0; b < group; ++b) add_moments(out[static_cast<std::size_t>(t)], how, found[b], gaps[b]);
+      }
+      if (t == static_cast<int>(treatment::worker)) replayed.push_back(std::move(found));
+      take();
+    }
+  }
+  for (int i = 0; i < 50; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    take();
+  }
+  samples& into = out[static_cast<std::size_t>(treatment::worker)];
+  for (std::size_t round = 1; round < replayed.size(); ++round) {
+    for (std::size_t b = 0; b < group; ++b) {
+      auto const record = records.find(round * group + b + 1);
+      if (record == records.end() || record->second.blocks == 0) {
+        ++into.dropped;
+      } else {
+        add_record(into, replayed[round][b], record->second);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace lull::bench

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/captured.hpp>
+
+#include <utility>
+
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/kernels.hpp>
+
+namespace lull::detail {
+
+namespace {
+
+/// A block that has begun to leave is gone within this and the launch gap. Of a H200: docs/decisions/captured.md.
+constexpr std::uint64_t linger_ns = 130;
+/// Longer than any block takes that keeps to chunks of bounded length.
+constexpr std::uint64_t most_wait_ns = 50'000;
+
+CUgraphEdgeData edge_of(bool ahead) {
+  CUgraphEdgeData edge{};
+  if (ahead) {
+    edge.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+    edge.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  }
+  return edge;
+}
+
+CUgraphNode add_kernel(CUgraph graph, std::vector<CUgraphNode> const& behind, std::vector<CUgraphEdgeData> const& edges,
+                       worker_launch const& how, void** arguments) {
+  cudaKernel_t kernel{};
+  LULL_CUDA(cudaGetKernel(&kernel, how.resident));
+  CUgraphNodeParams node{};
+  node.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  node.kernel.kern = reinterpret_cast<CUkernel>(kernel);  // not `func`: with that the context is silently ignored
+  node.kernel.ctx = how.context;
+  node.kernel.gridDimX = how.blocks;
+  node.kernel.gridDimY = node.kernel.gridDimZ = 1;
+  node.kernel.blockDimX = static_cast<unsigned>(how.shape.threads);
+  node.kernel.blockDimY = node.kernel.blockDimZ = 1;
+  node.kernel.sharedMemBytes = static_cast<unsigned>(how.shape.shared_bytes);
+  node.kernel.kernelParams = arguments;
+  CUgraphNode made{};
+  LULL_DRIVER(driver().add_node(&made, graph, behind.data(), edges.data(), behind.size(), &node));
+  return made;
+}
+
+worker_launch one_thread(void const* kernel) {
+  return {.resident = kernel, .blocks = 1, .shape = {.threads = 1, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 1}};
+}
+
+}  // namespace
+
+std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
+  captured_graph found;
+  found.stream = stream;
+  cudaStreamCaptureStatus status{};
+  unsigned long long id = 0;
+  cudaGraph_t graph{};
+  cudaGraphNode_t const* behind = nullptr;
+  cudaGraphEdgeData const* edges = nullptr;
+  std::size_t count = 0;
+  cudaError_t const code = cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &behind, &edges, &count);
+  if (code != cudaSuccess) {  // the legacy stream cannot be asked while another is being captured
+    cudaGetLastError();
+    return found;
+  }
+  if (status == cudaStreamCaptureStatusNone) return std::nullopt;
+  if (status != cudaStreamCaptureStatusActive) return found;
+  found.id = id;
+  found.graph = graph;
+  found.behind.assign(behind, behind + count);
+  found.edges.resize(count);
+  for (std::size_t i = 0; edges != nullptr && i < count; ++i) {
+    found.edges[i].from_port = edges[i].from_port;
+    found.edges[i].to_port = edges[i].to_port;
+    found.edges[i].type = edges[i].type;
+  }
+  return found;
+}
+
+CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site) {
+  void* arguments[] = {&gate, &value, &site};
+  return add_kernel(graph.graph, graph.behind, graph.edges, one_thread(open_edge_again()), arguments);
+}
+
+void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_site const& site) {
+  void* arguments[] = {const_cast<worker_site*>(&site)};
+  add_kernel(graph.graph, {opening}, {edge_of(how.context == nullptr)}, how, arguments);
+}
+
+void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, CUgraphNode opening) {
+  std::vector<CUgraphNode> behind = graph.behind;
+  std::vector<CUgraphEdgeData> edges = graph.edges;
+  behind.push_back(opening);
+  edges.push_back(edge_of(false));
+  std::uint64_t linger = linger_ns;
+  std::uint64_t most = most_wait_ns;
+  void* arguments[] = {&gate, &value, &linger, &most};
+  cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_edge_again()), arguments);
+  LULL_CUDA(cudaStreamUpdateCaptureDependencies(graph.stream, &closing, nullptr, 1, cudaStreamSetCaptureDependencies));
+}
+
+void keep_with(captured_graph const& graph, std::shared_ptr<void const> what) {
+  auto held = std::make_unique<std::shared_ptr<void const>>(std::move(what));
+  cudaUserObject_t object{};
+  // Called by a thread of the driver's, which may not call CUDA: it only lets go.
+  auto const let_go = [](void* kept) { delete static_cast<std::shared_ptr<void const>*>(kept); };
+  LULL_CUDA(cudaUserObjectCreate(&object, held.get(), let_go, 1, cudaUserObjectNoDestructorSync));
+  held.release();
+  LULL_CUDA(cudaGraphRetainUserObject(graph.graph, object, 1, cudaGraphUserObjectMove));
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bubbles in captured CUDA graphs, on a real device.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tests/cuda/device_probe.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto long_enough = 30s;  // against hangs only
+
+/// A graph and one executable of it.
+class cuda_graph {
+ public:
+  cuda_graph() = default;
+  explicit cuda_graph(cudaGraph_t graph) : graph_(graph) { LULL_CUDA(cudaGraphInstantiate(&executable_, graph_, 0)); }
+  cuda_graph(cuda_graph&& other) noexcept
+      : graph_(std::exchange(other.graph_, nullptr)), executable_(std::exchange(other.executable_, nullptr)) {}
+  cuda_graph& operator=(cuda_graph&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    std::swap(executable_, other.executable_);
+    return *this;
+  }
+  ~cuda_graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+  cudaGraph_t graph() const { return graph_; }
+  cudaGraphExec_t executable() const { return executable_; }
+  std::size_t nodes() const {
+    std::size_t count = 0;
+    LULL_CUDA(cudaGraphGetNodes(graph_, nullptr, &count));
+    return count;
+  }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class captured_on_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    trainer::load();
+    stream_ = cuda_stream{0};
+    start();
+  }
+  void start(runtime_mode mode = runtime_mode::on) {
+    side_.reset();
+    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+                                                      .mode = mode,
+                                                      .tasks = {type_of<probe_task>()},
+                                                      .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+  }
+  void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
+    for (int i = 0; i < count; ++i) {
+      {
+        bubble const idle{*side_, stream, site{name + std::to_string(i)}};
+        trainer::wait_one_thread(stream, ns, nullptr);
+      }
+      trainer::burst(stream, 132, 512, 400, nullptr);
+    }
+  }
+  cuda_graph capture(std::uint64_t ns, std::string const& name = "step", cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal,
+                     int count = 3) {
+    LULL_CUDA(cudaStreamBeginCapture(stream_.get(), mode));
+    bubbles(stream_.get(), ns, name, count);
+    return ended();
+  }
+  cuda_graph ended() {
+    cudaGraph_t graph{};
+    LULL_CUDA(cudaStreamEndCapture(stream_.get(), &graph));
+    return cuda_graph{graph};
+  }
+  static bool is_over(job const& task) { return task.wait(0ns); }
+  /// Many in flight at once.
+  void replay(std::vector<cudaGraphExec_t> const& all, std::function<bool()> const& done, int most = 200'000) {
+    for (int i = 0; i < most && !done(); ++i) {
+      LULL_CUDA(cudaGraphLaunch(all[static_cast<std::size_t>(i) % all.size()], stream_.get()));
+      if (i % 32 == 31) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  /// A job of its own, done in replays of what was given.
+  void works(std::vector<cudaGraphExec_t> const& all) {
+    device_probe probe{side_->machine(), {5000, 1, 0, 170, 30'000, 2}};
+    job task = side_->submit(probe.task());
+    replay(all, [&] { return is_over(task); });
+    ASSERT_TRUE(task.wait(long_enough)) << "phases " << task.progress().phases << ", " << log_;
+    EXPECT_STREQ(probe.wrong(), nullptr);
+  }
+
+  cuda_stream stream_;
+  std::unique_ptr<runtime> side_;
+  std::string log_;
+};
+
+TEST_F(captured_on_cuda, a_job_is_done_in_replays_of_two_graphs_exactly_once) {
+  cuda_graph const a = capture(50'000, "a");
+  cuda_graph const b = capture(20'000, "b");
+  EXPECT_EQ(side_->counts().captured, 6U);
+  works({a.executable(), b.executable()});
+  EXPECT_EQ(side_->mode(), runtime_mode::on) << log_;
+}
+
+TEST_F(captured_on_cuda, capture_in_every_mode_by_another_thread_and_of_a_forked_stream) {
+  for (auto const mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    cuda_graph const graph = capture(30'000, "mode", mode);
+    works({graph.executable()});
+  }
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed));
+  std::thread{[&] { bubbles(stream_.get(), 30'000, "thread"); }}.join();
+  cuda_graph const by_thread = ended();
+  works({by_thread.executable()});
+
+  cuda_stream const forked{0};
+  cuda_event const fork{event_timing::off};
+  cuda_event const join{event_timing::off};
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  LULL_CUDA(cudaEventRecord(fork.get(), stream_.get()));
+  LULL_CUDA(cudaStreamWaitEvent(forked.get(), fork.get(), 0));
+  bubbles(forked.get(), 30'000, "forked");
+  bubbles(stream_.get(), 20'000, "origin");
+  LULL_CUDA(cudaEventRecord(join.get(), forked.get()));
+  LULL_CUDA(cudaStreamWaitEvent(stream_.get(), join.get(), 0));
+  cuda_graph const with_fork = ended();
+  works({with_fork.executable()});
+  EXPECT_EQ(side_->counts().nested, 0U);
+}
+
+TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  bubbles(stream_.get(), 30'000, "a");
+  // Preparing arrays is an owner's work, on its own thread; the runtime's own calls may come from here.
+  auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{5000, 3});
+  job const task = side_->submit(probe->task());
+  bubbles(stream_.get(), 30'000, "b");
+  cuda_graph const graph = ended();
+  replay({graph.executable()}, [&] { return is_over(task); });
+  EXPECT_STREQ(probe->wrong(), nullptr);
+}
+
+TEST_F(captured_on_cuda, clones_second_instances_and_updates_share_and_give_up_slots) {
+  cuda_graph first = capture(40'000);
+  cudaGraph_t copy{};
+  LULL_CUDA(cudaGraphClone(&copy, first.graph()));
+  cuda_graph clone{copy};
+  cudaGraphExec_t again{};
+  LULL_CUDA(cudaGraphInstantiate(&again, first.graph(), 0));
+  works({first.executable(), clone.executable(), again});
+  LULL_CUDA(cudaGraphExecDestroy(again));
+  // the same bubbles, then others
+  cuda_graph same = capture(20'000);
+  cuda_graph other = capture(30'000, "other", cudaStreamCaptureModeGlobal, 5);
+  cudaGraphExecUpdateResultInfo info{};
+  LULL_CUDA(cudaGraphExecUpdate(first.executable(), same.graph(), &info));
+  works({first.executable()});
+  EXPECT_NE(cudaGraphExecUpdate(first.executable(), other.graph(), &info), cudaSuccess);
+  cudaGetLastError();
+  works({first.executable(), other.executable(), same.executable(), clone.executable()});
+}
+
+TEST_F(captured_on_cuda, gates_of_graphs_that_are_gone_are_used_again) {
+  // far more captures than gates; each graph is replayed while the next is captured
+  cuda_graph before;
+  for (int i = 0; i < 300; ++i) {
+    cuda_graph now = capture(5'000);
+    LULL_CUDA(cudaGraphLaunch(now.executable(), stream_.get()));
+    before = std::move(now);
+    if (i % 20 == 0) std::this_thread::sleep_for(20ms);
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_EQ(side_->counts().ungraphed, 0U);
+  works({before.executable()});
+}
+
+TEST_F(captured_on_cuda, control_during_ten_thousand_replays_loses_nothing) {
+  cuda_graph const a = capture(30'000, "a");
+  cuda_graph const b = capture(10'000, "b");
+  std::atomic<bool> controlled{false};
+  std::thread controller{[&] {
+    for (int round = 0; round < 24; ++round) {
+      device_probe probe{side_->machine(), {300'000, 40, 200'000, 1}};
+      job task = side_->submit(probe.task());
+      task.pause();
+      if (round % 3 == 0) {
+        EXPECT_TRUE(side_->quiet(long_enough));
+        std::uint64_t const before = probe.ran();
+        std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(probe.ran(), before);
+        side_->release();
+      }
+      task.resume();
+      std::this_thread::sleep_for(std::chrono::milliseconds{round});
+      if (round % 4 == 3) task.cancel();
+      EXPECT_TRUE(task.wait(long_enough));
+      EXPECT_EQ(task.progress().items, probe.ran());
+      if (task.progress().state == job_state::finished) {
+        EXPECT_STREQ(probe.wrong(), nullptr);
+      }
+    }
+    controlled = true;
+  }};
+  int replays = 0;
+  replay({a.executable(), b.executable()}, [&] { return ++replays > 10'000 && controlled; });
+  controller.join();
+  EXPECT_EQ(side_->mode(), runtime_mode::on) << log_;
+}
+
+TEST_F(captured_on_cuda, the_runtime_may_go_while_a_graph_is_replayed) {
+  auto graph = std::make_unique<cuda_graph>(capture(50'000));
+  auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{1u << 22});
+  job task = side_->submit(probe->task());
+  replay({graph->executable()}, [] { return false; }, 200);
+  for (int i = 0; i < 500; ++i) LULL_CUDA(cudaGraphLaunch(graph->executable(), stream_.get()));  // 100 ms of work
+  task.cancel();
+  ASSERT_TRUE(task.wait(long_enough));
+  probe.reset();
+  side_.reset();
+  for (int i = 0; i < 500; ++i) LULL_CUDA(cudaGraphLaunch(graph->executable(), stream_.get()));
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  graph.reset();
+  start();
+  cuda_graph const next = capture(30'000);
+  works({next.executable()});
+}
+
+TEST_F(captured_on_cuda, nothing_is_added_without_need) {
+  auto const bare = [&] {
+    LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 3; ++i) {
+      trainer::wait_one_thread(stream_.get(), 1'000, nullptr);
+      trainer::burst(stream_.get(), 132, 512, 400, nullptr);
+    }
+    return ended().nodes();
+  }();
+  EXPECT_EQ(bare, 6U);
+  EXPECT_EQ(capture(1'000).nodes(), 15U);  // two edges and a worker a bubble
+  start(runtime_mode::observe);
+  EXPECT_EQ(capture(1'000).nodes(), 12U);
+  start(runtime_mode::off);
+  EXPECT_EQ(capture(1'000).nodes(), 6U);
+}
+
+TEST_F(captured_on_cuda, observed_replays_are_measured) {
+  start(runtime_mode::observe);
+  cuda_graph const graph = capture(50'000, "wait");
+  replay({graph.executable()}, [] { return false; }, 100);
+  std::vector<bubble_report> found;
+  for (int looks = 0; looks < 10'000 && found.size() < 300; ++looks) {
+    for (auto& one : side_->take_bubbles()) found.push_back(one);
+    std::this_thread::sleep_for(100us);
+  }
+  ASSERT_EQ(found.size(), 300U);
+  for (bubble_report const& one : found) EXPECT_GE(one.length, 45us) << one.site;
+}
+
+TEST_F(captured_on_cuda, an_open_that_is_never_closed_ends_with_the_lease) {
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  side_->open(stream_.get(), site{"open"});
+  trainer::wait_one_thread(stream_.get(), 10'000, nullptr);
+  cuda_graph const graph = ended();
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  replay({graph.executable()}, [] { return false; }, 2);  // comes back: a lease each
+  task.cancel();
+  ASSERT_TRUE(task.wait(long_enough));
+}
+
+TEST_F(captured_on_cuda, replays_and_plain_bubbles_share_a_job) {
+  cuda_graph const graph = capture(30'000);
+  device_probe probe{side_->machine(), {50'000, 1, 50'000}};
+  job const task = side_->submit(probe.task());
+  for (int i = 0; i < 20'000 && !is_over(task); ++i) {
+    LULL_CUDA(cudaGraphLaunch(graph.executable(), stream_.get()));
+    bubbles(stream_.get(), 30'000, "plain", 1);
+    if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  ASSERT_TRUE(task.wait(long_enough));
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+TEST_F(captured_on_cuda, the_shape_of_nccl_finds_room_in_a_graph) {
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  for (int i = 0; i < 20; ++i) {
+    bubble const idle{*side_, stream_.get(), site{"nccl"}};
+    trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr);
+  }
+  cuda_graph const graph = ended();
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  replay({graph.executable()}, [] { return false; }, 20);
+  std::uint64_t lease_blocks = 0;
+  std::uint64_t worked = 0;
+  for (int looks = 0; looks < 100; ++looks) {
+    for (bubble_report const& one : side_->take_bubbles()) {
+      lease_blocks += one.record.lease_blocks;
+      worked += one.record.blocks;
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(lease_blocks, 0U);
+  EXPECT_GT(worked, 0U);
+  task.cancel();
+  ASSERT_TRUE(task.wait(long_enough));
+}
+
+}  // namespace
+}  // namespace lull
