@@ -43,38 +43,37 @@ LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble)
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
 }
 
-/// The opening edge of a captured graph: a replay repeats what the host gave it, so bubbles are counted here, and records that
-/// come round are zeroed here. Workers are launched ahead and wait until this has ended. Executables of one capture may overlap.
+/// The opening edge of a captured graph: a replay repeats what the host gave it, so bubbles are counted here. Workers are launched
+/// ahead and wait until this has ended: it writes what they need and no more. Executables of one capture may overlap.
 template <class World>
-LULL_HD void open_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t site) noexcept {
+LULL_HD void open_gate_again(gate_ref gate, std::uint32_t value) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
-  std::uint64_t const opened_ns = World::now_ns();
-  std::uint64_t const bubble = World::template fetch_add<order::relaxed, scope::device>(gate.line->bubbles, std::uint64_t{1}) + 1;
-  World::template store<order::relaxed, scope::system>(gate.line->opened_ns, opened_ns);
-  bubble_record& now = gate.records[bubble & gate.record_mask];
-  auto* const words = reinterpret_cast<std::uint64_t*>(&now);
-  for (std::uint64_t i = 1; i < sizeof now / sizeof *words; ++i) World::template store<order::relaxed, scope::device>(words[i], std::uint64_t{0});
-  World::template store<order::relaxed, scope::device>(now.site, site);
-  World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
-  World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
+  World::template fetch_add<order::relaxed, scope::device>(gate.line->bubbles, std::uint64_t{1});
+  World::template store<order::relaxed, scope::system>(gate.line->opened_ns, World::now_ns());
 }
 
 /// The closing edge of a captured graph, where the launch gap behind it is too short to hide the workers' leaving: it ends when
-/// all blocks have begun to leave and `linger_ns` have passed since, or after `most_ns`.
+/// all blocks have begun to leave and `linger_ns` have passed since, or after `most_ns`. It writes the moments into the record.
 template <class World>
-LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint64_t linger_ns, std::uint64_t most_ns) noexcept {
+LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t linger_ns,
+                              std::uint64_t most_ns) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
-  std::uint64_t const closed_ns = World::now_ns();
+  // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
+  std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(gate.line->opened_ns);
   std::uint64_t working = World::template load<order::relaxed, scope::device>(gate.line->working);
-  World::template store<order::relaxed, scope::device>(gate.records[bubble & gate.record_mask].closed_ns, closed_ns);
+  std::uint64_t const closed_ns = World::now_ns();
+  bubble_record& now = gate.records[bubble & gate.record_mask];
+  World::template store<order::relaxed, scope::device>(now.site, site);
+  World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
+  World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
+  World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
   if (working == 0) return;
-  std::uint64_t now_ns = closed_ns;
-  while (working != 0 && now_ns - closed_ns < most_ns) {
+  for (std::uint32_t looks = 1; working != 0; ++looks) {
+    if (looks % 32 == 0 && World::now_ns() - closed_ns >= most_ns) return;
     working = World::template load<order::relaxed, scope::device>(gate.line->working);
-    now_ns = World::now_ns();
   }
-  for (std::uint64_t const until_ns = now_ns + linger_ns; World::now_ns() < until_ns;) {
+  for (std::uint64_t const until_ns = World::now_ns() + linger_ns; World::now_ns() < until_ns;) {
   }
 }
 

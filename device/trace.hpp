@@ -16,10 +16,10 @@ enum class leave_reason : std::uint32_t { stay = 0, closed, lease, held, finishe
 /// when they leave, by operations that return nothing, and the host copies finished records at its leisure. Distributions,
 /// the account of lost harvest and the trace all come from these. Times in ns of the world's clock.
 struct alignas(128) bubble_record {
-  std::uint32_t bubble;       // low half of the bubble's number on its gate; written by the opening edge
-  std::uint32_t site;         // likewise, in a captured graph: where in the step it is
-  std::uint64_t opened_ns;    // likewise
-  std::uint64_t closed_ns;    // written by the closing edge of a captured graph; else 0
+  std::uint32_t bubble;       // low half of the bubble's number on its gate; written by an edge, as the next three
+  std::uint32_t site;         // in a captured graph: where in the step it is
+  std::uint64_t opened_ns;
+  std::uint64_t closed_ns;    // in a captured graph; else 0
   std::uint64_t last_in_ns;   // latest block to find its first chunk
   std::uint64_t not_saw_ns;   // ~(earliest sight of the close), kept as a maximum
   std::uint64_t last_out_ns;  // latest block to leave

@@ -23,7 +23,8 @@ class worker {
   LULL_HD void run() noexcept {
     bool const leads = block_.rank() == 0;
     bool const inside = leads && enter();
-    if (leads) kept_.next = inside ? kept_.claims.next(words(), task_in<Task>(*site_.slot)) : directive{};
+    if (inside) tell(kept_.claims.next(words(), task_in<Task>(*site_.slot)));
+    if (leads && !inside) kept_.next = {};
     block_.sync();
     if (kept_.next.what != action::leave) {
       fetch_task();
@@ -42,12 +43,6 @@ class worker {
     alignas(16) std::uint64_t task[task_words];
   };
 
-  struct opening {
-    std::uint32_t value;
-    std::uint64_t bubble;
-    std::uint64_t opened_ns;
-  };
-
   /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
   /// memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
@@ -59,6 +54,12 @@ class worker {
   LULL_HD watch words() const noexcept { return {site_.slot, site_.gate.line}; }
   LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
 
+  /// By the leader, which is inside. A closing edge may wait until all have heard that they shall leave.
+  LULL_HD void tell(directive const& next) noexcept {
+    kept_.next = next;
+    if (next.what == action::leave) World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
+  }
+
   LULL_HD void stay_inside(bool leads) noexcept {
     team<World, Machine> members{block_, words(), kept_.claims.stays()};
     do {
@@ -68,12 +69,12 @@ class worker {
         block_.sync();  // the team's writes, before the leader opens the next phase
         if (leads) {
           kept_.claims.open_next(task());
-          kept_.next = kept_.claims.next(words(), task());
+          tell(kept_.claims.next(words(), task()));
         }
       } else if (run_chunk(members, now)) {
-        if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
+        if (leads) tell(kept_.claims.next_after(now, words(), task()));
       } else if (leads) {
-        kept_.next = kept_.claims.next(words(), task());
+        tell(kept_.claims.next(words(), task()));
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
@@ -97,45 +98,37 @@ class worker {
   /// False: not inside, whatever was entered is left again.
   LULL_HD bool enter() noexcept {
     using entry = entry_word<World>;
+    if (site_.in_graph != 0) block_.await_launch_order();
     std::uint64_t const started_ns = World::now_ns();
     slot_line& slot = *site_.slot;
     // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
     // if it is of the generation that the block entered.
-    opening seen = look_at_opening();
+    std::uint32_t const value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
+    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
+    std::uint64_t const opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
     bool const skipped = site_.skip != nullptr && World::template load<order::relaxed, scope::device>(*site_.skip) != 0;
+    stay<World> const stays{site_, value, started_ns};
     std::uint32_t const beside = block_.count_in(site_.rooms);
     std::uint64_t const before = entry::enter(slot.entry);
-    if (site_.in_graph != 0) {
-      block_.await_launch_order();
-      seen = look_at_opening();
-    }
-    stay<World> const stays{site_, seen.value, started_ns};
     bool const entered = (before & entry::held) == 0;
     if (entered && found.generation() != entry::generation(before)) {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
-    kept_.record = &site_.gate.records[seen.bubble & site_.gate.record_mask];
-    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(seen.value) || skipped || found.at() == nullptr) {
-      if (!is_open(seen.value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
+    kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
+    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(value) || skipped || found.at() == nullptr) {
+      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(site_.rooms);
       return false;
     }
     // relaxed: nothing is published; a closing edge that misses it costs time alone
     World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
-    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), seen.opened_ns};
+    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
     return true;
   }
 
-  LULL_HD opening look_at_opening() const noexcept {
-    return {World::template load<order::relaxed, scope::system>(site_.gate.line->value),
-            World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles),
-            World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns)};
-  }
-
   LULL_HD void leave() noexcept {
-    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
     kept_.claims.leave(site_.slot->entry);
     block_.count_out(site_.rooms);
     add<World>(*kept_.record, kept_.claims.account());

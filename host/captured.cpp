@@ -64,7 +64,7 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
     if (place.owned_processors == place.processors) site.most_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, site});
   }
-  opening_ = machine_.capture_open(stream, ref_, value_ + 1, at, workers);
+  opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
   ++value_;
   ++bubbles_;
   open_ = true;
@@ -84,7 +84,7 @@ void captured_gate::close(bubble_id id, stream_handle stream) {
 }
 
 void captured_gate::close_now(stream_handle stream) {
-  machine_.capture_close(stream, ref_, value_ + 1, opening_);
+  machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
   ++value_;
   open_ = false;
 }
@@ -94,29 +94,42 @@ std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into)
   machine_.read(&line, ref_.line, sizeof line);
   std::lock_guard const lock{mutex_};
   // The last one may be open still, or its workers on their way out: it is read when another has come, or none for a round.
-  std::uint64_t const last = line.bubbles == waited_ && !lull::is_open(line.value) ? line.bubbles : line.bubbles - (line.bubbles != 0 ? 1 : 0);
+  bool const idle = line.bubbles == waited_ && !lull::is_open(line.value);
   waited_ = line.bubbles;
-  if (last > read_) {
-    std::uint64_t const whole_ring = records - 1;
-    std::uint64_t const first = std::max(read_ + 1, last > whole_ring ? last - whole_ring + 1 : 1);
-    machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
-    gate_line after{};
-    machine_.read(&after, ref_.line, sizeof after);
-    std::uint64_t taken = 0;
-    for (std::uint64_t bubble = first; bubble <= last; ++bubble) {
-      bubble_record const& record = copies_[bubble & ref_.record_mask];
-      bool const whole = record.bubble == static_cast<std::uint32_t>(bubble) && bubble + records > after.bubbles + 1;
-      if (!whole || record.site >= sites_.size()) continue;
-      ++taken;
-      learn(record, into);
-    }
-    counts_.replayed += last - read_;
-    counts_.dropped += last - read_ - taken;
-    read_ = last;
-  }
+  std::uint64_t const last = idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1;
+  if (last > read_) take(last, into);
   std::chrono::nanoseconds longest{0};
   for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());
   return longest;
+}
+
+/// Bubbles (read_, last]. Their records are zeroed for those that come half a ring later at the earliest; where replays were
+/// faster, records of two bubbles may be mixed, and all are dropped.
+void captured_gate::take(std::uint64_t last, std::deque<bubble_report>& into) {
+  static constexpr std::array<bubble_record, records> zero{};
+  machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
+  gate_line now{};
+  machine_.read(&now, ref_.line, sizeof now);
+  if (now.bubbles - read_ >= records / 2) {
+    machine_.write(ref_.records, zero.data(), records * sizeof(bubble_record));
+    machine_.read(&now, ref_.line, sizeof now);
+    counts_.replayed += now.bubbles - read_;
+    counts_.dropped += now.bubbles - read_;
+    read_ = now.bubbles;
+    return;
+  }
+  for (std::uint64_t bubble = read_ + 1; bubble <= last; ++bubble) {
+    bubble_record const& record = copies_[bubble & ref_.record_mask];
+    bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
+    ++(closed ? counts_.replayed : counts_.dropped);
+    if (closed) learn(record, into);
+  }
+  std::uint64_t const first = (read_ + 1) & ref_.record_mask;
+  std::uint64_t const count = last - read_;
+  std::uint64_t const to_the_end = std::min(count, records - first);
+  machine_.write(ref_.records + first, zero.data(), to_the_end * sizeof(bubble_record));
+  machine_.write(ref_.records, zero.data(), (count - to_the_end) * sizeof(bubble_record));
+  read_ = last;
 }
 
 /// What a replayed bubble says of its site, and whether that is worth a worker.

@@ -45,8 +45,8 @@ class captured_gate {
   bubble_id open(stream_handle stream, site where);
   void close(bubble_id id, stream_handle stream);
 
-  /// The keeper's round, at most every few milliseconds: replayed bubbles since the last one are added to `into`; what came
-  /// round twice meanwhile is lost and counted. Returns the longest recent bubble.
+  /// The keeper's round, every few milliseconds: replayed bubbles since the last one are added to `into`; where replays are too
+  /// fast they are dropped and counted. Returns the longest recent bubble.
   std::chrono::nanoseconds collect(std::deque<bubble_report>& into);
   runtime_counts counts() const;
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
@@ -60,6 +60,7 @@ class captured_gate {
   };
 
   std::uint32_t find(site where);
+  void take(std::uint64_t last, std::deque<bubble_report>& into);
   void learn(bubble_record const& record, std::deque<bubble_report>& into);
   void close_now(stream_handle stream);
 

@@ -122,10 +122,11 @@ class executor {
   // -- into a graph that is being captured: adds nodes, enqueues nothing, waits for nothing --
 
   /// The opening edge, beside the stream's chain, and behind it the workers, which nothing has to wait for.
-  virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+  virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                         std::span<captured_worker const> workers) = 0;
   /// The closing edge, in the stream's chain: what is captured next comes when the workers have begun to leave.
-  virtual void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) = 0;
+  virtual void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                             captured_opening opened) = 0;
   /// The graph, its clones and its executables hold `what` until the last of them is gone and has ended.
   virtual void capture_keep(stream_handle stream, std::shared_ptr<void const> what) = 0;
 

@@ -12,7 +12,7 @@ namespace lull::detail {
 namespace {
 
 /// A block that has begun to leave is gone within this and the launch gap. Of a H200: docs/decisions/captured.md.
-constexpr std::uint64_t linger_ns = 130;
+constexpr std::uint64_t linger_ns = 70;
 /// Longer than any block takes that keeps to chunks of bounded length.
 constexpr std::uint64_t most_wait_ns = 50'000;
 
@@ -78,9 +78,16 @@ std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
   return found;
 }
 
-CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site) {
-  void* arguments[] = {&gate, &value, &site};
+CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value) {
+  void* arguments[] = {&gate, &value};
   return add_kernel(graph.graph, graph.behind, graph.edges, one_thread(open_edge_again()), arguments);
+}
+
+void add_nothing(captured_graph const& graph, CUgraphNode opening) {
+  gate_ref nowhere;
+  std::uint32_t value = 0;
+  void* arguments[] = {&nowhere, &value};
+  add_kernel(graph.graph, {opening}, {edge_of(true)}, one_thread(open_edge_again()), arguments);
 }
 
 void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_site const& site) {
@@ -88,14 +95,14 @@ void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch 
   add_kernel(graph.graph, {opening}, {edge_of(how.context == nullptr)}, how, arguments);
 }
 
-void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, CUgraphNode opening) {
-  std::vector<CUgraphNode> behind = graph.behind;
-  std::vector<CUgraphEdgeData> edges = graph.edges;
-  behind.push_back(opening);
-  edges.push_back(edge_of(false));
+void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site, CUgraphNode opening) {
+  std::vector<CUgraphNode> behind{opening};
+  std::vector<CUgraphEdgeData> edges{edge_of(false)};
+  behind.insert(behind.end(), graph.behind.begin(), graph.behind.end());
+  edges.insert(edges.end(), graph.edges.begin(), graph.edges.end());
   std::uint64_t linger = linger_ns;
   std::uint64_t most = most_wait_ns;
-  void* arguments[] = {&gate, &value, &linger, &most};
+  void* arguments[] = {&gate, &value, &site, &linger, &most};
   cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_edge_again()), arguments);
   LULL_CUDA(cudaStreamUpdateCaptureDependencies(graph.stream, &closing, nullptr, 1, cudaStreamSetCaptureDependencies));
 }

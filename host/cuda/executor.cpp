@@ -232,10 +232,11 @@ std::optional<std::uint64_t> cuda_executor::capture_of(stream_handle stream) {
   return driver().add_node != nullptr ? found->id : 0;
 }
 
-captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                              std::span<captured_worker const> workers) {
   detail::captured_graph const graph = detail::graph_under_capture(stream_of(stream)).value();
-  CUgraphNode const opening = detail::add_open_edge(graph, gate, value, site);
+  CUgraphNode const opening = detail::add_open_edge(graph, gate, value);
+  if (workers.empty()) detail::add_nothing(graph, opening);
   for (captured_worker const& each : workers) {
     grid chosen;
     {
@@ -257,9 +258,10 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
   return opening;
 }
 
-void cuda_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) {
+void cuda_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                  captured_opening opened) {
   detail::captured_graph const graph = detail::graph_under_capture(stream_of(stream)).value();
-  detail::add_close_edge(graph, gate, value, static_cast<CUgraphNode>(opened));
+  detail::add_close_edge(graph, gate, value, site, static_cast<CUgraphNode>(opened));
 }
 
 void cuda_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) {

@@ -20,13 +20,14 @@ __global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
   if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
 }
 
-__global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site) {
+__global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value) {
   ptx::launch_dependents();  // workers, which wait for the end of this before they look at the gate
-  if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value, site);
+  if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value);
 }
 
-__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint64_t linger_ns, std::uint64_t most_ns) {
-  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, linger_ns, most_ns);
+__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t linger_ns,
+                                        std::uint64_t most_ns) {
+  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, linger_ns, most_ns);
 }
 
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
@@ -72,8 +73,8 @@ void load_kernels(cudaStream_t stream) {
   launch_open_edge(stream, {}, 0, 0);
   launch_close_edge(stream, nullptr, 0);
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
-  open_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0, 0);
-  close_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0, 0, 0);
+  open_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0);
+  close_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0, 0, 0, 0);
   LULL_CUDA(cudaGetLastError());
 }
 

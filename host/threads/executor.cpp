@@ -221,17 +221,17 @@ std::optional<std::uint64_t> threads_executor::capture_of(stream_handle stream) 
   return capture != 0 ? std::optional{capture} : std::nullopt;
 }
 
-captured_opening threads_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+captured_opening threads_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                                 std::span<captured_worker const> workers) {
-  stream_of(stream).enqueue([this, gate, value, site, all = std::vector(workers.begin(), workers.end())] {
-    open_gate_again<w>(gate, value, site);
+  stream_of(stream).enqueue([this, gate, value, all = std::vector(workers.begin(), workers.end())] {
+    open_gate_again<w>(gate, value);
     for (captured_worker const& each : all) launch(each.kernel, each.site, nullptr);
   });
   return nullptr;
 }
 
-void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening) {
-  stream_of(stream).enqueue([gate, value] { close_gate_again<w>(gate, value, 0, 0); });
+void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening) {
+  stream_of(stream).enqueue([gate, value, site] { close_gate_again<w>(gate, value, site, 0, 0); });
 }
 
 void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) { stream_of(stream).keep(std::move(what)); }

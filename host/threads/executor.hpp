@@ -46,9 +46,10 @@ class threads_executor final : public executor {
   void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
   void join(stream_handle stream, bubble_mark& mark) override;
-  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
-  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) override;
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                     captured_opening opened) override;
   void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
   stream_handle plain_stream() override { return &plain_; }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,

@@ -124,14 +124,14 @@ class recording_executor final : public executor {
     });
   }
 
-  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+  captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override {
     into_.note("capture_open with " + std::to_string(workers.size()));
-    return inner_.capture_open(stream, gate, value, site, workers);
+    return inner_.capture_open(stream, gate, value, workers);
   }
-  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, captured_opening opened) override {
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening opened) override {
     into_.note("capture_close");
-    inner_.capture_close(stream, gate, value, opened);
+    inner_.capture_close(stream, gate, value, site, opened);
   }
   void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override { inner_.capture_keep(stream, std::move(what)); }
 
