@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/device/trace.hpp>
+#include <lull/host/bubble_report.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/landing.hpp>
@@ -45,18 +45,6 @@ struct site {
 struct bubble_id {
   std::uint32_t gate = ~std::uint32_t{0};
   std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
-};
-
-/// One bubble as it was, for reports.
-struct bubble_report {
-  std::uint32_t gate = 0;
-  std::string site;
-  std::chrono::nanoseconds length{0};  // zero: not known
-  std::int64_t opened_ns = 0;          // on the machine's clock
-  std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
-  std::chrono::nanoseconds lease{0};
-  std::uint64_t blocks = 0;  // launched for the job at hand
-  bubble_record record{};    // all zero where no worker was launched
 };
 
 struct runtime_counts {
