@@ -6,7 +6,7 @@
 
 #include <lull/host/cli/replay.hpp>
 #include <lull/host/cli/timeline.hpp>
-#include <lull/host/cli/trace.hpp>
+#include <lull/host/report/trace.hpp>
 
 namespace lull {
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 
 #include <lull/host/atomic_file.hpp>
-#include <lull/host/cli/svg.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/report/svg.hpp>
+#include <lull/host/report/time_text.hpp>
 
 namespace lull {
 namespace {
@@ -47,41 +47,6 @@ style const& style_of(kind what) {
                                                style{"bubble", "url(#idle)", "#444444", "bubble: nothing runs"},
                                                style{"side work", "#f0a30a", "#2b1c00", "side work"}};
   return styles[static_cast<std::size_t>(what)];
-}
-
-std::string formatted(char const* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
-// ---- time --------------------------------------------------------------------------------------------------------
-
-struct unit {
-  double ns;
-  std::string_view name;
-};
-
-unit unit_for(double span_ns) {
-  if (span_ns >= 2e9) return {1e9, "s"};
-  if (span_ns >= 2e6) return {1e6, "ms"};
-  if (span_ns >= 2e3) return {1e3, "µs"};
-  return {1, "ns"};
-}
-
-std::string time_text(double ns) {
-  if (ns == 0) return "0";
-  unit const in = unit_for(ns);
-  return formatted(ns / in.ns < 10 ? "%.2f " : "%.1f ", ns / in.ns) + std::string{in.name};
-}
-
-// The largest of 1, 2, 5 × 10^n that gives at least `ticks` steps.
-double tick_step(double length, int ticks) {
-  double const power = std::pow(10, std::floor(std::log10(length / ticks)));
-  for (double const factor : {5.0, 2.0}) {
-    if (factor * power * ticks <= length) return factor * power;
-  }
-  return power;
 }
 
 // ---- what is shown -----------------------------------------------------------------------------------------------
@@ -197,7 +162,7 @@ class painter {
   }
 
   void paint_axis() {
-    unit const in = unit_for(shown_ns_);
+    time_unit const in = unit_for(shown_ns_);
     double const step = tick_step(shown_ns_ / in.ns, 8);
     for (int i = 0; i * step <= shown_ns_ / in.ns; ++i) {
       double const x = x_of(i * step * in.ns);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <lull/host/cli/svg.hpp>
 #include <lull/host/cli/timeline.hpp>
 #include <lull/host/error.hpp>
+#include <lull/tests/report/picture.hpp>
 
 namespace lull {
 namespace {
@@ -26,57 +26,6 @@ timeline example() {
   drawn.with = drawn.without;
   drawn.with.spans.push_back({kind::side_work, 2'050'000, 5'900'000, "pagerank"});
   return drawn;
-}
-
-std::size_t count(std::string const& text, std::string const& part) {
-  std::size_t found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++found;
-  return found;
-}
-
-bool contains(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
-
-// Empty, or what keeps the text from being XML: every tag closed in order, no stray < or &.
-std::string malformed(std::string const& text) {
-  std::vector<std::string> open;
-  std::size_t at = text.find("?>") + 2;
-  while (at < text.size()) {
-    if (text[at] == '&') {
-      auto const end = text.find(';', at);
-      if (end == std::string::npos || end - at > 6) return "stray &";
-    }
-    if (text[at] != '<') {
-      ++at;
-      continue;
-    }
-    auto const end = text.find('>', at);
-    if (end == std::string::npos) return "a tag is not closed";
-    std::string const tag = text.substr(at + 1, end - at - 1);
-    if (tag.find('<') != std::string::npos) return "stray <";
-    if (count(tag, "\"") % 2 != 0) return "odd quotes in " + tag;
-    std::string const name = tag.substr(tag[0] == '/' ? 1 : 0, tag.find_first_of(" /", 1) - (tag[0] == '/' ? 1 : 0));
-    if (tag[0] == '/') {
-      if (open.empty() || open.back() != name) return "</" + name + "> closes nothing";
-      open.pop_back();
-    } else if (tag.back() != '/') {
-      open.push_back(name);
-    }
-    at = end + 1;
-  }
-  return open.empty() ? "" : "<" + open.back() + "> stays open";
-}
-
-TEST(Svg, TextIsEscapedAndStaysUtf8) {
-  EXPECT_EQ(xml_text("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");
-  EXPECT_EQ(xml_text("µs · €\U0001F600"), "µs · €\U0001F600");
-  std::string const bad = "\xEF\xBF\xBD";
-  EXPECT_EQ(xml_text("caf\xE9!"), "caf" + bad + "!");
-  EXPECT_EQ(xml_text(std::string{"a\0b\x01", 4}), "a" + bad + "b" + bad);
-  EXPECT_EQ(xml_text("\xC0\xAF"), bad + bad);                      // overlong
-  EXPECT_EQ(xml_text("\xED\xA0\x80"), bad + bad + bad);            // a surrogate
-  EXPECT_EQ(xml_text("\xF4\x90\x80\x80"), bad + bad + bad + bad);  // beyond Unicode
-  EXPECT_EQ(xml_text("\xE2(\xA1"), bad + "(" + bad);               // no continuation
-  EXPECT_EQ(xml_text("\xE2\x82"), bad + bad);                      // cut off
 }
 
 TEST(Timeline, SaysWhatWasGainedAndWhatItCost) {

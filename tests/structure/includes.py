@@ -31,7 +31,8 @@ MAY_INCLUDE = {
     "host/cuda/": MACHINE,
     "host/threads/": MACHINE,
     "host/detail/": ["device/", "host/*"],
-    "host/*": ["device/", "host/detail/"],
+    "host/*": ["device/", "host/detail/", "host/report/"],
+    "host/report/": ["device/", "host/*"],
     "host/make_executor.cpp": ["host/*", "host/cuda/make.hpp", "host/threads/executor.hpp"],  # where the choice is made
     "graph/": ["device/", *HOST_FACES],
     "tasks/": ["device/", *HOST_FACES],

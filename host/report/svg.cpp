@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/cli/svg.hpp>
+#include <lull/host/report/svg.hpp>
 
 #include <array>
 #include <cstdint>

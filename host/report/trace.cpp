@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/cli/trace.hpp>
+#include <lull/host/report/trace.hpp>
 
 #include <algorithm>
 #include <map>

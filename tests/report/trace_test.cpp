@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/host/cli/trace.hpp>
+#include <lull/host/report/trace.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/report/time_text.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace lull {
+
+time_unit unit_for(double span_ns) {
+  if (span_ns >= 2e9) return {1e9, "s"};
+  if (span_ns >= 2e6) return {1e6, "ms"};
+  if (span_ns >= 2e3) return {1e3, "µs"};
+  return {1, "ns"};
+}
+
+std::string time_text(double ns) {
+  if (ns == 0) return "0";
+  time_unit const in = unit_for(ns);
+  return formatted(ns / in.ns < 10 ? "%.2f " : "%.1f ", ns / in.ns) + std::string{in.name};
+}
+
+std::string formatted(char const* format, double value) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+double tick_step(double length, int ticks) {
+  double const power = std::pow(10, std::floor(std::log10(length / ticks)));
+  for (double const factor : {5.0, 2.0}) {
+    if (factor * power * ticks <= length) return factor * power;
+  }
+  return power;
+}
+
+}  // namespace lull
