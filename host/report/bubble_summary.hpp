@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lull/host/bubble_report.hpp>
+#include <lull/host/history.hpp>
+#include <lull/host/report/length_histogram.hpp>
+
+namespace lull {
+
+/// What a harvest is assumed to bring: of each bubble that is worth it, its length less what starting and draining a worker
+/// cost. These are the slowest p50 of the three tasks of docs/results/yield.json (`start_p50`: compute 4.1 to 4.2 µs, streaming
+/// 5.1 to 5.9, PageRank 5.0 to 5.8; `drain_p50`: 3.6 to 3.7, 6.7 to 6.8, 6.9 to 7.0), rounded up. It is GPU time on the SMs that
+/// workers may use: SMs that are kept off as rooms, and what a task runs slower beside training, are not in it.
+struct harvest_assumptions {
+  std::chrono::nanoseconds worth = history::worth;
+  std::chrono::nanoseconds start = std::chrono::microseconds{6};
+  std::chrono::nanoseconds drain = std::chrono::microseconds{7};
+};
+
+struct summary_settings {
+  bool cpu_time = false;  // threads stand for a GPU, and every form of the report says so
+  harvest_assumptions harvest = {};
+};
+
+/// The idle time of one site of one gate, or of all sites of a gate together. What is not known is nothing, never 0.
+struct site_summary {
+  std::uint32_t gate = 0;
+  std::string site;                // empty: all of the gate
+  std::uint64_t bubbles = 0;       // of known length; all below but `unknown` and `side` is over these
+  std::uint64_t unknown = 0;       // bubbles whose length is not known
+  std::chrono::nanoseconds p50{0};  // within length_histogram::relative_error; so too p99
+  std::chrono::nanoseconds p99{0};
+  std::chrono::nanoseconds longest{0};
+  std::chrono::nanoseconds total{0};
+
+  std::optional<std::chrono::nanoseconds> observed{};  // from the gate's first opening to its last close
+  std::optional<double> share{};                       // of the time observed that was idle here
+  std::optional<double> host_ahead{};                  // share of the bubbles of which it is known
+
+  std::uint64_t worth_it = 0;                 // bubbles
+  std::chrono::nanoseconds harvestable{0};    // what a harvest would bring, by the assumptions
+  std::optional<double> harvestable_a_second{};  // s of GPU time in a second of the time observed
+  std::optional<double> harvestable_of_idle{};   // share of `total`
+
+  /// What a harvest did bring, where one was on.
+  struct side_work {
+    std::uint64_t bubbles = 0;          // in which a block found a chunk
+    std::chrono::nanoseconds time{0};   // GPU time: first chunk → leaving, summed over blocks, by blocks launched
+    std::optional<double> of_idle{};      // share of `total`; may pass 1 by what blocks stayed beyond the close
+    std::uint64_t items = 0;
+    std::uint64_t chunks = 0;
+    std::uint64_t handed_back = 0;  // chunks
+  } side{};
+};
+
+/// One of the latest bubbles, for a trace or a picture.
+struct latest_bubble {
+  std::size_t site = 0;  // index in names()
+  std::int64_t opened_ns = 0;
+  std::int64_t length_ns = 0;
+  // Since the opening: mean first chunk → last block out; none worked: both 0.
+  std::int64_t work_from_ns = 0;
+  std::int64_t work_until_ns = 0;
+  std::optional<bool> host_ahead{};
+};
+
+/// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles one by
+/// one. At most about 12 MB. Not thread-safe.
+class bubble_summary {
+ public:
+  static constexpr std::size_t most_sites = 256;      // a site at two gates is two
+  static constexpr std::size_t most_latest = 65'536;  // bubbles for trace and picture
+
+  explicit bubble_summary(summary_settings settings = {}) : settings_(settings) {}
+
+  void add(bubble_report const& bubble);
+  void add(std::span<bubble_report const> bubbles);
+
+  summary_settings const& settings() const noexcept { return settings_; }
+  std::uint64_t seen() const noexcept { return seen_; }          // all that were added
+  std::uint64_t left_out() const noexcept { return left_out_; }  // of sites beyond the limit: they are in no figure
+
+  /// By gate, and at each in the order in which they were first seen.
+  std::vector<site_summary> sites() const;
+  /// Each gate's sites together, ascending.
+  std::vector<site_summary> gates() const;
+
+  /// Gate and name of each site, as `latest_bubble::site` counts them.
+  std::vector<std::pair<std::uint32_t, std::string>> names() const;
+  /// Bubbles of known length and moment, by the moment of opening.
+  std::vector<latest_bubble> latest() const;
+  /// Bubbles that are in the figures, but not, or no longer, in `latest`.
+  std::uint64_t not_latest() const noexcept;
+
+ private:
+  struct site_state {
+    std::uint32_t gate = 0;
+    std::string name;
+    length_histogram lengths{};
+    std::uint64_t unknown = 0;
+    std::int64_t total_ns = 0;
+    std::uint64_t placed = 0;    // bubbles whose moment is known; the next three are over these
+    std::int64_t placed_ns = 0;  // their lengths
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();  // earliest opening
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();   // latest close
+    std::uint64_t host_known = 0;
+    std::uint64_t host_ahead = 0;
+    std::uint64_t worth_it = 0;
+    std::int64_t harvestable_ns = 0;
+    site_summary::side_work side{};
+    double side_ns = 0;
+
+    void add(site_state const& other);
+  };
+
+  std::optional<std::size_t> find(bubble_report const& bubble);
+  /// Each gate's sites together, by gate.
+  std::map<std::uint32_t, site_state> by_gate() const;
+  static site_summary figures_of(site_state const& of, site_state const& all_of_gate);
+
+  summary_settings settings_;
+  std::vector<site_state> sites_;
+  std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
+  std::deque<latest_bubble> latest_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace lull
