@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include <lull/host/cli/report.hpp>
+#include <lull/host/report/time_text.hpp>
 
 namespace lull {
 namespace {
@@ -188,7 +189,7 @@ void print_report(std::ostream& out, report const& result) {
   lines.title(title);
   if (std::string const text = what_ran(result); !text.empty()) lines.title(text);
   if (result.interrupted) lines.title("Interrupted: this is what was done until then.");
-  if (result.time == "cpu") lines.title("Times are those of CPU threads that stand for a GPU: no measure of one.");
+  if (result.time == "cpu") lines.title(std::string{cpu_time_note});
   out << '\n';
   print_gained(lines, result);
   print_cost(lines, result);

@@ -18,7 +18,6 @@ namespace {
 using kind = timeline_span::kind;
 
 constexpr std::size_t most_spans = 4000;  // a lane
-constexpr std::string_view cpu_time_note = "Times are those of CPU threads that stand for a GPU: no measure of one.";
 constexpr double width = 1200;
 constexpr double left = 24;
 constexpr double right = width - 24;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(length_histogram, percentiles_are_within_the_stated_error_over_twelve_octaves) {
+TEST(length_histogram, percentiles_are_within_the_stated_error_over_twelve_decades) {
   length_histogram lengths;
   std::vector<std::uint64_t> all;
   for (std::uint64_t ns = 1; ns < 5'000'000'000'000; ns += 1 + ns / 37) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lull {
@@ -13,7 +14,7 @@ inline std::size_t count(std::string const& text, std::string const& part) {
   return found;
 }
 
-inline bool contains(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+inline bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // Empty, or what keeps the text from being XML: every tag closed in order, no stray < or &.
 inline std::string malformed(std::string const& text) {
