@@ -227,6 +227,12 @@ TEST(bubble_timeline, nothing_and_odd_names_are_pictures_too) {
   EXPECT_TRUE(contains(picture, ">The latest 8 of 40 bubbles"));
 }
 
+TEST(bubble_timeline, a_long_name_is_cut_between_two_characters) {
+  bubble_summary sum;
+  sum.add(observed({.site = std::string(31, 'x') + "µµ", .length = 1ms}));
+  EXPECT_TRUE(contains(bubble_timeline(sum), ">" + std::string(31, 'x') + " …</text>"));
+}
+
 class bubble_file : public testing::Test {
  protected:
   bubble_file() { std::filesystem::create_directory(folder_); }
