@@ -20,12 +20,6 @@ struct bubble_report {
   std::chrono::nanoseconds lease{0};
   std::uint64_t blocks = 0;  // launched for the job at hand
   bubble_record record{};    // all zero where no worker was launched
-};  // 0: not known
-  std::chrono::nanoseconds lease{0};
-  std::uint64_t blocks = 0;        // launched for the job at hand
-  bubble_record record{};          // all zero where no worker was launched
-  std::int64_t opened_ns = 0;      // moment of opening, on one steady clock for all gates of a device; 0: not known
-  std::optional<bool> host_ahead{};  // whether the host had enqueued the bubble's end before the stream came to it; nothing: not known
 };
 
 }  // namespace lull

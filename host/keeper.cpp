@@ -19,7 +19,12 @@ bool goes_before(submitted const& one, submitted const& other) {
 
 keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
                std::function<void(std::string_view)> log)
-    : machine_(std::move(machine)), gates_(gates), captured_(captured), log_(std::move(log)), lease_(lease_at_close({})) {
+    : machine_(std::move(machine)),
+      gates_(gates),
+      captured_(captured),
+      log_(std::move(log)),
+      summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
+      lease_(lease_at_close({})) {
   auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates.size() * sizeof(slot_line)));
   for (int p = 0; p < places; ++p) {
     for (std::size_t g = 0; g < gates_.size(); ++g) {
@@ -50,14 +55,7 @@ void keeper::queue(std::shared_ptr<submitted> job) {
 
 bool keeper::round() {
   std::lock_guard const lock{mutex_};
-  std::chrono::nanoseconds longest{0};
-  for (auto const& each : gates_) longest = std::max(longest, each->collect(bubbles_));
-  follow_captures();
-  longest = std::max(longest, longest_captured_);
-  while (bubbles_.size() > most_bubbles) {
-    bubbles_.pop_front();
-    ++dropped_;
-  }
+  auto const longest = collect_bubbles(false);
   if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
     if (lease > lease_ || lease < lease_ / 2) {
@@ -78,9 +76,6 @@ bool keeper::round() {
 
 /// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.
 void keeper::follow_captures() {
-  auto const now = std::chrono::steady_clock::now();
-  if (now - captures_read_ < read_captures_every) return;
-  captures_read_ = now;
   longest_captured_ = {};
   auto& slots = places_[0].slots;
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
@@ -101,6 +96,30 @@ void keeper::follow_captures() {
       }
     }
   }
+}
+
+/// Returns the longest recent bubble.
+std::chrono::nanoseconds keeper::collect_bubbles(bool at_the_end) {
+  std::chrono::nanoseconds longest{0};
+  std::size_t const known = bubbles_.size();
+  for (auto const& each : gates_) longest = std::max(longest, each->collect(bubbles_));
+  auto const now = std::chrono::steady_clock::now();
+  if (at_the_end || now - captures_read_ >= read_captures_every) {
+    captures_read_ = now;
+    follow_captures();
+  }
+  longest = std::max(longest, longest_captured_);
+  for (std::size_t i = known; i < bubbles_.size(); ++i) summary_.add(bubbles_[i]);
+  while (bubbles_.size() > most_bubbles) {
+    bubbles_.pop_front();
+    ++dropped_;
+  }
+  return longest;
+}
+
+void keeper::collect() {
+  std::lock_guard const lock{mutex_};
+  collect_bubbles(true);
 }
 
 void keeper::look_after(int index) {
@@ -247,6 +266,16 @@ std::vector<bubble_report> keeper::take_bubbles() {
   std::vector<bubble_report> taken{bubbles_.begin(), bubbles_.end()};
   bubbles_.clear();
   return taken;
+}
+
+bubble_summary keeper::summary() const {
+  std::lock_guard const lock{mutex_};
+  return summary_;
+}
+
+std::uint64_t keeper::collected() const {
+  std::lock_guard const lock{mutex_};
+  return summary_.seen();
 }
 
 std::uint64_t keeper::dropped() const {

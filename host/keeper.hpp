@@ -14,6 +14,7 @@
 #include <lull/host/captured.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/gate.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/submitted.hpp>
 
 namespace lull::detail {
@@ -39,7 +40,12 @@ class keeper {
   void release() noexcept;
   /// All places are empty.
   bool places_empty() const;
+  /// What is over of the bubbles: a part of each round, and what is left to do when there are none any more.
+  void collect();
   std::vector<bubble_report> take_bubbles();
+  /// Of all bubbles so far, taken or not.
+  bubble_summary summary() const;
+  std::uint64_t collected() const;
   std::uint64_t dropped() const;
 
  private:
@@ -63,6 +69,7 @@ class keeper {
     std::vector<slot_of_gate> slots;  // (gates,), then of captured graphs, which have but the first place
   };
 
+  std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void follow_captures();
   void look_after(int index);
   void choose_for(int index);
@@ -79,12 +86,13 @@ class keeper {
   captured_gates& captured_;
   std::function<void(std::string_view)> log_;
   std::uint64_t next_id_ = 1;
-  mutable std::mutex mutex_;  // waiting_, places_ and bubbles_
+  mutable std::mutex mutex_;  // all that follows
   int quiet_ = 0;
   std::uint64_t submitted_ = 0;
   std::deque<std::shared_ptr<submitted>> waiting_;  // the next one first
   std::array<place, places> places_;
   std::deque<bubble_report> bubbles_;
+  bubble_summary summary_;
   std::uint64_t dropped_ = 0;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};

@@ -14,6 +14,7 @@
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>
 #include <lull/host/ranges.hpp>
+#include <lull/host/report/at_end.hpp>
 #include <lull/host/submitted.hpp>
 
 namespace lull {
@@ -40,7 +41,8 @@ runtime_mode mode_from_environment(runtime_mode asked) {
 class runtime::state {
  public:
   state(std::shared_ptr<executor> machine, runtime_options options)
-      : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)) {
+      : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)), asked_(mode_) {
+    if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
     for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
     captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(most_gates), options_.log);
@@ -61,6 +63,7 @@ class runtime::state {
     thread_.join();
     bool const over = all_over();
     if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+    report_bubbles(over);
     leave_behind(!over);
   }
 
@@ -149,6 +152,7 @@ class runtime::state {
 
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
+  bubble_summary summary() const { return keeper_->summary(); }
   std::vector<bubble_report> take_bubbles() { return keeper_->take_bubbles(); }
 
  private:
@@ -197,6 +201,29 @@ class runtime::state {
       });
     } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
       return false;
+    }
+  }
+
+  /// Where all has passed, the last lengths may still be a moment away.
+  void collect_last(bool over) const {
+    auto const give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{over ? 100 : 0};
+    for (int rounds = 1;; ++rounds) {
+      keeper_->collect();
+      // a graph's last bubble is taken by the second look at it
+      if (rounds > 1 && (keeper_->collected() >= counts().opened || std::chrono::steady_clock::now() >= give_up)) return;
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+  }
+
+  void report_bubbles(bool over) const noexcept {
+    if (asked_ == runtime_mode::off || (options_.report.empty() && asked_ != runtime_mode::observe)) return;
+    try {
+      collect_last(over);
+    } catch (std::exception const&) {  // the machine is gone: what was collected until then is what there is
+    }
+    try {
+      hand_over(keeper_->summary(), options_.report, options_.log);
+    } catch (std::exception const&) {  // no memory for the copy: nothing to report with
     }
   }
 
@@ -274,6 +301,7 @@ class runtime::state {
   runtime_options options_;
   std::shared_ptr<executor> machine_;
   std::atomic<runtime_mode> mode_;
+  runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
   std::atomic<bool> gates_used_up_{false};
   std::atomic<std::uint64_t> foreign_{0};
   std::atomic<std::uint64_t> unaskable_{0};  // captures
@@ -321,6 +349,7 @@ executor& runtime::machine() noexcept { return state_->machine(); }
 runtime_mode runtime::mode() const noexcept { return state_->mode(); }
 bool runtime::ready(stream_handle stream) { return state_->ready(stream); }
 runtime_counts runtime::counts() const { return state_->counts(); }
+bubble_summary runtime::summary() const { return state_->summary(); }
 std::vector<bubble_report> runtime::take_bubbles() { return state_->take_bubbles(); }
 
 }  // namespace lull

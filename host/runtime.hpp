@@ -14,6 +14,7 @@
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/landing.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 
 namespace lull {
 
@@ -33,6 +34,7 @@ struct runtime_options {
   std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
   std::function<void(std::string_view)> log = {};  // one line a call; from any thread; empty: silence
+  std::string report = {};  // file for the bubble report at the runtime's end; see host/report/at_end.hpp
 };
 
 /// Where in the step a bubble is; history is kept for each.
@@ -103,6 +105,8 @@ class runtime {
   /// Whether a job stands ready for a bubble on this stream now.
   bool ready(stream_handle stream);
   runtime_counts counts() const;
+  /// All bubbles measured so far, taken or not, summed up: host/report/bubble_writers.hpp shows it.
+  bubble_summary summary() const;
   /// The bubbles measured since the last call, oldest first; at most 65,536 are kept.
   std::vector<bubble_report> take_bubbles();
 
