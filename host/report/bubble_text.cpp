@@ -100,7 +100,7 @@ std::string legend(bubble_summary const& sum) {
          "get, on the SMs that workers may use, if each bubble of " +
          time(assumed.worth) + " or more brought its length\nless " + time(assumed.start + assumed.drain) +
          " for start and drain; of idle: the same, as a share of the total.\nPercentiles are within " +
-         formatted("%.1f", 100 * length_histogram::relative_error) + " %.\n";
+         formatted("%.1f", 100 * length_histogram::relative_error) + " %. -: not known.\n";
 }
 
 }  // namespace
