@@ -42,6 +42,7 @@ function(lull_install)
       PATTERN "*.h"
       PATTERN "*.hpp"
       PATTERN "*.cuh"
+      PATTERN catalogue EXCLUDE
       PATTERN cli EXCLUDE)
   endforeach()
   install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -4,10 +4,11 @@
 #include <memory>
 #include <thread>
 
+#include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/account.hpp>
 #include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/always_on.hpp>
-#include <lull/host/cli/catalogue.hpp>
+#include <lull/host/cli/asked_task.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
 #include <lull/host/cli/pictures.hpp>

@@ -9,7 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lull/host/cli/catalogue.hpp>
+#include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/error.hpp>
 

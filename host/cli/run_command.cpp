@@ -6,8 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/alone.hpp>
-#include <lull/host/cli/catalogue.hpp>
+#include <lull/host/cli/asked_task.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/setting.hpp>

@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "host/make_executor.cpp": ["host/*", "host/cuda/make.hpp", "host/threads/executor.hpp"],  # where the choice is made
     "graph/": ["device/", *HOST_FACES],
     "tasks/": ["device/", *HOST_FACES],
+    "host/catalogue/": ["host/*", "graph/", "tasks/"],
     "host/cli/": EVERYTHING,
     "host/cli/cuda_trainer.cu": [*EVERYTHING, "bench/trainer/"],  # the kernels that stand for a trainer's
     "host/c/": EVERYTHING,

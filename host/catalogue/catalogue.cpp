@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/catalogue/catalogue.hpp>
+
+#include <array>
+#include <vector>
+
+#include <lull/graph/pagerank_owner.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tasks/synthetic_owner.hpp>
+
+namespace lull {
+
+std::span<task_entry const> catalogue() {
+  static std::array const entries{pagerank_entry(), compute_entry(), streaming_entry()};
+  return entries;
+}
+
+std::span<task_options const> known_tasks() {
+  static std::vector<task_options> const known = [] {
+    std::vector<task_options> made;
+    for (task_entry const& each : catalogue()) made.push_back({each.name, each.help, each.options});
+    return made;
+  }();
+  return known;
+}
+
+task_entry const& entry_of(task_request const& request) {
+  for (task_entry const& each : catalogue()) {
+    if (each.name == request.name) return each;
+  }
+  throw usage_error{"unknown task \"" + request.name + "\""};
+}
+
+}  // namespace lull
