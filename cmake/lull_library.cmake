@@ -42,6 +42,7 @@ function(lull_install)
       PATTERN "*.h"
       PATTERN "*.hpp"
       PATTERN "*.cuh"
+      PATTERN c EXCLUDE
       PATTERN catalogue EXCLUDE
       PATTERN cli EXCLUDE)
   endforeach()

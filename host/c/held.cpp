@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/c/held.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace lull::c {
+
+void kept_lines::add(std::string_view line) {
+  std::lock_guard const lock{mutex_};
+  if (lines_.size() == most) lines_.pop_front();
+  lines_.emplace_back(line);
+}
+
+runtime_table& runtimes() {
+  static auto* const table = new runtime_table;
+  return *table;
+}
+
+job_table& jobs() {
+  static auto* const table = new job_table;
+  return *table;
+}
+
+stream_table& streams() {
+  static auto* const table = new stream_table;
+  return *table;
+}
+
+namespace {
+
+/// Reachable, so that a leak checker knows it for what it is.
+void leave_alone(std::unique_ptr<held_job> job) {
+  static std::mutex guard;
+  static auto* const left_alone = new std::vector<std::unique_ptr<held_job>>;
+  std::lock_guard const lock{guard};
+  left_alone->push_back(std::move(job));
+}
+
+}  // namespace
+
+void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::nanoseconds at_most) noexcept {
+  auto const give_up = std::chrono::steady_clock::now() + at_most;
+  for (auto const& job : ended) job->handle.cancel();
+  for (auto& job : ended) {
+    auto const left = give_up - std::chrono::steady_clock::now();
+    if (!job->handle.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0}))) leave_alone(std::move(job));
+  }
+}
+
+}  // namespace lull::c

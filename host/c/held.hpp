@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/c/boundary.hpp>
+#include <lull/host/c/handle_table.hpp>
+#include <lull/host/owner.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/stream.hpp>
+
+namespace lull::c {
+
+/// Lines of the log that nobody has taken yet; the oldest go first where nobody does.
+class kept_lines {
+ public:
+  static constexpr std::size_t most = 256;
+
+  void add(std::string_view line);
+  /// Shows the oldest, empty for none, and forgets it if `look` did not throw and says so.
+  template <class Look>
+  void take(Look&& look) {
+    std::lock_guard const lock{mutex_};
+    static std::string const none;
+    if (look(lines_.empty() ? none : lines_.front()) && !lines_.empty()) lines_.pop_front();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::string> lines_;
+};
+
+/// What a lull_runtime* stands for.
+struct held_runtime {
+  std::shared_ptr<kept_lines> lines;  // used by the runtime's log, so it outlives that
+  std::unique_ptr<runtime> side;
+  executor_kind kind = executor_kind::threads;
+  std::mutex mutex;                 // the rest
+  std::vector<std::uint64_t> jobs;  // handles; those of destroyed jobs may be among them
+};
+
+/// What a lull_job* stands for. Its runtime outlives it: whoever ends a runtime ends its jobs first.
+struct held_job {
+  std::uint64_t side = 0;  // the runtime's handle
+  executor* machine = nullptr;
+  job handle;
+  std::mutex mutex;  // the owner and its texts
+  std::unique_ptr<task_owner> owner;
+  std::optional<std::string> result;
+  std::optional<verification> verdict;
+};
+
+using runtime_table = handle_table<held_runtime, 1, 64>;
+using job_table = handle_table<held_job, 2, 4096>;
+using stream_table = handle_table<threads_stream, 3, 256>;
+
+// Never destroyed: a program may end with handles that it never destroyed, and with threads of ours that use them.
+runtime_table& runtimes();
+job_table& jobs();
+stream_table& streams();
+
+template <class Table, class Handle>
+typename Table::pin alive(Table& table, Handle const* handle) {
+  auto found = table.find(reinterpret_cast<std::uintptr_t>(handle));
+  if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
+  return found;
+}
+
+/// Who ends an object waits so long for those inside.
+inline constexpr std::chrono::seconds longest_leaving{10};
+
+template <class Table, class Handle>
+typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::nanoseconds at_most = longest_leaving) try {
+  auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), at_most);
+  if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
+  return found;
+} catch (limit_error const& why) {
+  throw refusal{LULL_ERROR_STATE, why.what()};
+}
+
+template <class Handle>
+Handle* handle_of(std::uint64_t number) noexcept {
+  static_assert(sizeof(std::uintptr_t) == sizeof number);
+  return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
+}
+
+/// Ends jobs of one runtime: cancels all, then waits for each, `at_most` in all. Arrays that a block still works on are left alone
+/// for ever. On a thread of ours.
+void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::nanoseconds at_most) noexcept;
+
+}  // namespace lull::c

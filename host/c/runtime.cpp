@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include <lull/host/c/held.hpp>
+#include <lull/host/catalogue/catalogue.hpp>
+
+namespace {
+
+using namespace lull;
+using namespace lull::c;
+
+constexpr int gate_bits = 16;  // of a lull_bubble; the rest is the bubble's number on that gate
+constexpr std::size_t longest_site = 255;
+constexpr std::chrono::seconds jobs_leave_within{3};  // a lease and a second
+
+lull_bubble packed(bubble_id id) {
+  if (id.bubble == 0) return 0;
+  return id.bubble << gate_bits | (id.gate & 0xffff);
+}
+
+bubble_id unpacked(lull_bubble bubble) {
+  return {.gate = static_cast<std::uint32_t>(bubble & 0xffff), .bubble = bubble >> gate_bits};
+}
+
+template <class Enum>
+Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
+  if (value < 0 || value >= count) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
+  }
+  return static_cast<Enum>(value);
+}
+
+int at_least(int value, int least, char const* name) {
+  if (value < least) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
+  }
+  return value;
+}
+
+runtime_options read(lull_options const& asked, std::shared_ptr<kept_lines> const& lines) {
+  runtime_options made;
+  switch (one_of<lull_executor>(asked.executor, 3, "options->executor")) {
+    case LULL_EXECUTOR_ANY: break;
+    case LULL_EXECUTOR_THREADS: made.machine.kind = executor_kind::threads; break;
+    case LULL_EXECUTOR_CUDA: made.machine.kind = executor_kind::cuda; break;
+  }
+  made.machine.device = at_least(asked.device, 0, "options->device");
+  int const rooms = at_least(asked.rooms, -1, "options->rooms");
+  if (rooms != 0) made.machine.rooms = std::max(rooms, 0);
+  made.machine.processors = at_least(asked.processors, 0, "options->processors");
+  if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
+  made.machine.memory_limit_bytes = asked.memory_limit_bytes;
+  switch (one_of<lull_mode>(asked.mode, 4, "options->mode")) {
+    case LULL_MODE_OFF: made.mode = runtime_mode::off; break;
+    case LULL_MODE_OBSERVE: made.mode = runtime_mode::observe; break;
+    case LULL_MODE_DEFAULT:
+    case LULL_MODE_ON: made.mode = runtime_mode::on; break;
+  }
+  bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
+  made.launch = at_open ? launch_time::at_open : launch_time::at_close;
+  for (task_entry const& each : catalogue()) made.tasks.push_back(each.type());
+  if (asked.log != nullptr) {
+    made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
+  } else {
+    made.log = [lines](std::string_view line) { lines->add(line); };
+  }
+  return made;
+}
+
+/// The executor's stream for the program's.
+class trainer_stream {
+ public:
+  trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
+    if (side.kind != executor_kind::threads) return;
+    pin_.emplace(alive(streams(), static_cast<lull_threads_stream*>(stream)));
+    stream_ = &**pin_;
+  }
+  operator stream_handle() const noexcept { return stream_; }
+
+ private:
+  std::optional<stream_table::pin> pin_;
+  stream_handle stream_;
+};
+
+}  // namespace
+
+extern "C" {
+
+std::uint32_t lull_abi(void) { return LULL_ABI; }
+
+char const* lull_version(void) { return LULL_VERSION; }
+
+lull_status lull_tasks(char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_tasks", [&] {
+    std::ostringstream all;
+    print_tasks(all, known_tasks());
+    give(all.str(), text, size, needed);
+  });
+}
+
+lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
+  return guarded("lull_create", [&] {
+    require(runtime, "runtime");
+    *runtime = nullptr;
+    require(options, "options");
+    std::uint32_t abi = 0;
+    if (options->size >= sizeof options->size + sizeof abi) abi = options->abi;
+    if (abi != LULL_ABI) {
+      throw refusal{LULL_ERROR_ABI, "the program was compiled for ABI " + std::to_string(abi) + ", this library (" +
+                                        std::string{LULL_VERSION} + ") has ABI " + std::to_string(LULL_ABI)};
+    }
+    lull_options const asked = taken(options, "options");
+    auto made = std::make_unique<held_runtime>();
+    made->lines = std::make_shared<kept_lines>();
+    on_own_thread([&] {
+      made->side = std::make_unique<lull::runtime>(read(asked, made->lines));
+      made->kind = made->side->machine().kind();
+    });
+    *runtime = handle_of<lull_runtime>(runtimes().insert(std::move(made)));
+  });
+}
+
+lull_status lull_destroy(lull_runtime* runtime) {
+  return guarded("lull_destroy", [&] {
+    auto side = ending(runtimes(), runtime);
+    on_own_thread([&] {
+      side->side->machine().adopt_thread();
+      std::vector<std::unique_ptr<held_job>> ended;
+      for (std::uint64_t const number : side->jobs) {
+        try {
+          ended.push_back(ending(jobs(), handle_of<lull_job>(number)).take());
+        } catch (refusal const& why) {
+          if (why.status() != LULL_ERROR_HANDLE) {  // it was destroyed before
+            end_jobs(std::move(ended), jobs_leave_within);
+            throw;
+          }
+        }
+      }
+      end_jobs(std::move(ended), jobs_leave_within);
+      side.take().reset();
+    });
+  });
+}
+
+lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
+  return guarded("lull_get_mode", [&] {
+    auto const side = alive(runtimes(), runtime);
+    require(mode, "mode");
+    switch (side->side->mode()) {
+      case runtime_mode::off: *mode = LULL_MODE_OFF; break;
+      case runtime_mode::observe: *mode = LULL_MODE_OBSERVE; break;
+      case runtime_mode::on: *mode = LULL_MODE_ON; break;
+    }
+  });
+}
+
+lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
+  return guarded("lull_get_counts", [&] {
+    auto const side = alive(runtimes(), runtime);
+    runtime_counts const now = side->side->counts();
+    fill(counts,
+         lull_counts{.size = 0,
+                     .reserved = 0,
+                     .opened = now.opened,
+                     .launches = now.launches,
+                     .no_job = now.no_job,
+                     .too_short = now.too_short,
+                     .fruitless = now.fruitless,
+                     .nested = now.nested,
+                     .unmatched = now.unmatched,
+                     .captured = now.captured,
+                     .dropped = now.dropped},
+         "counts");
+  });
+}
+
+lull_status lull_take_log(lull_runtime* runtime, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_take_log", [&] {
+    auto const side = alive(runtimes(), runtime);
+    side->lines->take([&](std::string const& line) {
+      give(line, text, size, needed);
+      return text != nullptr;
+    });
+  });
+}
+
+lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble) {
+  return guarded("lull_open", [&] {
+    require(bubble, "bubble");
+    *bubble = 0;
+    auto const side = alive(runtimes(), runtime);
+    require(site, "site");
+    std::size_t const length = strnlen(site, longest_site + 1);
+    if (length == 0 || length > longest_site) throw refusal{LULL_ERROR_ARGUMENT, "site must have 1 to 255 bytes"};
+    trainer_stream const on{*side, stream};
+    *bubble = packed(side->side->open(on, lull::site{{site, length}}));
+  });
+}
+
+lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) {
+  return guarded("lull_close", [&] {
+    auto const side = alive(runtimes(), runtime);
+    if (bubble == 0) return;
+    trainer_stream const on{*side, stream};
+    side->side->close(unpacked(bubble), on);
+  });
+}
+
+lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
+  return guarded("lull_ready", [&] {
+    auto const side = alive(runtimes(), runtime);
+    require(ready, "ready");
+    trainer_stream const on{*side, stream};
+    *ready = side->side->ready(on) ? 1 : 0;
+  });
+}
+
+}  // extern "C"

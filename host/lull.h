@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lull for C, and for every language that calls C: link liblull.so, or open it at run time. C89, but for <stdint.h>.
+ *
+ * Every call returns a lull_status; what went wrong is told by lull_error_text(), for each thread its own. No call throws, and
+ * a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call may come from any
+ * thread at any time, two calls on one handle too, unless its comment says otherwise; destroying a handle makes the calls
+ * inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a site) or synchronise. All other
+ * calls may block and belong outside bubbles, best before training starts.
+ *
+ * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default.
+ *
+ * Texts: `text` has room for `size` bytes, `*needed` is set to the bytes that the text takes with its closing zero (`needed` may
+ * be null). With text null and size 0 a call only asks for that; where the room is too small nothing is written and
+ * LULL_ERROR_SIZE is returned.
+ *
+ * Streams are void*: a cudaStream_t or CUstream, null for the legacy default stream; on the threads executor a
+ * lull_threads_stream*. The library carries a CUDA runtime of its own; both it and the program's work in the device's primary
+ * context, so streams, memory and events are the same.
+ */
+#ifndef LULL_HOST_LULL_H
+#define LULL_HOST_LULL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes with every change that a program compiled before would not survive; new fields at the end of a struct are none. */
+#define LULL_ABI 1
+
+typedef enum lull_status {
+  LULL_OK = 0,
+  LULL_TIMED_OUT = 1,       /* the time was over first; nothing else is wrong */
+  LULL_ERROR_ARGUMENT = 2,  /* a pointer that must not be null, a value or an option that cannot be */
+  LULL_ERROR_HANDLE = 3,    /* null, of another kind, or destroyed */
+  LULL_ERROR_ABI = 4,       /* program and library do not fit together */
+  LULL_ERROR_STATE = 5,     /* not now: the job has not finished, another thread is still inside */
+  LULL_ERROR_SIZE = 6,      /* the text does not fit: see *needed */
+  LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
+  LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
+  LULL_ERROR_DEVICE = 9,    /* a call to CUDA failed */
+  LULL_ERROR_INTERNAL = 10  /* a bug of ours */
+} lull_status;
+
+/* LULL_ABI of the library. */
+uint32_t lull_abi(void);
+/* "0.1.0". */
+const char *lull_version(void);
+/* "timed out", …; lives as long as the library. */
+const char *lull_status_text(lull_status status);
+/* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of that thread
+   returns neither LULL_OK nor LULL_TIMED_OUT. */
+const char *lull_error_text(void);
+/* Text: every task that lull_submit knows, with its options. */
+lull_status lull_tasks(char *text, size_t size, size_t *needed);
+
+/* ---- runtimes: one a device ---- */
+
+typedef struct lull_runtime lull_runtime;
+
+typedef enum lull_executor { LULL_EXECUTOR_ANY = 0, LULL_EXECUTOR_THREADS = 1, LULL_EXECUTOR_CUDA = 2 } lull_executor;
+
+/* Whatever a program asks for, LULL=off|observe|on in the environment goes before it. */
+typedef enum lull_mode {
+  LULL_MODE_DEFAULT = 0, /* on */
+  LULL_MODE_OFF = 1,     /* the trainer's stream gets no operation */
+  LULL_MODE_OBSERVE = 2, /* edges are placed and lengths kept, nothing runs */
+  LULL_MODE_ON = 3       /* harvest */
+} lull_mode;
+
+typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } lull_launch;
+
+/* One line, from any thread, also from inside lull_open and lull_close; must not call Lull. */
+typedef void (*lull_log)(void *context, const char *line);
+
+typedef struct lull_options {
+  uint32_t size;               /* sizeof(lull_options) */
+  uint32_t abi;                /* LULL_ABI */
+  int32_t executor;            /* lull_executor; any: cuda if a device answers, else threads */
+  int32_t device;              /* CUDA device */
+  int32_t mode;                /* lull_mode */
+  int32_t launch;              /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
+  int32_t rooms;               /* groups of SMs that workers keep off; 0: two, which hold one NCCL kernel; -1: none */
+  int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
+  int32_t team_width;          /* threads of a block on the threads executor; 0: one */
+  int32_t reserved;            /* 0 */
+  uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
+  lull_log log;                /* null: the last 256 lines are kept for lull_take_log */
+  void *log_context;
+} lull_options;
+
+/* All defaults: lull_options options = LULL_OPTIONS; */
+#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/* Loads the kernels of all tasks, which may wait for the device: call it before training starts. The calling thread's current
+   device stays what it was. At most 64 runtimes live at a time. */
+lull_status lull_create(const lull_options *options, lull_runtime **runtime);
+/* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are dead then.
+   LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
+lull_status lull_destroy(lull_runtime *runtime);
+
+/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the device. */
+lull_status lull_get_mode(lull_runtime *runtime, lull_mode *mode);
+
+typedef struct lull_counts {
+  uint32_t size; /* sizeof(lull_counts), set by the caller */
+  uint32_t reserved;
+  uint64_t opened;
+  uint64_t launches;
+  uint64_t no_job;    /* bubbles passed over because no job was ready */
+  uint64_t too_short; /* … because the site's bubbles are not worth it */
+  uint64_t fruitless; /* … because everything at that site was handed back lately */
+  uint64_t nested;    /* opens inside an open bubble, ignored */
+  uint64_t unmatched; /* closes of nothing, ignored */
+  uint64_t captured;  /* opens on a stream that was being captured */
+  uint64_t dropped;   /* bubbles passed over because the records of earlier ones were not read yet, or reports lost */
+} lull_counts;
+
+lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);
+/* Text: the oldest line of the log that was not taken yet; "" when there is none. */
+lull_status lull_take_log(lull_runtime *runtime, char *text, size_t size, size_t *needed);
+
+/* ---- bubbles ---- */
+
+typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */
+
+/* Enqueue only. Puts the opening edge on the stream if a job is ready; the host does not wait. `site` says where in the step the
+   bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call at a time for a stream. */
+lull_status lull_open(lull_runtime *runtime, void *stream, const char *site, lull_bubble *bubble);
+/* Enqueue only. Puts the closing edge on the stream, then the worker on one of ours. May come from another thread than the
+   opening. */
+lull_status lull_close(lull_runtime *runtime, lull_bubble bubble, void *stream);
+/* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. */
+lull_status lull_ready(lull_runtime *runtime, void *stream, int *ready);
+
+/* ---- jobs ---- */
+
+typedef struct lull_job lull_job;
+
+typedef struct lull_job_options {
+  uint32_t size;                /* sizeof(lull_job_options) */
+  int32_t priority;             /* higher goes first; equal ones in order of submission */
+  int32_t blocks_per_processor; /* 0: Lull chooses */
+  int32_t reserved;             /* 0 */
+  const char *name;             /* for reports; null: the task's */
+} lull_job_options;
+
+typedef enum lull_job_state {
+  LULL_JOB_QUEUED = 0,
+  LULL_JOB_PLACED = 1, /* works in the bubbles that come */
+  LULL_JOB_PAUSED = 2,
+  LULL_JOB_FINISHED = 3,
+  LULL_JOB_FAILED = 4,
+  LULL_JOB_CANCELLED = 5
+} lull_job_state;
+
+typedef struct lull_job_status {
+  uint32_t size;   /* sizeof(lull_job_status), set by the caller */
+  int32_t state;   /* lull_job_state */
+  uint64_t phases; /* opened */
+  uint64_t round;  /* of the phase at hand */
+  uint32_t step;
+  int32_t failure; /* 0: none */
+  uint64_t items;  /* committed, counted when the job leaves its place */
+} lull_job_status;
+
+/* `task` is NAME or NAME:key=value,…, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks() lists them. Reads the
+   inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live at a time. */
+lull_status lull_submit(lull_runtime *runtime, const char *task, const lull_job_options *options, lull_job **job);
+/* Costs no call to the device. */
+lull_status lull_job_get_status(lull_job *job, lull_job_status *status);
+/* These three return at once and take effect after at most a chunk's time; a cancelled job stays cancelled. */
+lull_status lull_job_pause(lull_job *job);
+lull_status lull_job_resume(lull_job *job);
+lull_status lull_job_cancel(lull_job *job);
+/* Until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
+lull_status lull_job_wait(lull_job *job, uint64_t at_most_ns);
+/* Text: lines that sum up the result of a job that has finished. The first call reads it back and writes the files that the
+   task's options name; later ones give the same text. */
+lull_status lull_job_result(lull_job *job, char *text, size_t size, size_t *needed);
+/* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the first call
+   computes it, which may take longer than the job did. */
+lull_status lull_job_verify(lull_job *job, int *ok, char *text, size_t size, size_t *needed);
+/* Cancels the job if it is not over, and frees it with the task's arrays. LULL_TIMED_OUT: a block still works on it, it lives on. */
+lull_status lull_job_destroy(lull_job *job, uint64_t at_most_ns);
+
+/* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */
+
+typedef struct lull_threads_stream lull_threads_stream;
+
+/* At most 256 live at a time. */
+lull_status lull_threads_stream_create(lull_threads_stream **stream);
+/* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
+lull_status lull_threads_stream_sleep(lull_threads_stream *stream, uint64_t ns);
+/* Blocks until all that is queued has run. */
+lull_status lull_threads_stream_synchronize(lull_threads_stream *stream);
+/* Runs what is queued first. */
+lull_status lull_threads_stream_destroy(lull_threads_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
