@@ -105,6 +105,15 @@ lull_status lull_destroy(lull_runtime *runtime);
 /* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the device. */
 lull_status lull_get_mode(lull_runtime *runtime, lull_mode *mode);
 
+/* Stops all side work; LULL_OK: no block of ours works, and none will until lull_release, so that the program may allocate, load
+   code or be profiled in peace. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped any more. Waits for bubbles whose
+   workers are enqueued already, so for the trainer's stream. As many releases are needed as calls that returned LULL_OK. */
+lull_status lull_quiet(lull_runtime *runtime, uint64_t at_most_ns);
+/* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
+lull_status lull_release(lull_runtime *runtime);
+/* Until every job of the runtime has finished, failed or been cancelled. */
+lull_status lull_drain(lull_runtime *runtime, uint64_t at_most_ns);
+
 typedef struct lull_counts {
   uint32_t size; /* sizeof(lull_counts), set by the caller */
   uint32_t reserved;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -44,6 +46,7 @@ struct held_runtime {
   executor_kind kind = executor_kind::threads;
   std::mutex mutex;                 // the rest
   std::vector<std::uint64_t> jobs;  // handles; those of destroyed jobs may be among them
+  std::uint64_t quiets = 0;         // that were not released yet
 };
 
 /// What a lull_job* stands for. Its runtime outlives it: whoever ends a runtime ends its jobs first.
@@ -83,6 +86,21 @@ typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono
   return found;
 } catch (limit_error const& why) {
   throw refusal{LULL_ERROR_STATE, why.what()};
+}
+
+/// Waits in pieces, so that whoever wants to end the object is not kept waiting; `over` is given at most so long and says whether what is
+/// waited for has come. Throws a refusal when somebody wants to end the object.
+template <class Pin, class Over>
+lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over over) {
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds piece = std::chrono::milliseconds{10};
+  auto const give_up = std::chrono::steady_clock::now() + bounded(at_most_ns);
+  for (;;) {
+    auto const left = std::max<nanoseconds>(give_up - std::chrono::steady_clock::now(), nanoseconds{0});
+    if (over(std::min(left, piece))) return LULL_OK;
+    if (left.count() == 0) return LULL_TIMED_OUT;
+    if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "it was destroyed while this call waited"};
+  }
 }
 
 template <class Handle>

@@ -12,9 +12,6 @@ using namespace lull::c;
 
 constexpr std::size_t longest_name = 255;
 
-/// In pieces, so that somebody who wants to end the object is not kept waiting.
-constexpr std::chrono::milliseconds piece{10};
-
 job_description described(task_owner const& owner, lull_job_options const& asked) {
   job_description made = owner.describe();
   made.priority = asked.priority;
@@ -29,16 +26,9 @@ job_description described(task_owner const& owner, lull_job_options const& asked
   return made;
 }
 
-/// Throws a refusal when somebody wants to end the job.
-bool waited(job_table::pin const& job, std::chrono::nanoseconds at_most) {
-  using std::chrono::nanoseconds;
-  auto const give_up = std::chrono::steady_clock::now() + at_most;
-  for (;;) {
-    auto const left = std::max<nanoseconds>(give_up - std::chrono::steady_clock::now(), nanoseconds{0});
-    if (job->handle.wait(std::min<nanoseconds>(left, piece))) return true;
-    if (left.count() == 0) return false;
-    if (job.ending()) throw refusal{LULL_ERROR_HANDLE, "the job is being destroyed"};
-  }
+/// Until the job is over.
+lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
+  return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
 }
 
 lull_job_state state_of(job_state state) {
@@ -144,7 +134,7 @@ lull_status lull_job_cancel(lull_job* job) {
 lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_wait", [&] {
     auto const one = alive(jobs(), job);
-    return waited(one, bounded(at_most_ns)) ? LULL_OK : LULL_TIMED_OUT;
+    return waited(one, at_most_ns);
   });
 }
 
@@ -187,7 +177,7 @@ lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
     auto one = alive(jobs(), job);
     auto const side = alive(runtimes(), handle_of<lull_runtime>(one->side));  // arrays go before their machine
     one->handle.cancel();
-    if (!waited(one, bounded(at_most_ns))) return LULL_TIMED_OUT;
+    if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
     std::unique_ptr<held_job> gone = ending(jobs(), job).take();
     on_own_thread([&] {

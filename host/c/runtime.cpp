@@ -156,6 +156,35 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
   });
 }
 
+lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_quiet", [&] {
+    auto const side = alive(runtimes(), runtime);
+    if (!side->side->quiet(bounded(at_most_ns))) return LULL_TIMED_OUT;
+    std::lock_guard const lock{side->mutex};
+    ++side->quiets;
+    return LULL_OK;
+  });
+}
+
+lull_status lull_release(lull_runtime* runtime) {
+  return guarded("lull_release", [&] {
+    auto const side = alive(runtimes(), runtime);
+    {
+      std::lock_guard const lock{side->mutex};
+      if (side->quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
+      --side->quiets;
+    }
+    side->side->release();
+  });
+}
+
+lull_status lull_drain(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_drain", [&] {
+    auto const side = alive(runtimes(), runtime);
+    return wait_in_pieces(side, at_most_ns, [&](std::chrono::nanoseconds piece) { return side->side->drain(piece); });
+  });
+}
+
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
   return guarded("lull_get_counts", [&] {
     auto const side = alive(runtimes(), runtime);

@@ -89,6 +89,9 @@ static void refuses(lull_runtime *side, lull_job *job, lull_threads_stream *stre
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_ready(side, stream, &flag), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_quiet(side, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_release(side), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_drain(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_destroy(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_get_status(job, &status), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_pause(job), LULL_ERROR_HANDLE, "handle");

@@ -87,13 +87,47 @@ static void jobs_are_controlled(void) {
     CHECK(lull_job_wait(endless, MILLISECOND) == LULL_TIMED_OUT);
   }
   CHECK(state_of(endless) == LULL_JOB_PLACED);
+  CHECK(lull_drain(side, 20 * MILLISECOND) == LULL_TIMED_OUT);
   CHECK_OK(lull_job_cancel(endless));
+  CHECK_OK(lull_drain(side, 10 * SECOND));
   CHECK_OK(lull_job_wait(endless, 10 * SECOND));
   CHECK(state_of(endless) == LULL_JOB_CANCELLED);
   CHECK_OK(lull_job_resume(endless));
   CHECK(state_of(endless) == LULL_JOB_CANCELLED);
   CHECK_OK(lull_threads_stream_destroy(stream)); /* first, while the runtime lives */
   CHECK_OK(lull_destroy(side));
+}
+
+/* Nothing runs while all is quiet, though a job stands by and bubbles come. */
+static void all_is_quiet(void) {
+  lull_runtime *side = start(LULL_MODE_ON);
+  lull_threads_stream *stream = NULL;
+  lull_job *job = NULL;
+  int ready = 1;
+  int i;
+
+  CHECK_OK(lull_threads_stream_create(&stream));
+  CHECK_FAILS(lull_release(side), LULL_ERROR_STATE, "no quiet");
+  CHECK_OK(lull_quiet(side, 10 * SECOND));
+  CHECK_OK(lull_quiet(side, 10 * SECOND));
+  CHECK_OK(lull_submit(side, "compute:items=16,rounds=3", NULL, &job));
+  CHECK_OK(lull_release(side));
+  for (i = 0; i < 20; ++i) { /* still quiet: one release is missing */
+    lull_bubble bubble = 0;
+    CHECK_OK(lull_open(side, stream, "receive", &bubble));
+    CHECK_OK(lull_threads_stream_sleep(stream, MILLISECOND));
+    CHECK_OK(lull_close(side, bubble, stream));
+    CHECK_OK(lull_threads_stream_synchronize(stream));
+    CHECK(bubble == 0);
+  }
+  CHECK_OK(lull_ready(side, stream, &ready));
+  CHECK(ready == 0 && state_of(job) == LULL_JOB_QUEUED);
+  CHECK_OK(lull_release(side));
+  run_in_bubbles(side, stream, job);
+  CHECK(state_of(job) == LULL_JOB_FINISHED);
+  CHECK_FAILS(lull_release(side), LULL_ERROR_STATE, "no quiet");
+  CHECK_OK(lull_destroy(side));
+  CHECK_OK(lull_threads_stream_destroy(stream));
 }
 
 static void bubbles_are_observed(void) {
@@ -186,6 +220,7 @@ static void the_log_tells(void) {
 int main(void) {
   jobs_run_in_bubbles();
   jobs_are_controlled();
+  all_is_quiet();
   bubbles_are_observed();
   nothing_happens_when_off();
   the_log_tells();
