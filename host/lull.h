@@ -73,7 +73,7 @@ typedef enum lull_mode {
 
 typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } lull_launch;
 
-/* One line, from any thread, also from inside lull_open and lull_close; must not call Lull. */
+/* One line, from any thread, also from inside lull_open, lull_close and lull_destroy; must not call Lull. */
 typedef void (*lull_log)(void *context, const char *line);
 
 typedef struct lull_options {
@@ -88,7 +88,7 @@ typedef struct lull_options {
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
   int32_t reserved;            /* 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
-  lull_log log;                /* null: the last 256 lines are kept for lull_take_log */
+  lull_log log;                /* null: silence */
   void *log_context;
 } lull_options;
 
@@ -129,9 +129,6 @@ typedef struct lull_counts {
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);
-/* Text: the oldest line of the log that was not taken yet; "" when there is none. */
-lull_status lull_take_log(lull_runtime *runtime, char *text, size_t size, size_t *needed);
-
 /* ---- bubbles ---- */
 
 typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */

@@ -6,12 +6,6 @@
 
 namespace lull::c {
 
-void kept_lines::add(std::string_view line) {
-  std::lock_guard const lock{mutex_};
-  if (lines_.size() == most) lines_.pop_front();
-  lines_.emplace_back(line);
-}
-
 runtime_table& runtimes() {
   static auto* const table = new runtime_table;
   return *table;

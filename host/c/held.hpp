@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <lull/host/c/boundary.hpp>
@@ -20,28 +18,8 @@
 
 namespace lull::c {
 
-/// Lines of the log that nobody has taken yet; the oldest go first where nobody does.
-class kept_lines {
- public:
-  static constexpr std::size_t most = 256;
-
-  void add(std::string_view line);
-  /// Shows the oldest, empty for none, and forgets it if `look` did not throw and says so.
-  template <class Look>
-  void take(Look&& look) {
-    std::lock_guard const lock{mutex_};
-    static std::string const none;
-    if (look(lines_.empty() ? none : lines_.front()) && !lines_.empty()) lines_.pop_front();
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<std::string> lines_;
-};
-
 /// What a lull_runtime* stands for.
 struct held_runtime {
-  std::shared_ptr<kept_lines> lines;  // used by the runtime's log, so it outlives that
   std::unique_ptr<runtime> side;
   executor_kind kind = executor_kind::threads;
   std::mutex mutex;                 // the rest

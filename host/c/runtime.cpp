@@ -39,7 +39,7 @@ int at_least(int value, int least, char const* name) {
   return value;
 }
 
-runtime_options read(lull_options const& asked, std::shared_ptr<kept_lines> const& lines) {
+runtime_options read(lull_options const& asked) {
   runtime_options made;
   switch (one_of<lull_executor>(asked.executor, 3, "options->executor")) {
     case LULL_EXECUTOR_ANY: break;
@@ -63,8 +63,6 @@ runtime_options read(lull_options const& asked, std::shared_ptr<kept_lines> cons
   for (task_entry const& each : catalogue()) made.tasks.push_back(each.type());
   if (asked.log != nullptr) {
     made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
-  } else {
-    made.log = [lines](std::string_view line) { lines->add(line); };
   }
   return made;
 }
@@ -113,9 +111,8 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     }
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
-    made->lines = std::make_shared<kept_lines>();
     on_own_thread([&] {
-      made->side = std::make_unique<lull::runtime>(read(asked, made->lines));
+      made->side = std::make_unique<lull::runtime>(read(asked));
       made->kind = made->side->machine().kind();
     });
     *runtime = handle_of<lull_runtime>(runtimes().insert(std::move(made)));
@@ -202,16 +199,6 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .captured = now.captured,
                      .dropped = now.dropped},
          "counts");
-  });
-}
-
-lull_status lull_take_log(lull_runtime* runtime, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_take_log", [&] {
-    auto const side = alive(runtimes(), runtime);
-    side->lines->take([&](std::string const& line) {
-      give(line, text, size, needed);
-      return text != nullptr;
-    });
   });
 }
 

@@ -84,7 +84,6 @@ static void refuses(lull_runtime *side, lull_job *job, lull_threads_stream *stre
   status.size = sizeof status;
   CHECK_FAILS(lull_get_mode(side, &mode), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_counts(side, &counts), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_take_log(side, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_open(side, stream, "site", &bubble), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_ready(side, stream, &flag), LULL_ERROR_HANDLE, "handle");
@@ -112,17 +111,15 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   lull_bubble bubble = 1;
   char text[64];
   size_t needed;
-  int flag;
   CHECK_FAILS(lull_create(NULL, &side), LULL_ERROR_ARGUMENT, "options is null");
   CHECK(side == NULL);
   CHECK_FAILS(lull_create(&options, NULL), LULL_ERROR_ARGUMENT, "runtime is null");
   side = start(LULL_MODE_ON);
   CHECK_FAILS(lull_get_mode(side, NULL), LULL_ERROR_ARGUMENT, "mode is null");
   CHECK_FAILS(lull_get_counts(side, NULL), LULL_ERROR_ARGUMENT, "counts is null");
-  CHECK_FAILS(lull_take_log(side, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
-  CHECK_FAILS(lull_take_log(side, NULL, 1, &needed), LULL_ERROR_ARGUMENT, "text is null");
-  CHECK_FAILS(lull_take_log(side, text, 0, &needed), LULL_ERROR_SIZE, "room");
   CHECK_FAILS(lull_tasks(NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
+  CHECK_FAILS(lull_tasks(NULL, 1, &needed), LULL_ERROR_ARGUMENT, "text is null");
+  CHECK_FAILS(lull_tasks(text, 0, &needed), LULL_ERROR_SIZE, "room");
   CHECK_FAILS(lull_open(side, stream, NULL, &bubble), LULL_ERROR_ARGUMENT, "site is null");
   CHECK(bubble == 0);
   CHECK_FAILS(lull_open(side, stream, "site", NULL), LULL_ERROR_ARGUMENT, "bubble is null");
@@ -136,7 +133,6 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   CHECK_FAILS(lull_job_get_status(job, NULL), LULL_ERROR_ARGUMENT, "status is null");
   CHECK_FAILS(lull_job_verify(job, NULL, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "ok is null");
   CHECK_FAILS(lull_threads_stream_create(NULL), LULL_ERROR_ARGUMENT, "stream is null");
-  (void)flag;
   CHECK_OK(lull_destroy(side));
 }
 
