@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Side work in the idle gaps of pipeline-parallel training.
+
+    with lull.observe():                                   # first, see what there is
+        train()
+    with lull.harvest(tasks=["pagerank:graph=web.el"]):    # then, use it
+        train()
+"""
+
+from .library import Error, Status
+from .runtime import Job, Runtime, ThreadsStream, tasks
+from .session import Session, bubble, harvest, observe
+
+__all__ = ["Error", "Job", "Runtime", "Session", "Status", "ThreadsStream", "bubble", "harvest", "observe", "tasks"]

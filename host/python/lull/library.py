@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""liblull.so as ctypes sees it: its structs, its calls, and one exception for all that goes wrong."""
+
+import ctypes
+import enum
+import os
+import pathlib
+
+ABI = 1  # LULL_ABI of the header that the structs below were written from
+
+
+class Error(RuntimeError):
+    """What Lull refuses or cannot do; `status` is the C library's, None where Python found it first."""
+
+    def __init__(self, message, status=None):
+        super().__init__(message)
+        self.status = status
+
+
+class Status(enum.IntEnum):
+    OK = 0
+    TIMED_OUT = 1
+    ERROR_ARGUMENT = 2
+    ERROR_HANDLE = 3
+    ERROR_ABI = 4
+    ERROR_STATE = 5
+    ERROR_SIZE = 6
+    ERROR_INPUT = 7
+    ERROR_LIMIT = 8
+    ERROR_DEVICE = 9
+    ERROR_INTERNAL = 10
+
+
+LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("abi", ctypes.c_uint32),
+        ("executor", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("mode", ctypes.c_int32),
+        ("launch", ctypes.c_int32),
+        ("rooms", ctypes.c_int32),
+        ("processors", ctypes.c_int32),
+        ("team_width", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("memory_limit_bytes", ctypes.c_uint64),
+        ("log", LogFunction),
+        ("log_context", ctypes.c_void_p),
+    ]
+
+
+class JobOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("blocks_per_processor", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("name", ctypes.c_char_p),
+    ]
+
+
+class JobStatus(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("state", ctypes.c_int32),
+        ("phases", ctypes.c_uint64),
+        ("round", ctypes.c_uint64),
+        ("step", ctypes.c_uint32),
+        ("failure", ctypes.c_int32),
+        ("items", ctypes.c_uint64),
+    ]
+
+
+class Counts(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("opened", ctypes.c_uint64),
+        ("launches", ctypes.c_uint64),
+        ("no_job", ctypes.c_uint64),
+        ("too_short", ctypes.c_uint64),
+        ("fruitless", ctypes.c_uint64),
+        ("nested", ctypes.c_uint64),
+        ("unmatched", ctypes.c_uint64),
+        ("captured", ctypes.c_uint64),
+        ("dropped", ctypes.c_uint64),
+    ]
+
+
+_P, _U64, _TEXT = ctypes.c_void_p, ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
+_INT = ctypes.POINTER(ctypes.c_int)
+_CALLS = {
+    "lull_tasks": _TEXT,
+    "lull_create": [ctypes.POINTER(Options), ctypes.POINTER(_P)],
+    "lull_destroy": [_P],
+    "lull_get_mode": [_P, _INT],
+    "lull_quiet": [_P, _U64],
+    "lull_release": [_P],
+    "lull_drain": [_P, _U64],
+    "lull_get_counts": [_P, ctypes.POINTER(Counts)],
+    "lull_open": [_P, _P, ctypes.c_char_p, ctypes.POINTER(_U64)],
+    "lull_close": [_P, _U64, _P],
+    "lull_ready": [_P, _P, _INT],
+    "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
+    "lull_job_get_status": [_P, ctypes.POINTER(JobStatus)],
+    "lull_job_pause": [_P],
+    "lull_job_resume": [_P],
+    "lull_job_cancel": [_P],
+    "lull_job_wait": [_P, _U64],
+    "lull_job_result": [_P, *_TEXT],
+    "lull_job_verify": [_P, _INT, *_TEXT],
+    "lull_job_destroy": [_P, _U64],
+    "lull_threads_stream_create": [ctypes.POINTER(_P)],
+    "lull_threads_stream_sleep": [_P, _U64],
+    "lull_threads_stream_synchronize": [_P],
+    "lull_threads_stream_destroy": [_P],
+}
+
+_loaded = None
+
+
+def _path():
+    """LULL_LIBRARY, else the one that the wheel carries, else what the loader finds."""
+    asked = os.environ.get("LULL_LIBRARY")
+    if asked:
+        return asked
+    carried = pathlib.Path(__file__).parent / "native" / f"liblull.so.{ABI}"
+    return str(carried) if carried.exists() else f"liblull.so.{ABI}"
+
+
+def load():
+    """The library, opened once. Its calls release the interpreter's lock."""
+    global _loaded
+    if _loaded is not None:
+        return _loaded
+    path = _path()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as why:
+        raise Error(f"{path} cannot be opened: {why}; install Lull's wheel, or name the library in LULL_LIBRARY") from why
+    try:
+        library.lull_error_text.restype = ctypes.c_char_p
+        library.lull_version.restype = ctypes.c_char_p
+        library.lull_abi.restype = ctypes.c_uint32
+        if library.lull_abi() != ABI:
+            raise Error(f"{path} has ABI {library.lull_abi()}, this package needs {ABI}: install both from one version of Lull")
+        for name, arguments in _CALLS.items():
+            getattr(library, name).argtypes = arguments
+    except AttributeError as why:
+        raise Error(f"{path} is not the Lull that this package needs: {why}") from why
+    data = pathlib.Path(__file__).parent / "data"
+    if data.is_dir():
+        os.environ.setdefault("LULL_DATA", str(data))  # inputs that the wheel carries
+    _loaded = library
+    return library
+
+
+def check(status):
+    """Raises Error for all but OK and TIMED_OUT; True for OK."""
+    if status in (Status.OK, Status.TIMED_OUT):
+        return status == Status.OK
+    raise Error(load().lull_error_text().decode(errors="replace"), Status(status))
+
+
+def text_of(call, *arguments):
+    """A text by the header's rules: first its size, then the text."""
+    needed = ctypes.c_size_t()
+    check(call(*arguments, None, 0, ctypes.byref(needed)))
+    while True:
+        text = ctypes.create_string_buffer(needed.value)
+        status = call(*arguments, text, needed.value, ctypes.byref(needed))
+        if status != Status.ERROR_SIZE:  # else it has grown meanwhile
+            check(status)
+            return text.value.decode(errors="replace")

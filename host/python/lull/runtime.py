@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runtimes, jobs and streams of the C library as Python objects. Thread-safe as their C calls are."""
+
+import contextlib
+import ctypes
+import logging
+
+from . import library
+from .library import Error, Status, check, load, text_of
+
+log = logging.getLogger("lull")
+
+_EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
+_MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
+_LAUNCHES = {"at_close": 0, "at_open": 1}
+_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
+
+
+def _one_of(name, value, known):
+    if value not in known:
+        raise Error(f"{name} is {value!r}: it must be one of {', '.join(str(each) for each in known)}")
+    return known[value]
+
+
+def _ns(seconds):
+    if not seconds >= 0:
+        raise Error(f"a time of {seconds} seconds")
+    return int(min(seconds, 86_400) * 1e9)
+
+
+def tasks():
+    """Every task that can be asked for, with its options, as text."""
+    return text_of(load().lull_tasks)
+
+
+class Job:
+    """A submitted side task. After its runtime's end it still tells its last status, and its result if it had finished."""
+
+    def __init__(self, handle, task):
+        self.task = task
+        self._handle = handle
+        self._last = {}
+        self._result = None
+
+    def status(self):
+        """A dictionary: state, phases, round, step, failure, items."""
+        if self._handle is not None:
+            now = library.JobStatus(size=ctypes.sizeof(library.JobStatus))
+            check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
+            self._last = {name: getattr(now, name) for name in ("phases", "round", "step", "failure", "items")}
+            self._last["state"] = _JOB_STATES[now.state]
+        return dict(self._last)
+
+    @property
+    def state(self):
+        return self.status()["state"]
+
+    def pause(self):
+        check(load().lull_job_pause(self._live()))
+
+    def resume(self):
+        check(load().lull_job_resume(self._live()))
+
+    def cancel(self):
+        check(load().lull_job_cancel(self._live()))
+
+    def wait(self, seconds):
+        """True when the job is over and no block works on it, False when the time is."""
+        return check(load().lull_job_wait(self._live(), _ns(seconds)))
+
+    def result(self):
+        """Of a finished job: lines that sum it up; its files are written by the first call."""
+        if self._result is None:
+            self._result = text_of(load().lull_job_result, self._live())
+        return self._result
+
+    def verify(self):
+        """Of a finished job: whether another algorithm found the same, and a sentence."""
+        ok = ctypes.c_int()
+        sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
+        return bool(ok.value), sentence
+
+    def _live(self):
+        if self._handle is None:
+            raise Error(f"{self.task}: its runtime has ended", Status.ERROR_HANDLE)
+        return self._handle
+
+    def _end(self):
+        """Before the runtime goes: what is worth keeping."""
+        try:
+            if self.status()["state"] == "finished" and self.wait(1):
+                self.result()
+        except Error as why:
+            log.warning("%s: %s", self.task, why)
+        self._handle = None
+
+
+class Runtime:
+    """One a device. `close` is called for you where it is used as a scope."""
+
+    def __init__(
+        self,
+        *,
+        executor=None,
+        device=0,
+        mode=None,
+        launch="at_close",
+        rooms=None,
+        processors=0,
+        memory_limit_bytes=0,
+    ):
+        self._log = library.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
+        options = library.Options(
+            size=ctypes.sizeof(library.Options),
+            abi=library.ABI,
+            executor=_one_of("executor", executor, _EXECUTORS),
+            device=device,
+            mode=_one_of("mode", mode, _MODES),
+            launch=_one_of("launch", launch, _LAUNCHES),
+            rooms=0 if rooms is None else (rooms or -1),
+            processors=processors,
+            memory_limit_bytes=memory_limit_bytes,
+            log=self._log,
+        )
+        self._library = load()
+        self.device = device
+        self.jobs = []
+        self._handle = ctypes.c_void_p()
+        check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Keeps what finished jobs brought, cancels the others, and frees all. A second call does nothing."""
+        if self._handle is None:
+            return
+        for job in self.jobs:
+            job._end()
+        handle, self._handle = self._handle, None
+        check(self._library.lull_destroy(handle))
+
+    def submit(self, task, *, priority=0, name=None):
+        """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
+        options = library.JobOptions(
+            size=ctypes.sizeof(library.JobOptions), priority=priority, name=None if name is None else name.encode()
+        )
+        handle = ctypes.c_void_p()
+        check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
+        self.jobs.append(Job(handle, task))
+        return self.jobs[-1]
+
+    @property
+    def mode(self):
+        mode = ctypes.c_int()
+        check(self._library.lull_get_mode(self._handle, ctypes.byref(mode)))
+        return ("off", "observe", "on")[mode.value - 1]
+
+    def counts(self):
+        """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
+        now = library.Counts(size=ctypes.sizeof(library.Counts))
+        check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
+        return {name: getattr(now, name) for name, _ in library.Counts._fields_ if name not in ("size", "reserved")}
+
+    def ready(self, stream):
+        """Whether a job stands ready for a bubble on this stream, an integer."""
+        ready = ctypes.c_int()
+        check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
+        return bool(ready.value)
+
+    def open(self, site, stream):
+        """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble takes."""
+        bubble = ctypes.c_uint64()
+        check(self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)))
+        return bubble.value
+
+    def close_bubble(self, bubble, stream):
+        check(self._library.lull_close(self._handle, bubble, stream))
+
+    def drain(self, seconds):
+        """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""
+        return check(self._library.lull_drain(self._handle, _ns(seconds)))
+
+    @contextlib.contextmanager
+    def quiet(self, seconds=10):
+        """A scope in which no block of ours works. Raises where that is not reached in so many seconds."""
+        if not check(self._library.lull_quiet(self._handle, _ns(seconds))):
+            raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
+        try:
+            yield
+        finally:
+            check(self._library.lull_release(self._handle))
+
+
+class ThreadsStream:
+    """A trainer's stream on CPU threads, for tests and demonstrations without a GPU."""
+
+    def __init__(self):
+        self._handle = ctypes.c_void_p()
+        check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
+
+    def __index__(self):
+        return self._handle.value
+
+    def sleep(self, seconds):
+        """Enqueues a kernel that takes so long, at most 10 s."""
+        check(load().lull_threads_stream_sleep(self._handle, _ns(seconds)))
+
+    def synchronize(self):
+        check(load().lull_threads_stream_synchronize(self._handle))
+
+    def close(self):
+        check(load().lull_threads_stream_destroy(self._handle))

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`harvest`, `observe` and `bubble`: what a training script writes."""
+
+import atexit
+import contextlib
+import importlib
+import logging
+import os
+import threading
+
+from . import waits
+from .library import Error
+from .runtime import Runtime
+from .streams import pointer_of
+
+log = logging.getLogger("lull")
+
+_lock = threading.Lock()
+_active = None  # the session that is on; one a process
+
+
+class Session:
+    """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `why_off` says why it is off, if it is."""
+
+    def __init__(self, mode, tasks, options, force, bracket_waits):
+        self.why_off = ""
+        self.jobs = []
+        self._asked = (mode, tasks, options, force, bracket_waits)
+        self._runtime = None
+        self._waits = None
+
+    @property
+    def mode(self):
+        return "off" if self._runtime is None else self._runtime.mode
+
+    def counts(self):
+        """What became of the bubbles; empty when off. host/lull.h says what each count means."""
+        return {} if self._runtime is None else self._runtime.counts()
+
+    def submit(self, task, *, priority=0, name=None):
+        """Another job; None when off. Blocks while inputs are read."""
+        if self._runtime is None:
+            return None
+        self.jobs.append(self._runtime.submit(task, priority=priority, name=name))
+        return self.jobs[-1]
+
+    def ready(self, stream=None):
+        """Whether a job stands ready for a bubble on this stream."""
+        return self._runtime is not None and self._runtime.ready(pointer_of(stream))
+
+    def quiet(self, seconds=10):
+        """`with side.quiet():` no block of ours works in it."""
+        return contextlib.nullcontext() if self._runtime is None else self._runtime.quiet(seconds)
+
+    @contextlib.contextmanager
+    def bubble(self, site, stream=None):
+        """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off."""
+        runtime = self._runtime
+        if runtime is None:
+            yield
+            return
+        pointer = pointer_of(stream)
+        bubble = runtime.open(site.encode(), pointer)
+        try:
+            yield
+        finally:
+            runtime.close_bubble(bubble, pointer)
+
+    def __enter__(self):
+        global _active
+        with _lock:
+            if _active is not None:
+                raise Error("lull.harvest or lull.observe is on already in this process: leave it first; one scope takes many tasks")
+            _active = self
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            self._stop()
+        except Error as why:
+            if kind is None:
+                raise
+            log.warning("%s", why)  # what the training raised is told, not this
+
+    def _start(self):
+        mode, tasks, options, force, bracket_waits = self._asked
+        wanted = os.environ.get("LULL", "")
+        if wanted == "off":
+            self._off("LULL=off", quietly=True)
+            return
+        torch = None
+        if bracket_waits:
+            try:
+                torch = importlib.import_module("torch")
+            except ImportError as why:
+                raise Error(f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False") from why
+            reason, may_force = waits.why_not(torch)
+            if reason and not (may_force and (force or wanted == "on")):
+                self._off(reason + ("; force=True or LULL=on goes on all the same" if may_force else ""))
+                return
+        if options.get("device") is None:
+            options = {**options, "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0}
+        atexit.register(self._stop)  # while the interpreter still runs
+        self._runtime = Runtime(mode=mode, **options)
+        for task in tasks:
+            self.submit(task)
+        if torch is not None:
+            self._waits = waits.Waits(torch, self._runtime)
+            self._waits.install()
+
+    def _off(self, why, quietly=False):
+        self.why_off = why
+        log.log(logging.INFO if quietly else logging.WARNING, "Lull is off, and nothing was changed: %s", why)
+
+    def _stop(self):
+        """Restores everything, whatever part of it there is."""
+        global _active
+        with _lock:
+            if _active is self:
+                _active = None
+        placed, self._waits = self._waits, None
+        if placed is not None:
+            placed.remove()
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            atexit.unregister(self._stop)
+            runtime.close()
+
+    def _forked(self):
+        """In a child process: the runtime's threads are not there, and its device is not the child's."""
+        placed, self._waits = self._waits, None
+        if placed is not None:
+            placed.remove()
+        self._runtime = None
+        self.why_off = "this process was forked from one with Lull on"
+        atexit.unregister(self._stop)
+
+
+def _after_fork():
+    global _active, _lock
+    _lock = threading.Lock()
+    forked, _active = _active, None
+    if forked is not None:
+        forked._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def harvest(
+    tasks=(),
+    *,
+    device=None,
+    executor=None,
+    rooms=None,
+    processors=0,
+    memory_limit_bytes=0,
+    launch="at_close",
+    force=False,
+    bracket_waits=True,
+):
+    """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its bubbles.
+
+    Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places others. All is
+    as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
+    are written. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch that is not
+    known (waits.OLDEST to waits.NEWEST) leaves everything off with a warning, unless `force`. LULL=off|observe|on in the environment
+    goes before all of this."""
+    if isinstance(tasks, str):
+        tasks = [tasks]
+    options = {
+        "device": device,
+        "executor": executor,
+        "rooms": rooms,
+        "processors": processors,
+        "memory_limit_bytes": memory_limit_bytes,
+        "launch": launch,
+    }
+    return Session("on", list(tasks), options, force, bracket_waits)
+
+
+def observe(*, device=None, executor=None, force=False, bracket_waits=True):
+    """As `harvest`, but nothing runs in the bubbles: how many there are, and how long."""
+    return Session("observe", [], {"device": device, "executor": executor}, force, bracket_waits)
+
+
+def bubble(site, stream=None):
+    """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255 bytes; `stream`
+    as in streams.pointer_of."""
+    session = _active
+    return contextlib.nullcontext() if session is None else session.bubble(site, stream)

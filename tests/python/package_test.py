@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package over the real library on CPU threads, with a torch that is made up: which waits are bubbles, that everything is
+restored however a scope ends, and what is refused."""
+
+import gc
+import logging
+import os
+import sys
+import threading
+import types
+import unittest
+from unittest import mock
+
+import fake_torch
+import lull
+from lull import streams, waits
+
+
+def snapshot(torch):
+    """Every attribute that could be replaced, by identity."""
+    owners = (torch.distributed.ProcessGroup, torch.distributed.Work)
+    return [(owner, name, id(value)) for owner in owners for name, value in vars(owner).items()]
+
+
+class WithFakeTorch(unittest.TestCase):
+    def setUp(self):
+        self.stream = lull.ThreadsStream()
+        self.torch = fake_torch.make(stream=self.stream)
+        self.before = snapshot(self.torch)
+        self.sites = []
+        opened, closed = lull.Runtime.open, lull.Runtime.close_bubble
+
+        def noting_open(runtime, site, pointer):
+            bubble = opened(runtime, site, pointer)
+            self.sites.append(site.decode())
+            self.torch.log.append("open")
+            return bubble
+
+        def noting_close(runtime, bubble, pointer):
+            self.torch.log.append("close")
+            return closed(runtime, bubble, pointer)
+
+        patches = [
+            mock.patch.dict(sys.modules, torch=self.torch),
+            mock.patch.dict(os.environ, LULL=""),
+            mock.patch.object(lull.Runtime, "open", noting_open),
+            mock.patch.object(lull.Runtime, "close_bubble", noting_close),
+        ]
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.addCleanup(self.stream.close)
+
+    def assert_restored(self):
+        self.assertEqual(snapshot(self.torch), self.before)
+        self.assertEqual(self.torch.hooks, {})
+
+    def observe(self, **options):
+        return lull.observe(executor="threads", **options)
+
+    def group(self):
+        return self.torch.distributed.ProcessGroup()
+
+
+class Brackets(WithFakeTorch):
+    def test_a_wait_is_between_the_edges(self):
+        with self.observe() as side:
+            self.assertEqual(side.mode, "observe")
+            work = self.group().recv([fake_torch.Tensor()], 1, 0)
+            self.assertIs(work.wait(timeout=5), True)
+            self.assertEqual(side.counts()["opened"], 1)
+        self.assertEqual(self.torch.log, ["open", ("wait", work, 5), "close"])
+        self.assert_restored()
+
+    def test_sites_name_what_is_waited_for_and_where_in_the_step(self):
+        tensor, group = fake_torch.Tensor(), self.group()
+        with self.observe():
+            for _ in range(2):
+                group.recv([tensor], srcRank=1, tag=0).wait()
+                group.send([tensor], 2, 0).wait()
+                group.recv([tensor], 1, 0).wait()
+                group.recv_anysource([tensor], 0).wait()
+                self.torch.optimizer_step()
+        self.assertEqual(self.sites, ["recv from 1 #0", "send to 2 #0", "recv from 1 #1", "recv from any #0"] * 2)
+
+    def test_many_waits_without_a_step_share_a_site(self):
+        with self.observe():
+            for _ in range(waits.MOST_INDICES + 3):
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                self.stream.synchronize()
+        self.assertEqual(len(set(self.sites)), waits.MOST_INDICES + 1)
+        self.assertEqual(self.sites[-1], self.sites[-3])
+
+    def test_a_batch_is_one_bubble(self):
+        tensor, group = fake_torch.Tensor(), self.group()
+        with self.observe() as side:
+            group._start_coalescing(None)
+            self.assertIsNone(group.send([tensor], 1, 0))
+            self.assertIsNone(group.recv([tensor], 1, 0))
+            self.assertIsNone(group.recv([tensor], 1, 0))
+            group._end_coalescing(None).wait()
+            self.assertEqual(side.counts()["opened"], 1)
+            group.recv([tensor], 1, 0).wait()  # and after it single works again
+        self.assertEqual(self.sites, ["recv from 1, send to 1 #0", "recv from 1 #0"])
+
+    def test_other_waits_are_left_alone(self):
+        group = self.group()
+        early = group.recv([fake_torch.Tensor()], 1, 0)
+        with self.observe() as side:
+            early.wait()  # from before
+            group.allreduce([fake_torch.Tensor()]).wait()
+            group._start_coalescing(None)
+            group._end_coalescing(None).wait()  # of collectives
+            group.recv([fake_torch.Tensor(is_cuda=False)], 1, 0).wait()
+            group.recv([fake_torch.Tensor(device=1)], 1, 0).wait()  # another device's
+            work = group.recv([fake_torch.Tensor()], 1, 0)
+            self.torch.current_device = 1
+            work.wait()  # on a stream of another device
+            self.torch.current_device = 0
+            work.wait()  # a second time
+            late = group.recv([fake_torch.Tensor()], 1, 0)
+            self.assertEqual(side.counts()["opened"], 0)
+        late.wait()
+        self.assertEqual(self.sites, [])
+
+    def test_works_are_not_kept_alive(self):
+        with self.observe() as side:
+            for _ in range(10):
+                self.group().recv([fake_torch.Tensor()], 1, 0)
+            gc.collect()
+            self.assertEqual(len(side._waits._labels), 0)
+
+    def test_waits_from_several_threads(self):
+        def train():
+            for _ in range(50):
+                group = self.group()
+                group._start_coalescing(None)
+                group.recv([fake_torch.Tensor()], 1, 0)
+                group._end_coalescing(None).wait()
+
+        with self.observe() as side:
+            threads = [threading.Thread(target=train) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            counts = side.counts()
+        self.assertEqual(len(self.sites), 150)
+        self.assertEqual(counts["opened"] + counts["nested"] + counts["dropped"], 150)
+        self.assert_restored()
+
+    def test_jobs_finish_in_the_bubbles(self):
+        with lull.harvest("compute:items=64,rounds=10", executor="threads") as side:
+            job = side.jobs[0]
+            for _ in range(10_000):
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                self.stream.synchronize()
+                if job.wait(0):
+                    break
+            self.assertEqual(job.state, "finished")
+            self.assertEqual(job.verify(), (True, "64 items completed 10 rounds each"))
+        self.assertEqual(job.status()["items"], 640)
+        self.assertEqual(job.result(), "")
+        with self.assertRaisesRegex(lull.Error, "has ended"):
+            job.cancel()
+        self.assert_restored()
+
+
+class Restoring(WithFakeTorch):
+    def test_after_an_exception_of_the_training(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            with self.observe():
+                raise ZeroDivisionError("mine")
+        self.assert_restored()
+
+    def test_after_a_wait_that_raises(self):
+        self.torch.wait_raises = TimeoutError("the peer is gone")
+        with self.assertRaisesRegex(TimeoutError, "the peer is gone"):
+            with self.observe():
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+        self.assertEqual(self.torch.log[-1], "close")
+        self.assert_restored()
+
+    def test_after_a_task_that_is_refused(self):
+        for task in ("pagerang", "compute:items=0", "pagerank:graph=/nowhere/at-all.el"):
+            with self.subTest(task), self.assertRaises(lull.Error):
+                with lull.harvest(["compute:items=16", task], executor="threads"):
+                    self.fail("it was entered")
+            self.assert_restored()
+        with self.observe():  # nothing of it is left in the way
+            pass
+
+    def test_one_at_a_time(self):
+        with self.observe() as outer:
+            with self.assertRaisesRegex(lull.Error, "is on already"):
+                with lull.harvest(executor="threads"):
+                    self.fail("it was entered")
+            self.group().recv([fake_torch.Tensor()], 1, 0).wait()  # the outer one goes on
+            self.assertEqual(outer.counts()["opened"], 1)
+        self.assert_restored()
+
+    def test_what_somebody_else_wrapped_meanwhile_stays(self):
+        work = self.torch.distributed.Work
+        with self.assertLogs("lull", logging.WARNING):
+            with self.observe():
+                ours = work.wait
+                work.wait = lambda self, *rest: ours(self, *rest)
+                theirs = work.wait
+        self.assertIs(work.wait, theirs)
+        self.group().recv([fake_torch.Tensor()], 1, 0).wait()  # and works, without edges
+        self.assertEqual(self.sites, [])
+
+    def test_an_error_inside_a_bracket_does_not_reach_the_training(self):
+        def refuse(*_):
+            raise lull.Error("no")
+
+        with self.assertLogs("lull", logging.WARNING) as told:
+            with self.observe(), mock.patch.object(lull.Runtime, "open", refuse):
+                for _ in range(3):
+                    self.assertTrue(self.group().recv([fake_torch.Tensor()], 1, 0).wait())
+        self.assertEqual(len(told.output), 1)
+        self.assert_restored()
+
+    def test_a_forked_child_is_left_alone(self):
+        with self.observe():
+            child = os.fork()
+            if child == 0:
+                restored = snapshot(self.torch) == self.before and not self.torch.hooks
+                with lull.bubble("child", self.stream):
+                    pass
+                os._exit(0 if restored else 1)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+        self.assertEqual(self.sites, ["recv from 1 #0"])
+
+
+class Refusals(WithFakeTorch):
+    def assert_off(self, words, **options):
+        with self.assertLogs("lull", logging.INFO) as told:
+            with self.observe(**options) as side:
+                self.assertEqual(side.mode, "off")
+                self.assertIn(words, side.why_off)
+                self.assert_restored()  # inside, too
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                self.assertEqual(side.counts(), {})
+                self.assertIsNone(side.submit("compute"))
+                with lull.bubble("mine", self.stream), side.quiet():
+                    pass
+        self.assertIn(words, told.output[0])
+        self.assertEqual(self.sites, [])
+
+    def test_a_torch_that_is_not_known(self):
+        for version in ("2.4.1", "2.12.0", "3.0.0a0+git1234", "nightly"):
+            self.torch.__version__ = version
+            with self.subTest(version):
+                self.assert_off(f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.11")
+
+    def test_unless_forced(self):
+        self.torch.__version__ = "2.12.0"
+        for options, environment in (({"force": True}, ""), ({}, "on")):
+            with mock.patch.dict(os.environ, LULL=environment), self.observe(**options) as side:
+                self.assertNotEqual(side.mode, "off")
+
+    def test_a_torch_without_the_methods(self):
+        del self.torch.distributed.ProcessGroup._end_coalescing
+        self.before = snapshot(self.torch)
+        self.assert_off("has no ProcessGroup._end_coalescing", force=True)
+        self.torch.distributed.is_available = lambda: False
+        self.assert_off("has no torch.distributed", force=True)
+
+    def test_lull_off(self):
+        with mock.patch.dict(os.environ, LULL="off"):
+            self.assert_off("LULL=off")
+
+    def test_lull_observe_runs_nothing(self):
+        with mock.patch.dict(os.environ, LULL="observe"):
+            with lull.harvest("compute:items=16", executor="threads") as side:
+                self.assertEqual(side.mode, "observe")
+                for _ in range(5):
+                    self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                counts = side.counts()
+                self.assertEqual((counts["opened"], counts["launches"]), (5, 0))
+
+    def test_no_torch(self):
+        with mock.patch.dict(sys.modules, torch=None):
+            with self.assertRaisesRegex(lull.Error, "bracket_waits=False"):
+                with self.observe():
+                    self.fail("it was entered")
+            with self.observe(bracket_waits=False) as side, lull.bubble("mine", self.stream):
+                self.assertEqual(side.counts()["opened"], 1)
+
+    def test_arguments(self):
+        for wrong in ({"executor": "gpu"}, {"launch": "now"}, {"rooms": -3}, {"device": 99, "executor": "cuda"}):
+            with self.subTest(wrong), self.assertRaises(lull.Error):
+                with lull.harvest(**{"executor": "threads", **wrong}):
+                    self.fail("it was entered")
+            self.assert_restored()
+
+
+class Streams(WithFakeTorch):
+    def test_every_spelling(self):
+        speaks = types.SimpleNamespace(__cuda_stream__=lambda: (0, 4711))
+        self.assertEqual(streams.pointer_of(speaks), 4711)
+        self.assertEqual(streams.pointer_of(types.SimpleNamespace(cuda_stream=4712)), 4712)
+        self.assertEqual(streams.pointer_of(4713), 4713)
+        self.assertEqual(streams.pointer_of(0), 0)
+        self.assertEqual(streams.pointer_of(self.stream), self.stream.__index__())
+        self.assertEqual(streams.pointer_of(None), self.stream.__index__())  # torch's current one
+        with self.assertRaisesRegex(lull.Error, "version 1"):
+            streams.pointer_of(types.SimpleNamespace(__cuda_stream__=lambda: (1, 4711)))
+        with self.assertRaisesRegex(lull.Error, "is no stream"):
+            streams.pointer_of("main")
+        with mock.patch.dict(sys.modules, torch=None), self.assertRaisesRegex(lull.Error, "no stream was given"):
+            streams.pointer_of(None)
+
+    def test_bubbles_by_hand(self):
+        with self.observe() as side:
+            with lull.bubble("mine"):  # torch's current stream
+                self.stream.sleep(0.001)
+            with lull.bubble("mine", self.stream):
+                self.stream.sleep(0.001)
+            with self.assertRaises(ZeroDivisionError), side.bubble("mine", self.stream):
+                raise ZeroDivisionError
+            counts = side.counts()
+            self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
+            with self.assertRaisesRegex(lull.Error, "1 to 255 bytes"), lull.bubble("", self.stream):
+                self.fail("it was entered")
+        with lull.bubble("mine", "no stream at all"):  # nothing is on, so nothing is looked at
+            pass
+
+
+if __name__ == "__main__":
+    unittest.main()
