@@ -44,9 +44,12 @@ function(lull_install)
       PATTERN "*.cuh"
       PATTERN c EXCLUDE
       PATTERN catalogue EXCLUDE
-      PATTERN cli EXCLUDE)
+      PATTERN cli EXCLUDE
+      PATTERN python EXCLUDE)
   endforeach()
-  install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(LULL_PROGRAM)
+    install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
 
   include(CMakePackageConfigHelpers)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
