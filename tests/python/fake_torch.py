@@ -73,9 +73,9 @@ def make(version="2.11.0+cu130", stream=None):
 
     torch.hooks, torch.optimizer_step = hooks, optimizer_step
     torch.distributed = types.SimpleNamespace(ProcessGroup=ProcessGroup, Work=Work, is_available=lambda: True)
-    torch.optim = types.SimpleNamespace(
-        optimizer=types.SimpleNamespace(register_optimizer_step_post_hook=register_optimizer_step_post_hook)
-    )
+    torch.optim = types.ModuleType("torch.optim")
+    torch.optimizer_module = types.ModuleType("torch.optim.optimizer")
+    torch.optimizer_module.register_optimizer_step_post_hook = register_optimizer_step_post_hook
     torch.cuda = types.SimpleNamespace(
         is_available=lambda: True,
         current_device=lambda: 0,

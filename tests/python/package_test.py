@@ -41,7 +41,10 @@ class WithFakeTorch(unittest.TestCase):
             return closed(runtime, bubble, pointer)
 
         patches = [
-            mock.patch.dict(sys.modules, torch=self.torch),
+            mock.patch.dict(
+                sys.modules,
+                {"torch": self.torch, "torch.optim": self.torch.optim, "torch.optim.optimizer": self.torch.optimizer_module},
+            ),
             mock.patch.dict(os.environ, LULL=""),
             mock.patch.object(lull.Runtime, "open", noting_open),
             mock.patch.object(lull.Runtime, "close_bubble", noting_close),
@@ -265,6 +268,10 @@ class Refusals(WithFakeTorch):
         del self.torch.distributed.ProcessGroup._end_coalescing
         self.before = snapshot(self.torch)
         self.assert_off("has no ProcessGroup._end_coalescing", force=True)
+        self.torch.distributed.ProcessGroup._end_coalescing = lambda *_: None
+        del self.torch.optimizer_module.register_optimizer_step_post_hook
+        self.before = snapshot(self.torch)
+        self.assert_off("has no register_optimizer_step_post_hook", force=True)
         self.torch.distributed.is_available = lambda: False
         self.assert_off("has no torch.distributed", force=True)
 

@@ -12,6 +12,7 @@ two waits is its own, and no bubble may cover it.
 """
 
 import functools
+import importlib
 import logging
 import threading
 import weakref
@@ -47,7 +48,11 @@ def _missing(torch):
     for owner, name in _places(torch):
         if name not in vars(owner):
             return f"{owner.__name__}.{name}"
-    return ""
+    return "" if hasattr(_step_hooks(), "register_optimizer_step_post_hook") else "register_optimizer_step_post_hook"
+
+
+def _step_hooks():
+    return importlib.import_module("torch.optim.optimizer")  # torch.optim hides it
 
 
 def _places(torch):
@@ -81,7 +86,7 @@ class Waits:
         self._replace(group, "_start_coalescing", self._starting)
         self._replace(group, "_end_coalescing", self._ending)
         self._replace(work, "wait", self._bracketing)
-        self._hook = self._torch.optim.optimizer.register_optimizer_step_post_hook(self._next_step)
+        self._hook = _step_hooks().register_optimizer_step_post_hook(self._next_step)
 
     def remove(self):
         """Everything is as it was; works that are waited for later are none of ours."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small pipeline-parallel training on torch.distributed.pipelining, one process a rank: what measure_torch.py measures and
+tests/python/torch_two_gpus_test.py holds to the bit."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+SCHEDULES = {
+    "gpipe": ("ScheduleGPipe", 1),  # class, stages a rank
+    "1f1b": ("Schedule1F1B", 1),
+    "interleaved": ("ScheduleInterleaved1F1B", 2),
+    "zero_bubble": ("ScheduleInterleavedZeroBubble", 2),
+}
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def launch(arguments, ranks=2, limit=300):
+    """Runs this program's script once a rank. Returns the first exit code that is not 0; the others are ended then."""
+    environment = {
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        **os.environ,
+        "WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+    }
+    running = [subprocess.Popen([sys.executable, *arguments], env={**environment, "RANK": str(rank)}) for rank in range(ranks)]
+    give_up, worst = time.monotonic() + limit, 0
+    while running and not worst and time.monotonic() < give_up:
+        time.sleep(0.1)
+        codes = [process.poll() for process in running]
+        worst = next((code for code in codes if code), 0)
+        running = [process for process, code in zip(running, codes) if code is None]
+    for process in running:
+        process.kill()
+        process.wait()
+    if running and not worst:
+        print(f"not done within {limit} s", file=sys.stderr)
+        return 124
+    return worst
+
+
+class Pipeline:
+    """One schedule with a stack of layers split over the ranks, the same at each making. `width` is that of the layers, `rows` what a
+    micro-batch has."""
+
+    def __init__(self, schedule, device, *, width=2048, layers=16, rows=512, microbatches=8, learning_rate=1e-3):
+        import torch
+        from torch.distributed import get_rank, get_world_size, pipelining
+
+        kind, per_rank = SCHEDULES[schedule]
+        ranks, self.rank = get_world_size(), get_rank()
+        count = ranks * per_rank
+        self.stages, modules = [], []
+        for index in range(self.rank, count, ranks):
+            torch.manual_seed(1000 + index)
+            blocks = [block for _ in range(layers // count) for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))]
+            modules.append(torch.nn.Sequential(*blocks).to(device))
+            self.stages.append(pipelining.PipelineStage(modules[-1], index, count, device))
+        self.parameters = [parameter for module in modules for parameter in module.parameters()]
+        self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
+        make = getattr(pipelining.schedules, kind)
+        self._schedule = make(
+            self.stages if per_rank > 1 else self.stages[0], microbatches, loss_fn=lambda out, target: (out - target).pow(2).mean()
+        )
+        torch.manual_seed(7)
+        self._input = torch.randn(rows * microbatches, width, device=device)
+        self._target = torch.randn(rows * microbatches, width, device=device)
+        self._first, self._last = self.rank == 0, self.rank == ranks - 1
+
+    def step(self):
+        """Returns the losses of the micro-batches, on the last rank. Enqueues only."""
+        losses = []
+        self._optimizer.zero_grad()
+        given = (self._input,) if self._first else ()
+        self._schedule.step(*given, **({"target": self._target, "losses": losses} if self._last else {}))
+        self._optimizer.step()
+        return losses
