@@ -88,14 +88,15 @@ typedef struct lull_options {
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
   int32_t reserved;            /* 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
+  const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; null: all */
   lull_log log;                /* null: silence */
   void *log_context;
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/* Loads the kernels of all tasks, which may wait for the device: call it before training starts. The calling thread's current
+/* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's current
    device stays what it was. At most 64 runtimes live at a time. */
 lull_status lull_create(const lull_options *options, lull_runtime **runtime);
 /* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are dead then.
@@ -119,21 +120,27 @@ typedef struct lull_counts {
   uint32_t reserved;
   uint64_t opened;
   uint64_t launches;
-  uint64_t no_job;    /* bubbles passed over because no job was ready */
-  uint64_t too_short; /* … because the site's bubbles are not worth it */
-  uint64_t fruitless; /* … because everything at that site was handed back lately */
-  uint64_t nested;    /* opens inside an open bubble, ignored */
-  uint64_t unmatched; /* closes of nothing, ignored */
-  uint64_t captured;  /* opens on a stream that was being captured */
-  uint64_t dropped;   /* bubbles passed over because the records of earlier ones were not read yet, or reports lost */
+  uint64_t no_job;          /* bubbles passed over because no job was ready */
+  uint64_t too_short;       /* … because the site's bubbles are not worth it */
+  uint64_t fruitless;       /* … because everything at that site was handed back lately */
+  uint64_t nested;          /* opens inside an open bubble, ignored */
+  uint64_t unmatched;       /* closes of nothing, ignored */
+  uint64_t abandoned;       /* bubbles that were never closed, and ended by the next opening of their site */
+  uint64_t foreign_stream;  /* opens on a stream of another device, ignored */
+  uint64_t captured;        /* bubbles added to graphs that were being captured */
+  uint64_t replayed;        /* … opened by replays, as far as read */
+  uint64_t ungraphed;       /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
+  uint64_t dropped;         /* bubbles passed over because the records of earlier ones were not read yet, or reports lost */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);
+
 /* ---- bubbles ---- */
 
 typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */
 
-/* Enqueue only. Puts the opening edge on the stream if a job is ready; the host does not wait. `site` says where in the step the
+/* Enqueue only. Puts the opening edge on the stream if a job is ready, or into the graph that the stream is being captured to; the host
+   does not wait. `site` says where in the step the
    bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call at a time for a stream. */
 lull_status lull_open(lull_runtime *runtime, void *stream, const char *site, lull_bubble *bubble);
 /* Enqueue only. Puts the closing edge on the stream, then the worker on one of ours. May come from another thread than the

@@ -93,13 +93,9 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();
-    std::uint64_t number = 0;
-    on_own_thread([&] {
-      made->machine->adopt_thread();
-      made->owner = entry_of(request).make(request.values);
-      number = submitted(*side, std::move(made), asked);
-    });
-    *job = handle_of<lull_job>(number);
+    visiting const here{*made->machine};
+    made->owner = entry_of(request).make(request.values);
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), asked));
   });
 }
 
@@ -144,12 +140,10 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
     std::lock_guard const lock{one->mutex};
     if (!one->result) {
       require_finished(*one);
-      on_own_thread([&] {
-        one->machine->adopt_thread();
-        std::string lines;
-        for (std::string const& line : one->owner->write()) lines += line + '\n';
-        one->result = std::move(lines);
-      });
+      visiting const here{*one->machine};
+      std::string lines;
+      for (std::string const& line : one->owner->write()) lines += line + '\n';
+      one->result = std::move(lines);
     }
     give(*one->result, text, size, needed);
   });
@@ -162,10 +156,8 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
     std::lock_guard const lock{one->mutex};
     if (!one->verdict) {
       require_finished(*one);
-      on_own_thread([&] {
-        one->machine->adopt_thread();
-        one->verdict = one->owner->verify();
-      });
+      visiting const here{*one->machine};
+      one->verdict = one->owner->verify();
     }
     *ok = one->verdict->ok ? 1 : 0;
     give(one->verdict->message, text, size, needed);
@@ -179,11 +171,8 @@ lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
     one->handle.cancel();
     if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
-    std::unique_ptr<held_job> gone = ending(jobs(), job).take();
-    on_own_thread([&] {
-      gone->machine->adopt_thread();
-      gone.reset();
-    });
+    visiting const here{side->side->machine()};
+    ending(jobs(), job).take().reset();
     return LULL_OK;
   });
 }

@@ -11,17 +11,18 @@ namespace {
 using namespace lull;
 using namespace lull::c;
 
-constexpr int gate_bits = 16;  // of a lull_bubble; the rest is the bubble's number on that gate
+constexpr int gate_bits = 24;  // of a lull_bubble; the rest is the bubble's number on that gate
+constexpr std::uint64_t most_gates = std::uint64_t{1} << gate_bits;  // with those of all graphs ever captured
+constexpr std::uint64_t most_bubbles = std::uint64_t{1} << (64 - gate_bits);
 constexpr std::size_t longest_site = 255;
 constexpr std::chrono::seconds jobs_leave_within{3};  // a lease and a second
 
-lull_bubble packed(bubble_id id) {
-  if (id.bubble == 0) return 0;
-  return id.bubble << gate_bits | (id.gate & 0xffff);
-}
+bool fits(bubble_id id) { return id.bubble == 0 || (id.gate < most_gates && id.bubble < most_bubbles); }
+
+lull_bubble packed(bubble_id id) { return id.bubble == 0 ? 0 : id.bubble << gate_bits | id.gate; }
 
 bubble_id unpacked(lull_bubble bubble) {
-  return {.gate = static_cast<std::uint32_t>(bubble & 0xffff), .bubble = bubble >> gate_bits};
+  return {.gate = static_cast<std::uint32_t>(bubble & (most_gates - 1)), .bubble = bubble >> gate_bits};
 }
 
 template <class Enum>
@@ -37,6 +38,18 @@ int at_least(int value, int least, char const* name) {
     throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
   }
   return value;
+}
+
+/// Of the tasks named, with a comma between two; null: of all.
+std::vector<task_type> types_of(char const* names) {
+  std::vector<task_type> types;
+  if (names == nullptr) {
+    for (task_entry const& each : catalogue()) types.push_back(each.type());
+    return types;
+  }
+  std::istringstream each{names};
+  for (std::string name; std::getline(each, name, ',');) types.push_back(entry_of(parse_task(name, known_tasks())).type());
+  return types;
 }
 
 runtime_options read(lull_options const& asked) {
@@ -60,7 +73,7 @@ runtime_options read(lull_options const& asked) {
   }
   bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
   made.launch = at_open ? launch_time::at_open : launch_time::at_close;
-  for (task_entry const& each : catalogue()) made.tasks.push_back(each.type());
+  made.tasks = types_of(asked.tasks);
   if (asked.log != nullptr) {
     made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
   }
@@ -123,7 +136,7 @@ lull_status lull_destroy(lull_runtime* runtime) {
   return guarded("lull_destroy", [&] {
     auto side = ending(runtimes(), runtime);
     on_own_thread([&] {
-      side->side->machine().adopt_thread();
+      side->side->machine().arrive();
       std::vector<std::unique_ptr<held_job>> ended;
       for (std::uint64_t const number : side->jobs) {
         try {
@@ -196,7 +209,11 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .fruitless = now.fruitless,
                      .nested = now.nested,
                      .unmatched = now.unmatched,
+                     .abandoned = now.abandoned,
+                     .foreign_stream = now.foreign,
                      .captured = now.captured,
+                     .replayed = now.replayed,
+                     .ungraphed = now.ungraphed,
                      .dropped = now.dropped},
          "counts");
   });
@@ -211,7 +228,12 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
     std::size_t const length = strnlen(site, longest_site + 1);
     if (length == 0 || length > longest_site) throw refusal{LULL_ERROR_ARGUMENT, "site must have 1 to 255 bytes"};
     trainer_stream const on{*side, stream};
-    *bubble = packed(side->side->open(on, lull::site{{site, length}}));
+    bubble_id const opened = side->side->open(on, lull::site{{site, length}});
+    if (!fits(opened)) {
+      side->side->close(opened, on);
+      throw refusal{LULL_ERROR_LIMIT, "this runtime has opened too many bubbles to number them: make a new one"};
+    }
+    *bubble = packed(opened);
   });
 }
 

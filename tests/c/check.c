@@ -7,6 +7,7 @@ lull_runtime *start(lull_mode mode) {
   options.executor = LULL_EXECUTOR_THREADS;
   options.mode = mode;
   options.processors = 2;
+  options.tasks = "compute"; /* others are loaded when they are submitted */
   CHECK_OK(lull_create(&options, &side));
   CHECK(side != NULL);
   return side;

@@ -16,6 +16,7 @@ class Options(ctypes.Structure):
         ("abi", ctypes.c_uint32),
         *((name, ctypes.c_int32) for name in ("executor", "device", "mode", "launch", "rooms", "processors", "team_width", "reserved")),
         ("memory_limit_bytes", ctypes.c_uint64),
+        ("tasks", ctypes.c_char_p),
         ("log", ctypes.c_void_p),
         ("log_context", ctypes.c_void_p),
     ]

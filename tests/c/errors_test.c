@@ -62,6 +62,9 @@ static void options_are_checked(void) {
   options.processors = -1;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->processors");
   options.processors = 0;
+  options.tasks = "compute,pagerang";
+  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "known: pagerank");
+  options.tasks = NULL;
   options.device = -1;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->device");
   options.device = 1000;

@@ -47,6 +47,7 @@ class Options(ctypes.Structure):
         ("team_width", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
         ("memory_limit_bytes", ctypes.c_uint64),
+        ("tasks", ctypes.c_char_p),
         ("log", LogFunction),
         ("log_context", ctypes.c_void_p),
     ]
@@ -85,7 +86,11 @@ class Counts(ctypes.Structure):
         ("fruitless", ctypes.c_uint64),
         ("nested", ctypes.c_uint64),
         ("unmatched", ctypes.c_uint64),
+        ("abandoned", ctypes.c_uint64),
+        ("foreign_stream", ctypes.c_uint64),
         ("captured", ctypes.c_uint64),
+        ("replayed", ctypes.c_uint64),
+        ("ungraphed", ctypes.c_uint64),
         ("dropped", ctypes.c_uint64),
     ]
 

@@ -96,7 +96,8 @@ class Job:
 
 
 class Runtime:
-    """One a device. `close` is called for you where it is used as a scope."""
+    """One a device. `close` is called for you where it is used as a scope. `tasks`: names of those whose code is loaded at start, and that
+    have workers in captured graphs; None: all."""
 
     def __init__(
         self,
@@ -108,6 +109,7 @@ class Runtime:
         rooms=None,
         processors=0,
         memory_limit_bytes=0,
+        tasks=None,
     ):
         self._log = library.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
         options = library.Options(
@@ -120,6 +122,7 @@ class Runtime:
             rooms=0 if rooms is None else (rooms or -1),
             processors=processors,
             memory_limit_bytes=memory_limit_bytes,
+            tasks=None if tasks is None else ",".join(tasks).encode(),
             log=self._log,
         )
         self._library = load()

@@ -106,7 +106,8 @@ class Session:
         if options.get("device") is None:
             options = {**options, "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0}
         atexit.register(self._stop)  # while the interpreter still runs
-        self._runtime = Runtime(mode=mode, **options)
+        names = sorted({task.split(":", 1)[0].strip() for task in tasks})
+        self._runtime = Runtime(mode=mode, tasks=names or None, **options)
         for task in tasks:
             self.submit(task)
         if torch is not None:
