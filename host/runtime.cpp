@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include <pthread.h>
+
 #include <lull/host/captured.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/gate.hpp>
@@ -16,6 +18,7 @@
 #include <lull/host/ranges.hpp>
 #include <lull/host/report/at_end.hpp>
 #include <lull/host/submitted.hpp>
+#include <lull/host/surroundings.hpp>
 
 namespace lull {
 
@@ -26,9 +29,9 @@ constexpr std::size_t most_gates = 4;  // trainer streams of one device that are
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 constexpr std::chrono::nanoseconds longest_goodbye = lease_at_close({}) + std::chrono::seconds{1};
 
-runtime_mode mode_from_environment(runtime_mode asked) {
+std::optional<runtime_mode> mode_from_environment() {
   char const* const text = std::getenv("LULL");
-  if (text == nullptr || *text == '\0') return asked;
+  if (text == nullptr || *text == '\0') return std::nullopt;
   std::string_view const word{text};
   if (word == "off") return runtime_mode::off;
   if (word == "observe") return runtime_mode::observe;
@@ -36,12 +39,45 @@ runtime_mode mode_from_environment(runtime_mode asked) {
   throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
 }
 
+/// What the surroundings allow of what was asked for. The environment variable is obeyed whatever they are.
+runtime_options as_far_as_it_goes(runtime_options asked, executor_kind kind) {
+  auto const say = [&](std::string const& line) {
+    if (asked.log) asked.log(line);
+  };
+  std::optional<runtime_mode> const told = mode_from_environment();
+  asked.mode = told.value_or(asked.mode);
+  if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
+  std::optional<std::string> why = launches_that_block();
+  if (!why) why = injected_tool();
+  if (why && !told) {
+    say("off: " + *why + "; LULL=on harvests nevertheless");
+    asked.mode = runtime_mode::off;
+  }
+  if (one_connection() && asked.launch == launch_time::at_close) {
+    say("CUDA_DEVICE_MAX_CONNECTIONS=1: workers are launched when a bubble opens");
+    asked.launch = launch_time::at_open;
+  }
+  return asked;
+}
+
+/// Forks of this process so far: a child has none of our threads, and CUDA does not work in it.
+std::atomic<std::uint64_t> forks{0};
+
+std::uint64_t forks_now() {
+  static bool const counted = pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
+  return counted ? forks.load() : 0;
+}
+
 }  // namespace
 
 class runtime::state {
  public:
   state(std::shared_ptr<executor> machine, runtime_options options)
-      : options_(std::move(options)), machine_(std::move(machine)), mode_(mode_from_environment(options_.mode)), asked_(mode_) {
+      : options_(as_far_as_it_goes(std::move(options), machine->kind())),
+        machine_(std::move(machine)),
+        mode_(options_.mode),
+        asked_(options_.mode),
+        forks_(forks_now()) {
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
     for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
@@ -72,6 +108,7 @@ class runtime::state {
   }
 
   job submit(job_description description) {
+    if (in_child()) throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
     detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
     visiting const here{*machine_};
@@ -85,7 +122,7 @@ class runtime::state {
   }
 
   bubble_id open(stream_handle stream, site where) noexcept {
-    if (mode_ == runtime_mode::off) return {};
+    if (mode_ == runtime_mode::off || in_child()) return {};
     return guarded([&]() -> bubble_id {
       visiting const here{*machine_};
       auto const capture = machine_->capture_of(stream);
@@ -104,7 +141,7 @@ class runtime::state {
   }
 
   void close(bubble_id id, stream_handle stream) noexcept {
-    if (id.bubble == 0) return;
+    if (id.bubble == 0 || in_child()) return;
     guarded([&] {
       visiting const here{*machine_};
       if (id.gate < gates_.size()) {
@@ -149,6 +186,9 @@ class runtime::state {
   bool drain(std::chrono::nanoseconds at_most) {
     return until(at_most, [this] { return keeper_->empty(); });
   }
+
+  /// In a process that was forked from the one that made the runtime.
+  bool in_child() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
 
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
@@ -302,6 +342,7 @@ class runtime::state {
   std::shared_ptr<executor> machine_;
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
+  std::uint64_t const forks_;
   std::atomic<bool> gates_used_up_{false};
   std::atomic<std::uint64_t> foreign_{0};
   std::atomic<std::uint64_t> unaskable_{0};  // captures
@@ -337,7 +378,10 @@ runtime::runtime(runtime_options options) : runtime(make_executor(options.machin
 runtime::runtime(std::unique_ptr<executor> machine, runtime_options options)
     : state_(std::make_unique<state>(std::move(machine), std::move(options))) {}
 
-runtime::~runtime() = default;
+runtime::~runtime() {
+  // The child's copy of a state whose threads and locks are the parent's: it can only be left alone.
+  if (state_->in_child()) static_cast<void>(state_.release());
+}
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
 bubble_id runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }

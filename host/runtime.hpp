@@ -19,12 +19,13 @@
 namespace lull {
 
 /// `off`: the trainer's stream gets no operation. `observe`: edges are placed and lengths kept, nothing runs. `on`: harvest.
-/// The environment variable LULL=off|observe|on overrides what a program asks for.
+/// The environment variable LULL=off|observe|on overrides what a program asks for. Without it a runtime on a GPU is off where
+/// launches block (CUDA_LAUNCH_BLOCKING) or a tool was injected (a profiler, compute-sanitizer), and says so in the log.
 enum class runtime_mode { off, observe, on };
 
 /// When workers are launched. `at_close`: behind everything that ends them, so they can delay nothing for long; a site where the
 /// host is too late for that goes over to the other by itself. `at_open`: for hosts that block inside the bubble and for
-/// CUDA_DEVICE_MAX_CONNECTIONS=1; short leases then bound the wait: 200 µs, longer where the host was seen not to block.
+/// CUDA_DEVICE_MAX_CONNECTIONS=1, where it is chosen by itself; short leases then bound the wait: 200 µs, longer where the host was seen not to block.
 enum class launch_time { at_close, at_open };
 
 struct runtime_options {

@@ -14,6 +14,7 @@
 #include <lull/host/cli/machine.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/surroundings.hpp>
 
 namespace lull {
 namespace {
@@ -91,9 +92,9 @@ finding check_lazy_loading(cuda_facts const& facts) {
 finding check_connections() {
   std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
   if (asked.empty()) return {"connections", health::good, "CUDA_DEVICE_MAX_CONNECTIONS is not set", ""};
-  if (asked != "1") return {"connections", health::good, "CUDA_DEVICE_MAX_CONNECTIONS=" + asked, ""};
-  return {"connections", health::worth_a_look, "CUDA_DEVICE_MAX_CONNECTIONS=1",
-          "all streams share one queue: launch workers at open (launch_time::at_open), or raise it"};
+  std::string const found = "CUDA_DEVICE_MAX_CONNECTIONS=" + asked;
+  if (!one_connection()) return {"connections", health::good, found, ""};
+  return {"connections", health::worth_a_look, found, "all streams share one queue, so workers are launched at open; 8 or more lets them wait for the close"};
 }
 
 finding check_mps() {
@@ -106,19 +107,15 @@ finding check_mps() {
 }
 
 finding check_profilers() {
-  for (char const* const name : {"CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "NVTX_INJECTION64_PATH", "NSYS_PROFILING_SESSION_ID"}) {
-    if (std::string const value = environment(name); !value.empty()) {
-      return {"profilers", health::worth_a_look, std::string{name} + "=" + value,
-              "a profiler that serialises kernels keeps workers from running beside training: times mean little"};
-    }
-  }
-  return {"profilers", health::good, "none is injected", ""};
+  std::optional<std::string> const tool = injected_tool();
+  if (!tool) return {"profilers", health::good, "none is injected", ""};
+  return {"profilers", health::stops, *tool, "a tool that runs one kernel at a time keeps workers from training's side; LULL=on harvests beside it"};
 }
 
 finding check_blocking() {
-  std::string const asked = environment("CUDA_LAUNCH_BLOCKING");
-  if (asked.empty() || asked == "0") return {"blocking", health::good, "launches do not block", ""};
-  return {"blocking", health::stops, "CUDA_LAUNCH_BLOCKING=" + asked, "unset it: the host would wait for each kernel, inside bubbles too"};
+  std::optional<std::string> const blocking = launches_that_block();
+  if (!blocking) return {"blocking", health::good, "launches do not block", ""};
+  return {"blocking", health::stops, *blocking, "unset it: the host would wait for each kernel, inside bubbles too"};
 }
 
 finding check_lull() {

@@ -53,6 +53,7 @@ class record {
 
   std::atomic<bool> capturing{false};  // in a way that cannot be asked for
   std::atomic<bool> foreign{false};
+  executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};      // so many questions for a length come too early
   std::chrono::milliseconds join_comes_late{0};  // the trainer's stream dawdles in front of it
@@ -72,7 +73,7 @@ class recording_executor final : public executor {
  public:
   explicit recording_executor(record& into) : into_(into), inner_{{.kind = executor_kind::threads, .processors = 2}} {}
 
-  executor_kind kind() const noexcept override { return inner_.kind(); }
+  executor_kind kind() const noexcept override { return into_.kind; }
   placement place() const override { return inner_.place(); }
   visit arrive() override { return inner_.arrive(); }
   void depart(visit from) noexcept override { inner_.depart(from); }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hosts do that they should not: nothing hangs, nothing is lost, and what was not understood is counted.
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/surroundings.hpp>
+#include <lull/host/threads/stream.hpp>
+#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto long_enough = 120s;  // against hangs only
+
+class misbehaving : public testing::Test {
+ protected:
+  std::unique_ptr<runtime> make(runtime_options options = {}) {
+    options.lands = landing{};
+    options.log = [this](std::string_view line) {
+      std::lock_guard const lock{log_mutex_};
+      log_.emplace_back(line);
+    };
+    return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
+  }
+  job submit(runtime& side) {
+    seen.name(arrays.extents.data(), "a");
+    job const task = side.submit(arrays.task(), "a");
+    while (!side.ready(&trainer)) std::this_thread::yield();
+    seen.take();
+    return task;
+  }
+  /// Bubbles until the job is done, as after whatever happened before.
+  void is_still_done(runtime& side, job const& task) {
+    for (int i = 0; i < 1'000'000 && !task.wait(0ns); ++i) {
+      {
+        bubble const idle{side, &trainer, site{"later"}};
+        trainer.enqueue([] { std::this_thread::sleep_for(200us); });
+      }
+      trainer.synchronize();
+    }
+    ASSERT_TRUE(task.wait(long_enough));
+    EXPECT_STREQ(arrays.wrong(), nullptr);
+  }
+
+  record seen;
+  threads_stream trainer;
+  probe_arrays arrays{{400, 3, 100}};
+  std::mutex log_mutex_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(misbehaving, an_exception_inside_a_scope_closes_the_bubble) {
+  auto const side = make();
+  job const task = submit(*side);
+  try {
+    bubble const idle{*side, &trainer, site{"throws"}};
+    throw std::runtime_error{"the trainer's"};
+  } catch (std::runtime_error const&) {
+  }
+  EXPECT_EQ(seen.take(), (calls{"open_edge", "close_edge", "launch a"}));
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, an_open_without_close_ends_when_its_site_opens_again) {
+  auto const side = make();
+  job const task = submit(*side);
+  side->open(&trainer, site{"again"});
+  EXPECT_EQ(side->open(&trainer, site{"another"}).bubble, 0U);
+  bubble_id const second = side->open(&trainer, site{"again"});
+  side->close(second, &trainer);
+  EXPECT_EQ(seen.take(), (calls{"open_edge", "close_edge", "open_edge", "close_edge", "launch a"}));
+  EXPECT_EQ(side->counts().abandoned, 1U);
+  EXPECT_EQ(side->counts().nested, 1U);
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, open_and_close_may_come_from_different_threads) {
+  auto const side = make();
+  job const task = submit(*side);
+  for (int i = 0; i < 20; ++i) {
+    bubble_id const id = side->open(&trainer, site{"across"});
+    std::thread{[&] { side->close(id, &trainer); }}.join();
+  }
+  EXPECT_EQ(side->counts().unmatched, 0U);
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, streams_of_another_device_are_left_alone) {
+  auto const side = make();
+  job const task = submit(*side);
+  seen.foreign = true;
+  side->close(side->open(&trainer, site{"foreign"}), &trainer);
+  EXPECT_EQ(seen.take(), calls{});
+  EXPECT_EQ(side->counts().foreign, 1U);
+  seen.foreign = false;
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, a_trainers_stream_may_go_first) {
+  auto const side = make();
+  job const task = submit(*side);
+  {
+    threads_stream short_lived;
+    for (int i = 0; i < 10; ++i) bubble const idle{*side, &short_lived, site{"short-lived"}};
+  }
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, a_forked_child_harvests_nothing_and_ends) {
+  auto const side = make();
+  job const task = submit(*side);
+  pid_t const child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bubble_id const id = side->open(&trainer, site{"child"});
+    side->close(id, &trainer);
+    bool refused = false;
+    try {
+      side->submit(arrays.task());
+    } catch (usage_error const&) {
+      refused = true;
+    }
+    const_cast<std::unique_ptr<runtime>&>(side).reset();
+    _exit(id.bubble == 0 && refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, beside_blocking_launches_and_injected_tools_a_gpus_runtime_is_off) {
+  seen.kind = executor_kind::cuda;
+  for (char const* const name : {"CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH"}) {
+    log_.clear();
+    ASSERT_EQ(setenv(name, "1", 1), 0);
+    EXPECT_EQ(make()->mode(), runtime_mode::off) << name;
+    EXPECT_EQ(log_.size(), 1U) << name;
+    ASSERT_EQ(setenv("LULL", "on", 1), 0);
+    EXPECT_EQ(make()->mode(), runtime_mode::on) << name;
+    unsetenv("LULL");
+    unsetenv(name);
+  }
+  EXPECT_EQ(make()->mode(), runtime_mode::on);
+  seen.kind = executor_kind::threads;
+  ASSERT_EQ(setenv("CUDA_LAUNCH_BLOCKING", "1", 1), 0);
+  EXPECT_EQ(make()->mode(), runtime_mode::on);  // means nothing to CPU threads
+  ASSERT_EQ(setenv("CUDA_LAUNCH_BLOCKING", "0", 1), 0);
+  EXPECT_FALSE(launches_that_block());
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+}
+
+TEST_F(misbehaving, with_one_connection_a_gpus_workers_are_launched_at_open) {
+  seen.kind = executor_kind::cuda;
+  ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1), 0);
+  make();
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("when a bubble opens"), std::string::npos);
+  ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 1), 0);
+  make();
+  EXPECT_EQ(log_.size(), 1U);
+  unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+}
+
+/// A runtime that lives until the process ends, with a job that never does.
+void exit_in_the_middle() {
+  static probe_arrays arrays{{1u << 20}};
+  static threads_stream trainer;
+  static runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+  static job const task = side.submit(arrays.task());
+  while (!side.ready(&trainer)) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) bubble const idle{side, &trainer, site{"last"}};
+  side.open(&trainer, site{"open at the end"});
+  std::exit(0);
+}
+
+TEST(misbehaving_process, may_exit_with_a_task_that_never_ends) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(exit_in_the_middle(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace lull
