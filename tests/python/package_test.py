@@ -184,6 +184,19 @@ class Restoring(WithFakeTorch):
         self.assertEqual(self.torch.log[-1], "close")
         self.assert_restored()
 
+    def test_suspended_for_a_while(self):
+        with self.observe() as side:
+            early = self.group().recv([fake_torch.Tensor()], 1, 0)
+            with self.assertRaises(ZeroDivisionError), side.suspended():
+                self.assert_restored()
+                early.wait()
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                raise ZeroDivisionError
+            self.assertEqual(self.sites, [])
+            self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+        self.assertEqual(self.sites, ["recv from 1 #0"])
+        self.assert_restored()
+
     def test_after_a_task_that_is_refused(self):
         for task in ("pagerang", "compute:items=0", "pagerank:graph=/nowhere/at-all.el"):
             with self.subTest(task), self.assertRaises(lull.Error):

@@ -45,31 +45,6 @@ def changed(before):
     return [name for name in before if before[name] != after.get(name)]
 
 
-def train(schedule, device, scope):
-    """All losses and the weights of this rank after some steps, and what the scope counted."""
-    import torch
-
-    pipeline = torch_pipeline.Pipeline(schedule, device, **SMALL)
-    losses = pipeline.step()  # shapes are told to each other in the first one
-    with scope as side:
-        for _ in range(STEPS):
-            losses += pipeline.step()
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        counts = side.counts() if side is not None else {}
-        mode = side.mode if side is not None else "none"
-    assert scope is None or not lull.session._active
-    return [loss.detach().cpu() for loss in losses], [weight.detach().cpu() for weight in pipeline.parameters], counts, mode
-
-
-class Nothing:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *_):
-        return None
-
-
 def rank_main(dry):
     import torch
     import torch.distributed as dist
@@ -86,9 +61,13 @@ def rank_main(dry):
     before = attributes()
     failed = []
     for schedule in torch_pipeline.SCHEDULES:
-        plain = train(schedule, device, Nothing())
+        def train(scope):
+            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, device, **SMALL), scope, STEPS)
+
+        plain = train(torch_pipeline.Nothing())
         for name, scope in (("observe", lull.observe(executor=executor)), ("harvest", lull.harvest(TASKS, executor=executor))):
-            losses, weights, counts, mode = train(schedule, device, scope)
+            losses, weights, mode, counts = train(scope)
+            assert lull.session._active is None
             problems = [f"{owner}.{attribute} was not restored" for owner, attribute in changed(before)]
             if mode != {"observe": "observe", "harvest": "on"}[name]:
                 problems.append(f"the mode was {mode}: {scope.why_off}")

@@ -53,6 +53,19 @@ class Session:
         return contextlib.nullcontext() if self._runtime is None else self._runtime.quiet(seconds)
 
     @contextlib.contextmanager
+    def suspended(self):
+        """`with side.suspended():` waits are no bubbles in it, and torch is as it was; jobs keep what they have done."""
+        placed, self._waits = self._waits, None
+        if placed is not None:
+            placed.remove()
+        try:
+            yield
+        finally:
+            if placed is not None and self._runtime is not None:
+                self._waits = placed
+                placed.install()
+
+    @contextlib.contextmanager
     def bubble(self, site, stream=None):
         """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off."""
         runtime = self._runtime

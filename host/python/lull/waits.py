@@ -69,7 +69,8 @@ class Waits:
 
     def __init__(self, torch, runtime):
         self._torch = torch
-        self._runtime = runtime
+        self._runtime = None  # while installed
+        self._installs_for = runtime
         self._device = runtime.device
         self._labels = weakref.WeakKeyDictionary()  # work → what it waits for
         self._batch = threading.local()  # .operations: of the batch that this thread is making, if it is
@@ -79,6 +80,7 @@ class Waits:
         self._hook = None
 
     def install(self):
+        self._runtime = self._installs_for
         group, work = self._torch.distributed.ProcessGroup, self._torch.distributed.Work
         self._replace(group, "send", lambda original: self._noting(original, "send to {}"))
         self._replace(group, "recv", lambda original: self._noting(original, "recv from {}"))
@@ -101,6 +103,7 @@ class Waits:
                 log.warning("%s.%s was replaced while Lull was on; it is left as it is", owner.__name__, name)
         self._runtime = None
         self._labels.clear()
+        self._indices.clear()
 
     def _replace(self, owner, name, make):
         original = vars(owner)[name]
@@ -146,13 +149,14 @@ class Waits:
     def _bracketing(self, original):
         @functools.wraps(original)
         def wait(work, *rest, **named):
-            label = self._labels.pop(work, None) if self._runtime is not None else None
+            runtime = self._runtime
+            label = self._labels.pop(work, None) if runtime is not None else None
             if label is None:
                 return original(work, *rest, **named)
             stream = self._torch.cuda.current_stream()
             if stream.device_index != self._device:
                 return original(work, *rest, **named)
-            runtime, pointer = self._runtime, stream.cuda_stream
+            pointer = stream.cuda_stream
             bubble = self._open(runtime, label, pointer)
             try:
                 return original(work, *rest, **named)
