@@ -38,7 +38,8 @@ json figures(site_summary const& of) {
                          {"share_of_idle", maybe(of.side.of_idle)},
                          {"items", of.side.items},
                          {"chunks", of.side.chunks},
-                         {"handed_back", of.side.handed_back}};
+                         {"handed_back", of.side.handed_back},
+                         {"lease_exits", of.side.lease_exits}};
   }
   return text;
 }

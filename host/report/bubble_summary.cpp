@@ -36,6 +36,7 @@ void bubble_summary::site_state::add(site_state const& other) {
   side.items += other.side.items;
   side.chunks += other.side.chunks;
   side.handed_back += other.side.handed_back;
+  side.lease_exits += other.side.lease_exits;
   side_ns += other.side_ns;
 }
 
@@ -60,6 +61,7 @@ void bubble_summary::add(bubble_report const& bubble) {
     site.side.items += record.items;
     site.side.chunks += record.chunks;
     site.side.handed_back += record.handed_back;
+    site.side.lease_exits += record.lease_blocks;
     site.side_ns += static_cast<double>(record.stay_ns) / static_cast<double>(std::max<std::uint64_t>(bubble.blocks, 1));
   }
   if (bubble.length.count() <= 0) {

@@ -62,6 +62,7 @@ struct site_summary {
     std::uint64_t items = 0;
     std::uint64_t chunks = 0;
     std::uint64_t handed_back = 0;  // chunks
+    std::uint64_t lease_exits = 0;  // blocks that left by their lease
   } side{};
 };
 

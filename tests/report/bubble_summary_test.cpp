@@ -188,6 +188,7 @@ TEST(bubble_summary, what_a_harvest_brought) {
   EXPECT_EQ(side.items, 2000U);
   EXPECT_EQ(side.chunks, 200U);
   EXPECT_EQ(side.handed_back, 6U);
+  EXPECT_EQ(side.lease_exits, 4U);
   latest_bubble const first = sum.latest().at(0);
   EXPECT_EQ(first.work_from_ns, 10'000);
   EXPECT_EQ(first.work_until_ns, 1'020'000);

@@ -143,7 +143,7 @@ TEST(bubble_json, after_a_harvest_says_what_it_brought) {
   sum.add(harvested({.length = 1ms}));
   json const all = json::parse(bubble_json(sum));
   EXPECT_EQ(all["gates"][0]["side_work"],
-            (json{{"bubbles", 1}, {"gpu_ms", 1.01}, {"share_of_idle", 1.01}, {"items", 1000}, {"chunks", 100}, {"handed_back", 3}}));
+            (json{{"bubbles", 1}, {"gpu_ms", 1.01}, {"share_of_idle", 1.01}, {"items", 1000}, {"chunks", 100}, {"handed_back", 3}, {"lease_exits", 2}}));
 }
 
 TEST(bubble_trace, a_track_for_each_gate_and_its_workers) {

@@ -45,6 +45,7 @@ inline bubble_report harvested(observed_bubble const& one) {
   bubble.record.items = 1000;
   bubble.record.chunks = 100;
   bubble.record.handed_back = 3;
+  bubble.record.lease_blocks = 2;
   return bubble;
 }
 
