@@ -91,10 +91,13 @@ typedef struct lull_options {
   const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; null: all */
   lull_log log;                /* null: silence */
   void *log_context;
+  const char *report;          /* file that the bubble report is written to when the runtime ends, in the format of its ending: .txt, .json,
+                                  .trace.json or .svg, with %p for the process and %d for the device; LULL_REPORT in the environment goes
+                                  before it. Null: none; when observing, the text goes to the log */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's current
    device stays what it was. At most 64 runtimes live at a time. */
@@ -134,6 +137,17 @@ typedef struct lull_counts {
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);
+
+typedef enum lull_format {
+  LULL_FORMAT_TEXT = 0,
+  LULL_FORMAT_JSON = 1,  /* schema "lull.bubbles/1" */
+  LULL_FORMAT_TRACE = 2, /* Trace Event Format, for Perfetto */
+  LULL_FORMAT_SVG = 3
+} lull_format;
+
+/* Text: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step, whether the host was ahead, what a
+   harvest would bring or has brought. It grows, so the room that was asked for may be too small a moment later. */
+lull_status lull_report(lull_runtime *runtime, lull_format format, char *text, size_t size, size_t *needed);
 
 /* ---- bubbles ---- */
 

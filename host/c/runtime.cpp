@@ -5,6 +5,7 @@
 
 #include <lull/host/c/held.hpp>
 #include <lull/host/catalogue/catalogue.hpp>
+#include <lull/host/report/bubble_writers.hpp>
 
 namespace {
 
@@ -74,6 +75,7 @@ runtime_options read(lull_options const& asked) {
   bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
   made.launch = at_open ? launch_time::at_open : launch_time::at_close;
   made.tasks = types_of(asked.tasks);
+  if (asked.report != nullptr) made.report = asked.report;
   if (asked.log != nullptr) {
     made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
   }
@@ -216,6 +218,20 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .ungraphed = now.ungraphed,
                      .dropped = now.dropped},
          "counts");
+  });
+}
+
+lull_status lull_report(lull_runtime* runtime, lull_format format, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_report", [&] {
+    auto const side = alive(runtimes(), runtime);
+    int const which = one_of<int>(static_cast<std::int32_t>(format), 4, "format");
+    bubble_summary const sum = side->side->summary();
+    switch (static_cast<lull_format>(which)) {
+      case LULL_FORMAT_TEXT: return give(bubble_text(sum), text, size, needed);
+      case LULL_FORMAT_JSON: return give(bubble_json(sum), text, size, needed);
+      case LULL_FORMAT_TRACE: return give(bubble_trace(sum), text, size, needed);
+      case LULL_FORMAT_SVG: return give(bubble_timeline(sum), text, size, needed);
+    }
   });
 }
 

@@ -19,6 +19,7 @@ class Options(ctypes.Structure):
         ("tasks", ctypes.c_char_p),
         ("log", ctypes.c_void_p),
         ("log_context", ctypes.c_void_p),
+        ("report", ctypes.c_char_p),
     ]
 
 

@@ -91,6 +91,7 @@ static void refuses(lull_runtime *side, lull_job *job, lull_threads_stream *stre
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_ready(side, stream, &flag), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_quiet(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_release(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_drain(side, 0), LULL_ERROR_HANDLE, "handle");
@@ -120,6 +121,8 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   side = start(LULL_MODE_ON);
   CHECK_FAILS(lull_get_mode(side, NULL), LULL_ERROR_ARGUMENT, "mode is null");
   CHECK_FAILS(lull_get_counts(side, NULL), LULL_ERROR_ARGUMENT, "counts is null");
+  CHECK_FAILS(lull_report(side, (lull_format)4, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "format is 4");
+  CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 1, &needed), LULL_ERROR_ARGUMENT, "text is null");
   CHECK_FAILS(lull_tasks(text, 0, &needed), LULL_ERROR_SIZE, "room");

@@ -137,6 +137,9 @@ static void bubbles_are_observed(void) {
   lull_bubble inner = 1;
   lull_counts counts;
   lull_mode mode;
+  static char text[100000];
+  size_t needed = 0;
+  int tries;
 
   CHECK_OK(lull_get_mode(side, &mode));
   CHECK(mode == LULL_MODE_OBSERVE);
@@ -153,8 +156,56 @@ static void bubbles_are_observed(void) {
   counts.size = sizeof counts;
   CHECK_OK(lull_get_counts(side, &counts));
   CHECK(counts.opened == 1 && counts.nested == 1 && counts.unmatched == 1 && counts.launches == 0);
+
+  /* The report, four ways, once the keeper has read the bubble's length. */
+  CHECK_OK(lull_threads_stream_synchronize(stream));
+  for (tries = 0; strstr(text, "outer") == NULL && tries < 10000; ++tries) {
+    CHECK_OK(lull_threads_stream_sleep(stream, MILLISECOND));
+    CHECK_OK(lull_threads_stream_synchronize(stream));
+    CHECK_OK(lull_report(side, LULL_FORMAT_JSON, text, sizeof text, &needed));
+    CHECK(needed == strlen(text) + 1);
+  }
+  CHECK(strstr(text, "\"lull.bubbles/1\"") != NULL && strstr(text, "\"outer\"") != NULL && strstr(text, "inner") == NULL);
+  CHECK_FAILS(lull_report(side, LULL_FORMAT_JSON, text, 10, &needed), LULL_ERROR_SIZE, "there is room for 10");
+  CHECK_OK(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed));
+  CHECK(strstr(text, "outer") != NULL);
+  CHECK_OK(lull_report(side, LULL_FORMAT_TRACE, text, sizeof text, &needed));
+  CHECK(strstr(text, "traceEvents") != NULL);
+  CHECK_OK(lull_report(side, LULL_FORMAT_SVG, text, sizeof text, &needed));
+  CHECK(strstr(text, "<svg") != NULL);
   CHECK_OK(lull_destroy(side));
   CHECK_OK(lull_threads_stream_destroy(stream));
+}
+
+/* Written when the runtime ends, with what came until then. */
+static void a_report_is_written_at_the_end(void) {
+  lull_options options = LULL_OPTIONS;
+  lull_runtime *side = NULL;
+  lull_threads_stream *stream = NULL;
+  lull_bubble bubble = 0;
+  static char text[20000];
+  FILE *file;
+
+  options.executor = LULL_EXECUTOR_THREADS;
+  options.processors = 1;
+  options.mode = LULL_MODE_OBSERVE;
+  options.report = "c_harvest_test.%q";
+  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, ".json");
+  options.report = "c_harvest_test.%d.json";
+  remove("c_harvest_test.0.json");
+  CHECK_OK(lull_create(&options, &side));
+  CHECK_OK(lull_threads_stream_create(&stream));
+  CHECK_OK(lull_open(side, stream, "last", &bubble));
+  CHECK_OK(lull_threads_stream_sleep(stream, MILLISECOND));
+  CHECK_OK(lull_close(side, bubble, stream));
+  CHECK_OK(lull_destroy(side));
+  CHECK_OK(lull_threads_stream_destroy(stream));
+  file = fopen("c_harvest_test.0.json", "r");
+  CHECK(file != NULL);
+  CHECK(fread(text, 1, sizeof text - 1, file) > 0);
+  fclose(file);
+  remove("c_harvest_test.0.json");
+  CHECK(strstr(text, "\"last\"") != NULL);
 }
 
 static void nothing_happens_when_off(void) {
@@ -210,6 +261,7 @@ int main(void) {
   jobs_are_controlled();
   all_is_quiet();
   bubbles_are_observed();
+  a_report_is_written_at_the_end();
   nothing_happens_when_off();
   the_log_tells();
   return 0;

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """As much of torch as brackets and restoring need: classes with C-like methods, functions bound early, a hook, streams that are
-threads. What real works do on real streams is shown by torch_two_gpus_test.py."""
+threads; and the base of the tests with it. What real works do on real streams is shown by torch_two_gpus_test.py."""
 
+import os
+import sys
 import types
+import unittest
+from unittest import mock
 
 import lull
 
@@ -72,7 +76,7 @@ def make(version="2.11.0+cu130", stream=None):
             hook(None, (), {})
 
     torch.hooks, torch.optimizer_step = hooks, optimizer_step
-    torch.distributed = types.SimpleNamespace(ProcessGroup=ProcessGroup, Work=Work, is_available=lambda: True)
+    torch.distributed = types.SimpleNamespace(ProcessGroup=ProcessGroup, Work=Work, is_available=lambda: True, is_initialized=lambda: False)
     torch.optim = types.ModuleType("torch.optim")
     torch.optimizer_module = types.ModuleType("torch.optim.optimizer")
     torch.optimizer_module.register_optimizer_step_post_hook = register_optimizer_step_post_hook
@@ -85,5 +89,50 @@ def make(version="2.11.0+cu130", stream=None):
     return torch
 
 
-def stream():
-    return lull.ThreadsStream()
+def snapshot(torch):
+    """Every attribute that could be replaced, by identity."""
+    owners = (torch.distributed.ProcessGroup, torch.distributed.Work)
+    return [(owner, name, id(value)) for owner in owners for name, value in vars(owner).items()]
+
+
+class WithFakeTorch(unittest.TestCase):
+    def setUp(self):
+        self.stream = lull.ThreadsStream()
+        self.torch = make(stream=self.stream)
+        self.before = snapshot(self.torch)
+        self.sites = []
+        opened, closed = lull.Runtime.open, lull.Runtime.close_bubble
+
+        def noting_open(runtime, site, pointer):
+            bubble = opened(runtime, site, pointer)
+            self.sites.append(site.decode())
+            self.torch.log.append("open")
+            return bubble
+
+        def noting_close(runtime, bubble, pointer):
+            self.torch.log.append("close")
+            return closed(runtime, bubble, pointer)
+
+        patches = [
+            mock.patch.dict(
+                sys.modules,
+                {"torch": self.torch, "torch.optim": self.torch.optim, "torch.optim.optimizer": self.torch.optimizer_module},
+            ),
+            mock.patch.dict(os.environ, LULL=""),
+            mock.patch.object(lull.Runtime, "open", noting_open),
+            mock.patch.object(lull.Runtime, "close_bubble", noting_close),
+        ]
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.addCleanup(self.stream.close)
+
+    def assert_restored(self):
+        self.assertEqual(snapshot(self.torch), self.before)
+        self.assertEqual(self.torch.hooks, {})
+
+    def observe(self, **options):
+        return lull.observe(executor="threads", **options)
+
+    def group(self):
+        return self.torch.distributed.ProcessGroup()

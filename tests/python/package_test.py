@@ -7,65 +7,15 @@ import logging
 import os
 import sys
 import threading
-import types
 import unittest
 from unittest import mock
 
 import fake_torch
 import lull
-from lull import streams, waits
+from lull import waits
 
 
-def snapshot(torch):
-    """Every attribute that could be replaced, by identity."""
-    owners = (torch.distributed.ProcessGroup, torch.distributed.Work)
-    return [(owner, name, id(value)) for owner in owners for name, value in vars(owner).items()]
-
-
-class WithFakeTorch(unittest.TestCase):
-    def setUp(self):
-        self.stream = lull.ThreadsStream()
-        self.torch = fake_torch.make(stream=self.stream)
-        self.before = snapshot(self.torch)
-        self.sites = []
-        opened, closed = lull.Runtime.open, lull.Runtime.close_bubble
-
-        def noting_open(runtime, site, pointer):
-            bubble = opened(runtime, site, pointer)
-            self.sites.append(site.decode())
-            self.torch.log.append("open")
-            return bubble
-
-        def noting_close(runtime, bubble, pointer):
-            self.torch.log.append("close")
-            return closed(runtime, bubble, pointer)
-
-        patches = [
-            mock.patch.dict(
-                sys.modules,
-                {"torch": self.torch, "torch.optim": self.torch.optim, "torch.optim.optimizer": self.torch.optimizer_module},
-            ),
-            mock.patch.dict(os.environ, LULL=""),
-            mock.patch.object(lull.Runtime, "open", noting_open),
-            mock.patch.object(lull.Runtime, "close_bubble", noting_close),
-        ]
-        for patch in patches:
-            patch.start()
-            self.addCleanup(patch.stop)
-        self.addCleanup(self.stream.close)
-
-    def assert_restored(self):
-        self.assertEqual(snapshot(self.torch), self.before)
-        self.assertEqual(self.torch.hooks, {})
-
-    def observe(self, **options):
-        return lull.observe(executor="threads", **options)
-
-    def group(self):
-        return self.torch.distributed.ProcessGroup()
-
-
-class Brackets(WithFakeTorch):
+class Brackets(fake_torch.WithFakeTorch):
     def test_a_wait_is_between_the_edges(self):
         with self.observe() as side:
             self.assertEqual(side.mode, "observe")
@@ -169,7 +119,7 @@ class Brackets(WithFakeTorch):
         self.assert_restored()
 
 
-class Restoring(WithFakeTorch):
+class Restoring(fake_torch.WithFakeTorch):
     def test_after_an_exception_of_the_training(self):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             with self.observe():
@@ -241,7 +191,7 @@ class Restoring(WithFakeTorch):
         with self.observe():
             child = os.fork()
             if child == 0:
-                restored = snapshot(self.torch) == self.before and not self.torch.hooks
+                restored = fake_torch.snapshot(self.torch) == self.before and not self.torch.hooks
                 with lull.bubble("child", self.stream):
                     pass
                 os._exit(0 if restored else 1)
@@ -250,7 +200,7 @@ class Restoring(WithFakeTorch):
         self.assertEqual(self.sites, ["recv from 1 #0"])
 
 
-class Refusals(WithFakeTorch):
+class Refusals(fake_torch.WithFakeTorch):
     def assert_off(self, words, **options):
         with self.assertLogs("lull", logging.INFO) as told:
             with self.observe(**options) as side:
@@ -279,11 +229,11 @@ class Refusals(WithFakeTorch):
 
     def test_a_torch_without_the_methods(self):
         del self.torch.distributed.ProcessGroup._end_coalescing
-        self.before = snapshot(self.torch)
+        self.before = fake_torch.snapshot(self.torch)
         self.assert_off("has no ProcessGroup._end_coalescing", force=True)
         self.torch.distributed.ProcessGroup._end_coalescing = lambda *_: None
         del self.torch.optimizer_module.register_optimizer_step_post_hook
-        self.before = snapshot(self.torch)
+        self.before = fake_torch.snapshot(self.torch)
         self.assert_off("has no register_optimizer_step_post_hook", force=True)
         self.torch.distributed.is_available = lambda: False
         self.assert_off("has no torch.distributed", force=True)
@@ -315,38 +265,6 @@ class Refusals(WithFakeTorch):
                 with lull.harvest(**{"executor": "threads", **wrong}):
                     self.fail("it was entered")
             self.assert_restored()
-
-
-class Streams(WithFakeTorch):
-    def test_every_spelling(self):
-        speaks = types.SimpleNamespace(__cuda_stream__=lambda: (0, 4711))
-        self.assertEqual(streams.pointer_of(speaks), 4711)
-        self.assertEqual(streams.pointer_of(types.SimpleNamespace(cuda_stream=4712)), 4712)
-        self.assertEqual(streams.pointer_of(4713), 4713)
-        self.assertEqual(streams.pointer_of(0), 0)
-        self.assertEqual(streams.pointer_of(self.stream), self.stream.__index__())
-        self.assertEqual(streams.pointer_of(None), self.stream.__index__())  # torch's current one
-        with self.assertRaisesRegex(lull.Error, "version 1"):
-            streams.pointer_of(types.SimpleNamespace(__cuda_stream__=lambda: (1, 4711)))
-        with self.assertRaisesRegex(lull.Error, "is no stream"):
-            streams.pointer_of("main")
-        with mock.patch.dict(sys.modules, torch=None), self.assertRaisesRegex(lull.Error, "no stream was given"):
-            streams.pointer_of(None)
-
-    def test_bubbles_by_hand(self):
-        with self.observe() as side:
-            with lull.bubble("mine"):  # torch's current stream
-                self.stream.sleep(0.001)
-            with lull.bubble("mine", self.stream):
-                self.stream.sleep(0.001)
-            with self.assertRaises(ZeroDivisionError), side.bubble("mine", self.stream):
-                raise ZeroDivisionError
-            counts = side.counts()
-            self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
-            with self.assertRaisesRegex(lull.Error, "1 to 255 bytes"), lull.bubble("", self.stream):
-                self.fail("it was entered")
-        with lull.bubble("mine", "no stream at all"):  # nothing is on, so nothing is looked at
-            pass
 
 
 if __name__ == "__main__":

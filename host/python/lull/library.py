@@ -50,6 +50,7 @@ class Options(ctypes.Structure):
         ("tasks", ctypes.c_char_p),
         ("log", LogFunction),
         ("log_context", ctypes.c_void_p),
+        ("report", ctypes.c_char_p),
     ]
 
 
@@ -106,6 +107,7 @@ _CALLS = {
     "lull_release": [_P],
     "lull_drain": [_P, _U64],
     "lull_get_counts": [_P, ctypes.POINTER(Counts)],
+    "lull_report": [_P, ctypes.c_int, *_TEXT],
     "lull_open": [_P, _P, ctypes.c_char_p, ctypes.POINTER(_U64)],
     "lull_close": [_P, _U64, _P],
     "lull_ready": [_P, _P, _INT],

@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import logging
+import os
 
 from . import library
 from .library import Error, Status, check, load, text_of
@@ -13,6 +14,7 @@ log = logging.getLogger("lull")
 _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
+_FORMS = {"text": 0, "json": 1, "trace": 2, "svg": 3}
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
 
 
@@ -97,7 +99,8 @@ class Job:
 
 class Runtime:
     """One a device. `close` is called for you where it is used as a scope. `tasks`: names of those whose code is loaded at start, and that
-    have workers in captured graphs; None: all."""
+    have workers in captured graphs; None: all. `report`: file that the bubble report is written to at the end, in the format of its
+    ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device."""
 
     def __init__(
         self,
@@ -110,6 +113,7 @@ class Runtime:
         processors=0,
         memory_limit_bytes=0,
         tasks=None,
+        report=None,
     ):
         self._log = library.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
         options = library.Options(
@@ -124,6 +128,7 @@ class Runtime:
             memory_limit_bytes=memory_limit_bytes,
             tasks=None if tasks is None else ",".join(tasks).encode(),
             log=self._log,
+            report=None if report is None else os.fsencode(report),
         )
         self._library = load()
         self.device = device
@@ -167,6 +172,10 @@ class Runtime:
         now = library.Counts(size=ctypes.sizeof(library.Counts))
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
         return {name: getattr(now, name) for name, _ in library.Counts._fields_ if name not in ("size", "reserved")}
+
+    def report(self, form="text"):
+        """The bubble report so far, as text, json, trace (for Perfetto) or svg."""
+        return text_of(self._library.lull_report, self._handle, _one_of("form", form, _FORMS))
 
     def ready(self, stream):
         """Whether a job stands ready for a bubble on this stream, an integer."""

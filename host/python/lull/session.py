@@ -6,6 +6,10 @@ import contextlib
 import importlib
 import logging
 import os
+import pathlib
+import shutil
+import sys
+import tempfile
 import threading
 
 from . import waits
@@ -28,6 +32,7 @@ class Session:
         self._asked = (mode, tasks, options, force, bracket_waits)
         self._runtime = None
         self._waits = None
+        self._folder = None  # of a report that is to be printed
 
     @property
     def mode(self):
@@ -36,6 +41,10 @@ class Session:
     def counts(self):
         """What became of the bubbles; empty when off. host/lull.h says what each count means."""
         return {} if self._runtime is None else self._runtime.counts()
+
+    def report(self, form="text"):
+        """The bubble report so far, as text, json, trace (for Perfetto) or svg; empty when off."""
+        return "" if self._runtime is None else self._runtime.report(form)
 
     def submit(self, task, *, priority=0, name=None):
         """Another job; None when off. Blocks while inputs are read."""
@@ -119,6 +128,11 @@ class Session:
         if options.get("device") is None:
             options = {**options, "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0}
         atexit.register(self._stop)  # while the interpreter still runs
+        if mode == "observe" and options.get("report") is None and not os.environ.get("LULL_REPORT"):
+            self._folder = tempfile.mkdtemp(prefix="lull-")  # not TemporaryDirectory: a forked child would remove it
+            options = {**options, "report": f"{self._folder}/bubbles.txt"}
+        elif options.get("report") is not None:
+            options = {**options, "report": _for_rank(options["report"], torch)}
         names = sorted({task.split(":", 1)[0].strip() for task in tasks})
         self._runtime = Runtime(mode=mode, tasks=names or None, **options)
         for task in tasks:
@@ -141,18 +155,43 @@ class Session:
         if placed is not None:
             placed.remove()
         runtime, self._runtime = self._runtime, None
-        if runtime is not None:
-            atexit.unregister(self._stop)
-            runtime.close()
+        try:
+            if runtime is not None:
+                atexit.unregister(self._stop)
+                runtime.close()
+        finally:
+            self._print()
+
+    def _print(self):
+        """The report that no file was named for."""
+        if self._folder is None:
+            return
+        path = pathlib.Path(self._folder, "bubbles.txt")
+        if path.exists():
+            print(path.read_text(encoding="utf-8"), end="", file=sys.stderr, flush=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = None
 
     def _forked(self):
         """In a child process: the runtime's threads are not there, and its device is not the child's."""
         placed, self._waits = self._waits, None
         if placed is not None:
             placed.remove()
-        self._runtime = None
+        self._runtime = self._folder = None
         self.why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)
+
+
+def _for_rank(path, torch):
+    """A file of its own for each rank, where the name does not see to that: bubbles.txt → bubbles.rank3.txt."""
+    path = pathlib.Path(path)
+    distributed = getattr(torch, "distributed", None)
+    if "%" in path.name or distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return path
+    if distributed.get_world_size() == 1:
+        return path
+    stem, dot, ending = path.name.partition(".")
+    return path.with_name(f"{stem}.rank{distributed.get_rank()}{dot}{ending}")
 
 
 def _after_fork():
@@ -175,6 +214,7 @@ def harvest(
     processors=0,
     memory_limit_bytes=0,
     launch="at_close",
+    report=None,
     force=False,
     bracket_waits=True,
 ):
@@ -182,7 +222,7 @@ def harvest(
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places others. All is
     as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
-    are written. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch that is not
+    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch that is not
     known (waits.OLDEST to waits.NEWEST) leaves everything off with a warning, unless `force`. LULL=off|observe|on in the environment
     goes before all of this."""
     if isinstance(tasks, str):
@@ -194,13 +234,15 @@ def harvest(
         "processors": processors,
         "memory_limit_bytes": memory_limit_bytes,
         "launch": launch,
+        "report": report,
     }
     return Session("on", list(tasks), options, force, bracket_waits)
 
 
-def observe(*, device=None, executor=None, force=False, bracket_waits=True):
-    """As `harvest`, but nothing runs in the bubbles: how many there are, and how long."""
-    return Session("observe", [], {"device": device, "executor": executor}, force, bracket_waits)
+def observe(*, report=None, device=None, executor=None, force=False, bracket_waits=True):
+    """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text is printed to
+    stderr at the end."""
+    return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
 
 
 def bubble(site, stream=None):
