@@ -23,8 +23,7 @@ class worker {
   LULL_HD void run() noexcept {
     bool const leads = block_.rank() == 0;
     bool const inside = leads && enter();
-    if (inside) tell(kept_.claims.next(words(), task_in<Task>(*site_.slot)));
-    if (leads && !inside) kept_.next = {};
+    if (leads) kept_.next = inside ? kept_.claims.next(words(), task_in<Task>(*site_.slot)) : directive{};
     block_.sync();
     if (kept_.next.what != action::leave) {
       fetch_task();
@@ -54,12 +53,6 @@ class worker {
   LULL_HD watch words() const noexcept { return {site_.slot, site_.gate.line}; }
   LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
 
-  /// By the leader, which is inside. A closing edge may wait until all have heard that they shall leave.
-  LULL_HD void tell(directive const& next) noexcept {
-    kept_.next = next;
-    if (next.what == action::leave) World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
-  }
-
   LULL_HD void stay_inside(bool leads) noexcept {
     team<World, Machine> members{block_, words(), kept_.claims.stays()};
     do {
@@ -69,12 +62,12 @@ class worker {
         block_.sync();  // the team's writes, before the leader opens the next phase
         if (leads) {
           kept_.claims.open_next(task());
-          tell(kept_.claims.next(words(), task()));
+          kept_.next = kept_.claims.next(words(), task());
         }
       } else if (run_chunk(members, now)) {
-        if (leads) tell(kept_.claims.next_after(now, words(), task()));
+        if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
       } else if (leads) {
-        tell(kept_.claims.next(words(), task()));
+        kept_.next = kept_.claims.next(words(), task());
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
@@ -129,6 +122,8 @@ class worker {
   }
 
   LULL_HD void leave() noexcept {
+    // A captured closing edge waits for this and a little longer, in which the block is gone.
+    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
     kept_.claims.leave(site_.slot->entry);
     block_.count_out(site_.rooms);
     add<World>(*kept_.record, kept_.claims.account());

@@ -12,7 +12,7 @@ namespace lull::detail {
 namespace {
 
 /// A block that has begun to leave is gone within this and the launch gap. Of a H200: docs/decisions/captured.md.
-constexpr std::uint64_t linger_ns = 70;
+constexpr std::uint64_t linger_ns = 100;
 /// Longer than any block takes that keeps to chunks of bounded length.
 constexpr std::uint64_t most_wait_ns = 50'000;
 
