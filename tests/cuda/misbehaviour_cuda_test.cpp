@@ -169,7 +169,6 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
   if (std::string const why = why_no_cuda(1); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   auto const other = make(1);
   LULL_CUDA(cudaSetDevice(1));
-  trainer::load();
   cuda_stream const there{0};
   device_probe probe{other->machine(), {4'000, 1, 4'000}};
   job const task = other->submit(probe.task());

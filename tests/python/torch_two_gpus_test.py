@@ -4,6 +4,7 @@ are bit-equal with nothing, observed and harvested, and torch is as it was after
 
 --dry-run: on CPUs with gloo, where no wait is a bubble: for trying the program itself. Exit code 77: it could not be run here."""
 
+import importlib
 import os
 import pathlib
 import sys
@@ -56,8 +57,7 @@ def rank_main(dry):
     torch.use_deterministic_algorithms(True)
     executor = "threads" if dry else "cuda"
     dist.init_process_group("gloo" if dry else "nccl", **({} if dry else {"device_id": device}))
-    from torch.distributed import pipelining  # noqa: F401  what it imports is not ours to be blamed for
-
+    importlib.import_module("torch.distributed.pipelining")  # what it imports is not ours to be blamed for
     before = attributes()
     failed = []
     for schedule in torch_pipeline.SCHEDULES:
