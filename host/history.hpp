@@ -9,11 +9,11 @@
 namespace lull {
 
 /// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent bubble,
-/// within 5 ms to 2 s; 2 s without a history.
+/// within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble ten times as long as usual.
 inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanoseconds longest) noexcept {
   using namespace std::chrono_literals;
   if (longest.count() == 0) return 2s;
-  return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
+  return std::clamp<std::chrono::nanoseconds>(longest * 4, 50ms, 2s);
 }
 
 /// Of a bubble that a worker was launched in, what its site learns from.

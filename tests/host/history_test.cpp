@@ -112,7 +112,7 @@ TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
 
 TEST(history, leases_at_close_have_bounds) {
   EXPECT_EQ(lease_at_close(0ns), 2s);
-  EXPECT_EQ(lease_at_close(1us), 5ms);
+  EXPECT_EQ(lease_at_close(1us), 50ms);
   EXPECT_EQ(lease_at_close(10ms), 40ms);
   EXPECT_EQ(lease_at_close(10s), 2s);
 }
