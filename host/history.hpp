@@ -16,6 +16,12 @@ inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanosecond
   return std::clamp<std::chrono::nanoseconds>(longest * 4, 50ms, 2s);
 }
 
+/// What leases for workers launched at open grow to, where the host may yet block behind one.
+inline constexpr std::chrono::nanoseconds most_lease_at_open(std::chrono::nanoseconds longest) noexcept {
+  using namespace std::chrono_literals;
+  return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
+}
+
 /// Of a bubble that a worker was launched in, what its site learns from.
 struct harvest_seen {
   std::chrono::nanoseconds length{0};  // zero: not known
@@ -70,7 +76,7 @@ class history {
 
   /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open may grow.
   void add_host_time(std::chrono::nanoseconds took) noexcept {
-    lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, lease_at_close(longest()));
+    lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, most_lease_at_open(longest()));
   }
   std::chrono::nanoseconds lease_of_open() const noexcept { return lease_; }
 

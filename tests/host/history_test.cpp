@@ -105,7 +105,7 @@ TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
   site.add_host_time(20us);
   EXPECT_EQ(site.lease_of_open(), 400us);
   for (int i = 0; i < 20; ++i) site.add_host_time(20us);
-  EXPECT_EQ(site.lease_of_open(), 40ms);  // as at close
+  EXPECT_EQ(site.lease_of_open(), 40ms);
   site.add_host_time(25ms);
   EXPECT_EQ(site.lease_of_open(), 200us);
 }
@@ -113,7 +113,7 @@ TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
 TEST(history, leases_at_close_have_bounds) {
   EXPECT_EQ(lease_at_close(0ns), 2s);
   EXPECT_EQ(lease_at_close(1us), 50ms);
-  EXPECT_EQ(lease_at_close(10ms), 40ms);
+  EXPECT_EQ(lease_at_close(20ms), 80ms);
   EXPECT_EQ(lease_at_close(10s), 2s);
 }
 
