@@ -26,7 +26,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(_
 import record  # noqa: E402
 import torch_pipeline  # noqa: E402
 
-SIZE = {"width": 8192, "layers": 4, "rows": 1024, "microbatches": 8, "dtype": "bfloat16"}  # large products: the GPUs set the pace
+SIZE = {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"}  # the GPUs set the pace, not the hosts
 TASKS = {"compute": "compute:items=65536,rounds=1000000000", "streaming": "streaming:items=16384,rounds=32768"}
 GROUP = 4  # steps
 WARM_UP = 12  # steps: more than a site remembers
