@@ -16,9 +16,10 @@
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>
 #include <lull/host/ranges.hpp>
+#include <lull/host/remains.hpp>
+#include <lull/host/startup.hpp>
 #include <lull/host/report/at_end.hpp>
 #include <lull/host/submitted.hpp>
-#include <lull/host/surroundings.hpp>
 
 namespace lull {
 
@@ -28,37 +29,6 @@ constexpr std::size_t most_gates = 4;  // trainer streams of one device that are
 
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 constexpr std::chrono::nanoseconds longest_goodbye = lease_at_close({}) + std::chrono::seconds{1};
-
-std::optional<runtime_mode> mode_from_environment() {
-  char const* const text = std::getenv("LULL");
-  if (text == nullptr || *text == '\0') return std::nullopt;
-  std::string_view const word{text};
-  if (word == "off") return runtime_mode::off;
-  if (word == "observe") return runtime_mode::observe;
-  if (word == "on") return runtime_mode::on;
-  throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
-}
-
-/// What the surroundings allow of what was asked for. The environment variable is obeyed whatever they are.
-runtime_options as_far_as_it_goes(runtime_options asked, executor_kind kind) {
-  auto const say = [&](std::string const& line) {
-    if (asked.log) asked.log(line);
-  };
-  std::optional<runtime_mode> const told = mode_from_environment();
-  asked.mode = told.value_or(asked.mode);
-  if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
-  std::optional<std::string> why = launches_that_block();
-  if (!why) why = injected_tool();
-  if (why && !told) {
-    say("off: " + *why + "; LULL=on harvests nevertheless");
-    asked.mode = runtime_mode::off;
-  }
-  if (one_connection() && asked.launch == launch_time::at_close) {
-    say("CUDA_DEVICE_MAX_CONNECTIONS=1: workers are launched when a bubble opens");
-    asked.launch = launch_time::at_open;
-  }
-  return asked;
-}
 
 /// Forks of this process so far: a child has none of our threads, and CUDA does not work in it.
 std::atomic<std::uint64_t> forks{0};
@@ -73,7 +43,7 @@ std::uint64_t forks_now() {
 class runtime::state {
  public:
   state(std::shared_ptr<executor> machine, runtime_options options)
-      : options_(as_far_as_it_goes(std::move(options), machine->kind())),
+      : options_(detail::as_far_as_it_goes(std::move(options), machine->kind())),
         machine_(std::move(machine)),
         mode_(options_.mode),
         asked_(options_.mode),
@@ -100,7 +70,7 @@ class runtime::state {
     bool const over = all_over();
     if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
     report_bubbles(over);
-    leave_behind(!over);
+    detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(keeper_)});
   }
 
   worker_kernel const& kernel_of(task_type const& type) const {
@@ -265,34 +235,6 @@ class runtime::state {
       hand_over(keeper_->summary(), options_.report, options_.log);
     } catch (std::exception const&) {  // no memory for the copy: nothing to report with
     }
-  }
-
-  /// What must outlive us: for ever, where the trainer's stream has not come to our edges, or a worker is still inside; else until
-  /// the graphs are gone that refer to it. Those of earlier runtimes whose time is over go.
-  void leave_behind(bool for_ever) noexcept {
-    struct remains {
-      bool for_ever;
-      std::shared_ptr<executor> machine;
-      std::vector<std::unique_ptr<detail::gate>> gates;
-      std::unique_ptr<detail::captured_gates> captured;
-      std::unique_ptr<detail::keeper> keeper;
-    };
-    // Never destroyed, and reachable, so that a leak checker knows it for what it is.
-    static std::mutex guard;
-    static auto* const left = new std::vector<remains>;
-    std::lock_guard const lock{guard};
-    try {
-      std::erase_if(*left, [](remains const& each) { return !each.for_ever && graphs_over(*each.captured); });
-      if (for_ever || !graphs_over(*captured_)) {
-        left->push_back({for_ever, machine_, std::move(gates_), std::move(captured_), std::move(keeper_)});
-      }
-    } catch (std::exception const&) {  // the machine is gone: its memory with it
-    }
-  }
-
-  static bool graphs_over(detail::captured_gates const& graphs) {
-    auto const all = graphs.all();
-    return std::all_of(all.begin(), all.end(), [](auto const& graph) { return graph->is_over(); });
   }
 
   void log(std::string const& line) const {

@@ -16,62 +16,13 @@
 
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
-#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/host/runtime_recorded.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-
-class runtime_recorded : public testing::Test {
- protected:
-  static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
-                                 std::optional<landing> lands = landing{}) {
-    runtime_options made;
-    made.mode = mode;
-    made.launch = launch;
-    made.lands = lands;
-    return made;
-  }
-  std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {
-    options.log = [this](std::string_view line) {
-      std::lock_guard const lock{log_mutex_};
-      log_.emplace_back(line);
-    };
-    return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
-  }
-  /// A job that some bubbles do not end.
-  job submit(runtime& side, std::string const& name) {
-    return side.submit(description(name));
-  }
-  job_description description(std::string const& name) {
-    arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 18}));
-    seen.name(arrays_.back()->extents.data(), name);
-    return describe(arrays_.back()->task(), name);
-  }
-  static void await(runtime& side, job const& task, job_state state) {
-    while (task.progress().state != state) std::this_thread::yield();
-    side.take_bubbles();  // waits for the end of the keeper's round, so that what it placed stands
-  }
-  void one_bubble(runtime& side, char const* where = "wait") { side.close(side.open(&trainer, site{where}), &trainer); }
-  calls calls_of_one_bubble(runtime& side) {
-    one_bubble(side);
-    return seen.take();
-  }
-  std::vector<std::string> log() {
-    std::lock_guard const lock{log_mutex_};
-    return log_;
-  }
-
-  record seen;
-  threads_stream trainer;
-
- private:
-  std::mutex log_mutex_;
-  std::vector<std::string> log_;
-  std::vector<std::unique_ptr<probe_arrays>> arrays_;
-};
 
 TEST_F(runtime_recorded, at_close_the_worker_comes_behind_both_edges) {
   auto const side = make();
@@ -97,64 +48,6 @@ TEST_F(runtime_recorded, the_successor_comes_behind_the_job_at_hand) {
   calls const later = calls_of_one_bubble(*side);
   ASSERT_EQ(later.size(), 4U);
   EXPECT_TRUE(std::is_permutation(later.begin() + 2, later.end(), calls{"launch b", "launch c"}.begin()));
-}
-
-TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
-  auto const side = make();
-  job const a = submit(*side, "a");
-  job const b = submit(*side, "b");
-  await(*side, a, job_state::placed);
-  await(*side, b, job_state::placed);
-  job_description urgent = description("urgent");
-  urgent.priority = 1;
-  job const c = side->submit(urgent);
-  int bubbles = 0;
-  // a site of its own for each, since those of these bubbles are too short to be harvested again
-  auto const in_time = [&](calls const& wanted) {
-    for (calls found; found != wanted;) {
-      if (bubbles == 10'000) return false;
-      one_bubble(*side, std::to_string(bubbles++).c_str());
-      found = seen.take();
-      std::this_thread::sleep_for(1ms);
-    }
-    return true;
-  };
-  EXPECT_TRUE(in_time({"open_edge", "close_edge", "launch urgent", "launch a"}));
-  EXPECT_EQ(b.progress().state, job_state::queued);
-  job{c}.cancel();
-  EXPECT_TRUE(in_time({"open_edge", "close_edge", "launch b", "launch a"}));  // "a" keeps its place
-}
-
-TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwards) {
-  auto const side = make();
-  job const a = submit(*side, "a");
-  await(*side, a, job_state::placed);
-  one_bubble(*side);
-  ASSERT_TRUE(side->quiet(60s));
-  ASSERT_TRUE(side->quiet(60s));
-  seen.take();
-  EXPECT_EQ(calls_of_one_bubble(*side), calls{});
-  EXPECT_NE(a.progress().state, job_state::placed);
-  side->release();
-  EXPECT_EQ(calls_of_one_bubble(*side), calls{});  // asked for twice
-  side->release();
-  side->release();  // one too many
-  await(*side, a, job_state::placed);
-  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
-}
-
-TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
-  auto const side = make();
-  job const a = submit(*side, "a");
-  await(*side, a, job_state::placed);
-  std::atomic<bool> go_on{false};
-  trainer.enqueue([&] { while (!go_on) std::this_thread::yield(); });
-  one_bubble(*side);  // its worker is enqueued and cannot come yet
-  EXPECT_FALSE(side->quiet(50ms));
-  go_on = true;
-  await(*side, a, job_state::placed);
-  seen.take();
-  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
 TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {

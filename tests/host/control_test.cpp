@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Priorities and quiet: what the next bubble launches.
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/tests/host/runtime_recorded.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
+  auto const side = make();
+  job const a = submit(*side, "a");
+  job const b = submit(*side, "b");
+  await(*side, a, job_state::placed);
+  await(*side, b, job_state::placed);
+  job_description urgent = description("urgent");
+  urgent.priority = 1;
+  job const c = side->submit(urgent);
+  int bubbles = 0;
+  // a site of its own for each, since those of these bubbles are too short to be harvested again
+  auto const in_time = [&](calls const& wanted) {
+    for (calls found; found != wanted;) {
+      if (bubbles == 10'000) return false;
+      one_bubble(*side, std::to_string(bubbles++).c_str());
+      found = seen.take();
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
+  };
+  EXPECT_TRUE(in_time({"open_edge", "close_edge", "launch urgent", "launch a"}));
+  EXPECT_EQ(b.progress().state, job_state::queued);
+  job{c}.cancel();
+  EXPECT_TRUE(in_time({"open_edge", "close_edge", "launch b", "launch a"}));  // "a" keeps its place
+}
+
+TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwards) {
+  auto const side = make();
+  job const a = submit(*side, "a");
+  await(*side, a, job_state::placed);
+  one_bubble(*side);
+  ASSERT_TRUE(side->quiet(60s));
+  ASSERT_TRUE(side->quiet(60s));
+  seen.take();
+  EXPECT_EQ(calls_of_one_bubble(*side), calls{});
+  EXPECT_NE(a.progress().state, job_state::placed);
+  side->release();
+  EXPECT_EQ(calls_of_one_bubble(*side), calls{});  // asked for twice
+  side->release();
+  side->release();  // one too many
+  await(*side, a, job_state::placed);
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
+}
+
+TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
+  auto const side = make();
+  job const a = submit(*side, "a");
+  await(*side, a, job_state::placed);
+  std::atomic<bool> go_on{false};
+  trainer.enqueue([&] { while (!go_on) std::this_thread::yield(); });
+  one_bubble(*side);  // its worker is enqueued and cannot come yet
+  EXPECT_FALSE(side->quiet(50ms));
+  go_on = true;
+  await(*side, a, job_state::placed);
+  seen.take();
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/stream.hpp>
+#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+
+namespace lull {
+
+/// A runtime on a machine that writes down what is asked of it, and a trainer's stream.
+class runtime_recorded : public testing::Test {
+ protected:
+  static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
+                                 std::optional<landing> lands = landing{}) {
+    runtime_options made;
+    made.mode = mode;
+    made.launch = launch;
+    made.lands = lands;
+    return made;
+  }
+  std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {
+    options.log = [this](std::string_view line) {
+      std::lock_guard const lock{log_mutex_};
+      log_.emplace_back(line);
+    };
+    return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
+  }
+  /// A job that some bubbles do not end.
+  job submit(runtime& side, std::string const& name) {
+    return side.submit(description(name));
+  }
+  job_description description(std::string const& name) {
+    arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 18}));
+    seen.name(arrays_.back()->extents.data(), name);
+    return describe(arrays_.back()->task(), name);
+  }
+  static void await(runtime& side, job const& task, job_state state) {
+    while (task.progress().state != state) std::this_thread::yield();
+    side.take_bubbles();  // waits for the end of the keeper's round, so that what it placed stands
+  }
+  void one_bubble(runtime& side, char const* where = "wait") { side.close(side.open(&trainer, site{where}), &trainer); }
+  calls calls_of_one_bubble(runtime& side) {
+    one_bubble(side);
+    return seen.take();
+  }
+  std::vector<std::string> log() {
+    std::lock_guard const lock{log_mutex_};
+    return log_;
+  }
+
+  record seen;
+  threads_stream trainer;
+
+ private:
+  std::mutex log_mutex_;
+  std::vector<std::string> log_;
+  std::vector<std::unique_ptr<probe_arrays>> arrays_;
+};
+
+}  // namespace lull
