@@ -3,12 +3,15 @@
 #include <lull/host/cuda/make.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/ranges.hpp>
+#include <lull/host/room_need.hpp>
 
 namespace lull {
 
 std::string why_no_cuda(int) { return "this build of Lull has no CUDA: it was configured where nvcc was not found"; }
 
 std::unique_ptr<executor> detail::make_cuda_executor(executor_options const&) { throw usage_error{why_no_cuda(0)}; }
+
+room_need measure_rooms(int device, std::function<void(stream_handle)> const&, int) { throw usage_error{why_no_cuda(device)}; }
 
 std::uint64_t detail::begin_range(char const*) noexcept { return 0; }
 void detail::end_range(std::uint64_t) noexcept {}

@@ -31,6 +31,10 @@ cuda_driver resolve_all() {
   resolve(found.green_resource, "cuGreenCtxGetDevResource", 12040);
   resolve(found.context_of_green, "cuCtxFromGreenCtx", 12040);
   resolve(found.add_node, "cuGraphAddNode", 13000);
+  resolve(found.kernel_node, "cuGraphKernelNodeGetParams", 12000);
+  resolve(found.node_attribute, "cuGraphKernelNodeGetAttribute", 12000);
+  resolve(found.function_attribute, "cuFuncGetAttribute", 12000);
+  resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
   resolve(found.error_name, "cuGetErrorName", 12000);
   if (found.memory_operations == nullptr || found.device_get == nullptr) {
     throw usage_error{"the CUDA driver has no stream memory operations: install driver 525 or later"};

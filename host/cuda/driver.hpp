@@ -20,12 +20,17 @@ struct cuda_driver {
   decltype(&cuGreenCtxGetDevResource) green_resource = nullptr;
   decltype(&cuCtxFromGreenCtx) context_of_green = nullptr;
   decltype(&cuGraphAddNode) add_node = nullptr;  // with kinds of edges
+  decltype(&cuGraphKernelNodeGetParams) kernel_node = nullptr;
+  decltype(&cuGraphKernelNodeGetAttribute) node_attribute = nullptr;
+  decltype(&cuFuncGetAttribute) function_attribute = nullptr;
+  decltype(&cuKernelGetAttribute) kernel_attribute = nullptr;
   decltype(&cuGetErrorName) error_name = nullptr;
 
   bool has_green_contexts() const noexcept {
     return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
            green_resource && context_of_green;
   }
+  bool can_read_graphs() const noexcept { return kernel_node && node_attribute && function_attribute && kernel_attribute; }
 };
 
 /// Resolved once. Throws usage_error when the driver has no stream memory operations.

@@ -23,7 +23,7 @@ HOST_FACES = [
     "host/units.hpp",
     "host/worker_kernel.hpp",
 ]
-MACHINE = ["device/", "host/error.hpp", "host/executor.hpp", "host/ranges.hpp", "host/worker_kernel.hpp"]
+MACHINE = ["device/", "host/error.hpp", "host/executor.hpp", "host/ranges.hpp", "host/room_need.hpp", "host/worker_kernel.hpp"]
 EVERYTHING = ["device/", "host/", "tasks/", "graph/"]
 
 MAY_INCLUDE = {

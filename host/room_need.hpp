@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// What one launch of a kernel takes.
+struct kernel_shape {
+  std::uint32_t blocks = 0;
+  std::uint32_t threads = 0;       // a block
+  std::uint32_t cluster = 1;       // blocks
+  std::uint32_t registers = 0;     // a thread
+  std::uint32_t shared_bytes = 0;  // a block, static and dynamic
+
+  friend constexpr bool operator==(kernel_shape const&, kernel_shape const&) = default;
+};
+
+/// What one SM holds at once.
+struct sm_capacity {
+  std::uint32_t threads = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t registers = 0;
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t reserved_shared_bytes = 0;  // of each block, by the system
+};
+
+/// SMs of a room: the smallest group that holds a cluster of eight blocks.
+inline constexpr std::uint32_t room_sms = 8;
+
+/// Blocks of a kernel that one empty SM holds. Registers are given to whole warps, 256 at a time (CUDA occupancy calculator,
+/// compute capability 8.0 to 9.0).
+constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity const& sm) {
+  auto const up = [](std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; };
+  std::uint32_t const threads = up(kernel.threads, 32);
+  if (threads == 0) throw usage_error{"a kernel without threads needs no room"};
+  std::uint32_t fit = sm.threads / threads;
+  if (sm.blocks < fit) fit = sm.blocks;
+  if (kernel.registers != 0) {
+    std::uint32_t const warps = sm.registers / up(kernel.registers * 32, 256) / (threads / 32);
+    if (warps < fit) fit = warps;
+  }
+  std::uint32_t const shared = kernel.shared_bytes + sm.reserved_shared_bytes;
+  if (shared != 0 && sm.shared_bytes / shared < fit) fit = sm.shared_bytes / shared;
+  return fit;
+}
+
+/// Rooms in which all blocks of one such kernel are resident at once, when nothing else is there: a cluster lies within a room.
+/// Errors: usage_error for a kernel of which no cluster fits a room.
+constexpr int rooms_for(kernel_shape const& kernel, sm_capacity const& sm) {
+  std::uint32_t const cluster = kernel.cluster == 0 ? 1 : kernel.cluster;
+  std::uint32_t const clusters_a_room = room_sms * blocks_an_sm(kernel, sm) / cluster;
+  if (clusters_a_room == 0) throw usage_error{"no cluster of this kernel fits a group of 8 SMs: no room can be kept for it"};
+  std::uint32_t const clusters = (kernel.blocks + cluster - 1) / cluster;
+  return static_cast<int>((clusters + clusters_a_room - 1) / clusters_a_room);
+}
+
+/// What was found out about a trainer's exchange.
+struct room_need {
+  kernel_shape largest{};     // the one that needs most rooms; of NCCL's kernels, a block is a channel
+  std::uint32_t kernels = 0;  // that the exchange launches
+  int resident = 1;           // of them, at once
+  int rooms = 0;              // for executor_options::rooms
+  std::string text{};         // one line, for a log
+};
+
+/// Captures `exchange` (a trainer's own sends and receives, on the stream that it is given) into a graph that is never launched,
+/// and finds the rooms that `resident` of its largest kernels need at once: as many as the trainer has communicators or streams
+/// whose kernels overlap. For start: it may wait for the device. Exchange something first, so that connections are made by
+/// ordinary calls. Collective where `exchange` is: all ranks call it. The calling thread's device is as it was afterwards.
+/// Errors: usage_error where there is no CUDA, or for a kernel that fits no room; device_error; what `exchange` throws.
+room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident = 1);
+
+}  // namespace lull
