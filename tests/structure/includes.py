@@ -41,7 +41,7 @@ MAY_INCLUDE = {
     "host/cli/cuda_trainer.cu": [*EVERYTHING, "bench/trainer/"],  # the kernels that stand for a trainer's
     "host/c/": EVERYTHING,
     "host/python/": ["host/lull.h"],
-    "bench/": EVERYTHING,
+    "bench/": [*EVERYTHING, "docs/examples/rendezvous.hpp"],
     "docs/": EVERYTHING,
     "tests/": [*EVERYTHING, "bench/"],
 }
