@@ -5,7 +5,7 @@
 #   scripts/gpu.sh test             every test that needs a device
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
 #   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield landing edges arrival pagerank ranks harvest;
-#                                   setup and pagerank_cpu, on any idle machine
+#                                   nccl, on a machine with two GPUs; setup and pagerank_cpu, on any idle machine
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}

@@ -52,6 +52,14 @@ def not_run(done):
     return {"not_run": f"exit {done.returncode}: {(done.stderr or done.stdout or 'no output').strip()[-400:]}"}
 
 
+def read_json(done):
+    """What a program printed, or why there is nothing."""
+    try:
+        return json.loads(done.stdout) if done.returncode == 0 else not_run(done)
+    except ValueError:
+        return {"not_run": f"its output is no JSON: {done.stdout.strip()[:200]}"}
+
+
 def query(fields):
     """Of the first GPU; nothing for what it does not say."""
     found = shell(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
@@ -233,6 +241,18 @@ def ranks(build):
     return [paired(["lull", *bubbles, task + "…"], *found)]
 
 
+def nccl(build):
+    """Two processes with a GPU each. The interval is the slowdown's own, over n = `pairs`."""
+    rows = []
+    for task in ("compute", "streaming"):
+        for mode in ("streams", "graph"):
+            program = [f"{build}/bin/bench/nccl_pipeline", "--task", task, "--seconds", "30", *(["--graph"] if mode == "graph" else [])]
+            command = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", "95", "2", *program]
+            (first, spread), (second, again) = (alone_with_bounds(read_json(shell(command, 100))) for _ in range(2))
+            rows.append({"task": task, "mode": mode, **paired(command, first, second, interval={"first": spread, "second": again})})
+    return rows
+
+
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "landing": ("us", lambda build: twice(build, LANDING)),
@@ -241,6 +261,7 @@ SECTIONS = {
     "pagerank": ("ms a sweep", pagerank),
     "harvest": (None, harvest),
     "ranks": ("bytes", ranks),
+    "nccl": ("as named", nccl),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }

@@ -71,6 +71,27 @@ class records(unittest.TestCase):
         program.write_text(program.read_text().replace('name="r"', 'name=f"r{i}"'))
         self.assertEqual(record.bench(self.build, "pagerank_cpu/")[1], {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"})
 
+    def test_two_ranks_are_started_and_the_first_speaks(self):
+        program = self.build / "bin/bench/nccl_pipeline"
+        program.write_text(
+            f"""#!{sys.executable}
+import json, os, sys
+task = sys.argv[sys.argv.index("--task") + 1]
+if task == "streaming":
+    sys.exit("no room" if os.environ["RANK"] == "1" else None)
+if os.environ["RANK"] == "0":
+    print(json.dumps(dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75, ranks=[dict(ms=3)] * int(os.environ["WORLD_SIZE"]))))
+"""
+        )
+        program.chmod(0o755)
+        self.measure("nccl")
+        rows = self.read("nccl")["rows"]
+        self.assertEqual([(row["task"], row["mode"]) for row in rows], [("compute", "streams"), ("compute", "graph"), ("streaming", "streams"), ("streaming", "graph")])
+        self.assertEqual(rows[1]["first"], {"slowdown_percent": 0.5, "ranks": [{"ms": 3}, {"ms": 3}]})
+        self.assertEqual(rows[1]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
+        self.assertIn("--graph", rows[1]["command"])
+        self.assertIn("rank 1 ended with 1", rows[2]["first"]["not_run"])
+
     def test_an_interval_holds_the_median_or_is_not_given(self):
         self.assertIsNone(record.median_interval([1] * 5))
         for n, low in ((6, 1), (8, 1), (9, 2), (15, 4), (20, 6), (100, 40)):  # the tables of the sign test
