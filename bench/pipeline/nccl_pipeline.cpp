@@ -4,9 +4,8 @@
 // is narrow enough. Times are those of rank 0's stream, from a group's first kernel to the next group's. Prints one JSON object.
 //   scripts/ranks.py 2 build/bin/bench/nccl_pipeline --task compute --graph
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +44,7 @@ struct options {
   double half_width = 0.2;  // per cent
   int verify_steps = 200;
   int limit = 95;
+  bool check = false;
 };
 
 enum class treatment { none, worker };
@@ -315,7 +315,7 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
     equal = equal && each.at("bit_equal").get<bool>();
   }
   made["lease_exits"] = lease_exits;
-  if (bubbles_ms > 0) made["harvest"] = harvested_ms / bubbles_ms;  // of what the SMs outside rooms would do alone
+  made["harvest"] = bubbles_ms > 0 ? harvested_ms / bubbles_ms : 0.0;  // of what the SMs outside rooms would do alone
   double const worker_steps = group_steps * (made.at("pairs").get<double>() + static_cast<double>(warm_up_pairs));
   made["bubble_share"] = bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);  // of both ranks' time
   made["bit_equal"] = equal;
@@ -325,7 +325,6 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
 }
 
 int run(options const& with) {
-  end_process_after(std::chrono::seconds{with.limit});
   rank_place const me = rank_from_environment();
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < me.local_world || me.world != 2) {
@@ -336,10 +335,12 @@ int run(options const& with) {
   rendezvous meeting{me};
   nlohmann::json const mine = run_rank(me, with, meeting);
   std::vector<std::string> const texts = texts_to_first(meeting, mine.dump());
-  if (me.rank == 0) printf("%s\n", joined(texts, with).dump(1).c_str());
-  fflush(stdout);
   meeting.barrier();
-  return 0;
+  if (me.rank != 0) return 0;
+  nlohmann::json const all = joined(texts, with);
+  printf("%s\n", all.dump(1).c_str());
+  bool const sound = all.at("bit_equal").get<bool>() && all.at("harvest").get<double>() > 0;
+  return with.check && !sound ? 1 : 0;
 }
 
 }  // namespace
@@ -354,6 +355,7 @@ int main(int argc, char** argv) {
   app.add_option("--steps", with.least_steps, "measure at least so many")->check(CLI::Range(16, 1'000'000));
   app.add_option("--half-width", with.half_width, "of the slowdown's 95 % interval, per cent: enough")->check(CLI::Range(0.001, 100.0));
   app.add_option("--verify-steps", with.verify_steps, "whose results are compared")->check(CLI::Range(4, 100'000));
+  app.add_flag("--check", with.check, "fail where side work changed a result, or none was done");
   app.add_option("--limit", with.limit, "the process ends after so many seconds")->check(CLI::Range(10, 3600));
   app.add_option("--rooms", with.rooms, "groups of SMs kept off; left out: as measured")->check(CLI::Range(0, 14));
   app.add_option("--tokens", with.size.tokens, "of a micro-batch")->check(CLI::Range(128, 65'536));
@@ -365,11 +367,7 @@ int main(int argc, char** argv) {
   } catch (CLI::ParseError const& problem) {
     return app.exit(problem) == 0 ? 0 : 2;
   }
-  try {
-    return run(with);
-  } catch (std::exception const& problem) {
-    fprintf(stderr, "nccl_pipeline: %s\n", problem.what());
-    fflush(nullptr);
-    std::_Exit(1);  // NCCL may wait for the other rank, who waits for this one
-  }
+  end_process_after(std::chrono::seconds{with.limit});
+  end_process_on_error();
+  return run(with);
 }

@@ -111,9 +111,11 @@ bool run(rank_place const& me) {
   lull::runtime side{{.machine = {.kind = lull::executor_kind::cuda, .device = me.local, .rooms = need.rooms},
                       .tasks = {lull::type_of<lull::compute_task>()}}};
   // [/rooms]
+
   lull::machine_array<float> const sink{side.machine(), 1};
   lull::job job = side.submit(lull::compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "arithmetic");
   while (me.rank == 1 && !side.ready(on.train)) std::this_thread::sleep_for(1ms);
+  meeting.barrier();
   me.rank == 0 ? first_stage(on) : second_stage(on, side);
   CHECK(cudaDeviceSynchronize());
 
@@ -134,8 +136,9 @@ bool run(rank_place const& me) {
 }
 }  // namespace
 
-int main() try {
+int main() {
   end_process_after(100s);
+  end_process_on_error();
   rank_place const me = rank_from_environment();
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < me.local_world || me.world != 2) {
@@ -143,7 +146,4 @@ int main() try {
     return 77;
   }
   return run(me) ? 0 : 1;
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "%s\n", problem.what());
-  std::_Exit(1);  // NCCL may wait for the other rank, who waits for this one
 }

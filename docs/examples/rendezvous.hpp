@@ -13,8 +13,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -74,6 +76,22 @@ inline void end_process_after(std::chrono::seconds limit) {
   ::alarm(static_cast<unsigned>(limit.count()));
 }
 
+/// An error that nobody catches ends the process at once, with its message and exit code 1. Destructors do not run: they would wait
+/// for the GPU, which may wait for another rank, who waits for this one.
+inline void end_process_on_error() {
+  std::set_terminate([] {
+    try {
+      if (std::exception_ptr const problem = std::current_exception()) std::rethrow_exception(problem);
+    } catch (std::exception const& problem) {
+      std::fprintf(stderr, "%s\n", problem.what());
+    } catch (...) {
+      std::fprintf(stderr, "an error of unknown kind\n");
+    }
+    std::fflush(nullptr);
+    std::_Exit(1);
+  });
+}
+
 /// TCP between rank 0 and each of the others, for what has to be agreed on before NCCL is there, and beside it. Not for an
 /// untrusted network. Every wait has a limit; errors are std::runtime_error. Calls are collective: all ranks make the same ones.
 class rendezvous {
@@ -121,7 +139,8 @@ class rendezvous {
   using clock = std::chrono::steady_clock;
 
   [[noreturn]] void fail(std::string const& what) const {
-    throw std::runtime_error{"rank " + std::to_string(me_.rank) + ": " + what + (errno != 0 ? std::string{" ("} + std::strerror(errno) + ")" : "")};
+    std::string const why = errno != 0 ? std::string{" ("} + std::strerror(errno) + ")" : "";
+    throw std::runtime_error{"rank " + std::to_string(me_.rank) + ": " + what + why};
   }
   int port() const { return me_.port + 1; }  // torchrun listens on MASTER_PORT itself
 
