@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job is paused, resumed and cancelled while training goes on; what it has done is kept.
+// A job is paused, resumed and cancelled, and all side work stopped for a while, while training goes on; what was done is kept.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -46,6 +46,15 @@ int main() {
   job.resume();  // goes on where it was
   good = good && train_until([&] { return round() > before + 3; });
   // [/pause]
+
+  // [quiet]
+  if (!side.quiet(10s)) return 1;  // true: no block of ours works, and none will
+  std::uint64_t const done = round();
+  train_until([&] { return ++bubbles > 40; });  // allocate, load code, profile: in peace
+  good = good && round() == done;
+  side.release();  // the job goes on
+  // [/quiet]
+  good = good && train_until([&] { return round() > done + 3; });
 
   // [cancel]
   job.cancel();                  // final
