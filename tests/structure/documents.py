@@ -21,7 +21,7 @@ import tree
 FIGURE = re.compile(r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=\S+)*) -->")
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
-SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```cpp\n(.*?)```", re.DOTALL)
+SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python)\n(.*?)```", re.DOTALL)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
 OVER = {"mean": statistics.fmean, "min": min, "max": max, "first": lambda values: values[0], "second": lambda values: values[1]}
 
