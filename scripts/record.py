@@ -25,6 +25,11 @@ YIELD = [
     for task in ("compute", "streaming", "pagerank")
     for behind in ("burst_132", "burst_264", "cublas_2048")
 ]
+CAPTURED = [
+    f"yield_latency/task:{task}/behind:{behind}/captured/iterations:"
+    for task in ("compute", "streaming")
+    for behind in ("burst_132", "burst_264", "cublas_2048")
+]
 LANDING = [
     f"yield_latency/task:compute/behind:burst_264/landing:{how}/iterations:" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
 ] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/iterations:" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
@@ -255,6 +260,7 @@ def nccl(build):
 
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
+    "captured": ("us", lambda build: twice(build, CAPTURED)),
     "landing": ("us", lambda build: twice(build, LANDING)),
     "edges": ("us", lambda build: twice(build, EDGES)),
     "arrival": ("us", lambda build: twice(build, ARRIVAL)),
