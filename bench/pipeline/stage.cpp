@@ -132,9 +132,11 @@ void stage::backward(std::size_t microbatch, void const* gradient, void* out) {
   }
 }
 
-/// On a stream of its own, as soon as what is sent is made. What it reads is written again only when the other stage has answered.
+/// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the other stage has
+/// answered.
+void stage::made(std::size_t microbatch) { LULL_CUDA(cudaEventRecord(made_[microbatch].get(), train_.get())); }
+
 void stage::send(void const* what, ncclComm_t by, std::size_t microbatch) {
-  LULL_CUDA(cudaEventRecord(made_[microbatch].get(), train_.get()));
   LULL_CUDA(cudaStreamWaitEvent(sends_.get(), made_[microbatch].get(), 0));
   LULL_CHECK(ncclSend(what, size_.activation(), ncclBfloat16, 1 - me_.rank, by, sends_.get()));
 }
@@ -149,15 +151,19 @@ void stage::step(runtime* side, last_send ends) {
   auto const count = static_cast<std::size_t>(size_.microbatches);
   if (me_.rank == 0) {
     auto const take_back = [&](std::size_t i) {
-      receive(side, i, gradient_.get(), by_backward_);
       backward(i, gradient_.get(), passed_on_[i].get());
       stir(train_.get(), activation(i, 0), passed_on_[i].get(), size_.activation());  // the next step's input
     };
     for (std::size_t i = 0; i < count; ++i) {
       forward(i);
+      made(i);
+      // Sends and receives in an order that works one by one, too: streams may share a hardware queue. The send is resident while
+      // the receive is waited for.
+      if (i != 0) receive(side, i - 1, gradient_.get(), by_backward_);
       send(activation(i, size_.layers), by_forward_, i);
       if (i != 0) take_back(i - 1);
     }
+    receive(side, count - 1, gradient_.get(), by_backward_);
     take_back(count - 1);
   } else {
     for (std::size_t i = 0; i < count; ++i) {
@@ -165,6 +171,7 @@ void stage::step(runtime* side, last_send ends) {
       forward(i);
       stir(train_.get(), gradient_.get(), activation(i, size_.layers), size_.activation());  // stands for the loss
       backward(i, gradient_.get(), passed_on_[i].get());
+      made(i);
       send(passed_on_[i].get(), by_backward_, i);
     }
   }

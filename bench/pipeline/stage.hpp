@@ -77,6 +77,7 @@ class stage {
                 float keep, void* c);
   void forward(std::size_t microbatch);
   void backward(std::size_t microbatch, void const* gradient, void* out);
+  void made(std::size_t microbatch);
   void send(void const* what, ncclComm_t by, std::size_t microbatch);
   void receive(runtime* side, std::size_t microbatch, void* into, ncclComm_t by);
   void* activation(std::size_t microbatch, int layer) const;

@@ -31,7 +31,6 @@ void check(cudaError_t code, char const* call) {
 void check(ncclResult_t code, char const* call) {
   if (code != ncclSuccess) throw std::runtime_error{std::string{call} + ": " + ncclGetErrorString(code)};
 }
-
 __global__ void compute_for(std::uint64_t ns) {
   for (std::uint64_t const end = lull::cuda_world::now_ns() + ns; lull::cuda_world::now_ns() < end;) __nanosleep(200);
 }
@@ -43,7 +42,6 @@ __global__ void compare(std::uint32_t const* values, int step, unsigned long lon
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
     if (values[i] != expected(i, step)) atomicAdd(wrong, 1ULL);
 }
-
 struct pipeline {
   int peer;
   ncclComm_t forward, backward;  // two communicators: their kernels may be on the device at once
@@ -58,15 +56,15 @@ struct pipeline {
 
 void first_stage(pipeline const& on) {
   for (int step = 0; step < steps; ++step) {
-    CHECK(cudaMemsetAsync(on.gradient, 0, words * sizeof(std::uint32_t), on.other));
-    CHECK(on.receive(on.gradient, on.backward, on.other));
-    compare<<<256, 256, 0, on.other>>>(on.gradient, -1, on.wrong);
     compute_for<<<1, 1, 0, on.train>>>(late_ns);  // a sender that is late
     fill<<<256, 256, 0, on.train>>>(on.activation, step);
     CHECK(on.send(on.activation, on.forward, on.train));
+    // In the peer's order: where streams share a hardware queue, nothing in front may wait for what is behind.
+    CHECK(cudaMemsetAsync(on.gradient, 0, words * sizeof(std::uint32_t), on.other));
+    CHECK(on.receive(on.gradient, on.backward, on.other));
+    compare<<<256, 256, 0, on.other>>>(on.gradient, -1, on.wrong);
   }
 }
-
 void second_stage(pipeline const& on, lull::runtime& side) {
   fill<<<256, 256, 0, on.other>>>(on.gradient, -1);
   for (int step = 0; step < steps; ++step) {
@@ -109,7 +107,8 @@ bool run(rank_place const& me) {
   CHECK(cudaStreamSynchronize(on.train));
   lull::room_need const need = lull::measure_rooms(me.local, exchange, 2);  // a receive and a send at once
   lull::runtime side{{.machine = {.kind = lull::executor_kind::cuda, .device = me.local, .rooms = need.rooms},
-                      .tasks = {lull::type_of<lull::compute_task>()}}};
+                      .tasks = {lull::type_of<lull::compute_task>()},
+                      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
   // [/rooms]
 
   lull::machine_array<float> const sink{side.machine(), 1};
@@ -121,7 +120,7 @@ bool run(rank_place const& me) {
 
   lull::runtime_counts const counts = side.counts();
   lull::bubble_summary seen = side.summary();
-  for (; seen.seen() < counts.opened; seen = side.summary()) std::this_thread::sleep_for(1ms);
+  for (int looks = 0; seen.seen() < counts.opened && looks < 5'000; ++looks, seen = side.summary()) std::this_thread::sleep_for(1ms);
   std::uint64_t lease_exits = 0;
   for (lull::bubble_report const& one : side.take_bubbles()) lease_exits += one.record.lease_blocks;
   std::printf("rank %d: %s\nrank %d: %d steps, %llu words wrong\n", me.rank, need.text.c_str(), me.rank, steps, *on.wrong);
