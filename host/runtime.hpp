@@ -87,7 +87,8 @@ class runtime {
     return submit(describe(task, std::move(name)));
   }
 
-  /// Enqueues the opening edge on the stream, if a job is ready. The host does not wait.
+  /// Enqueues the opening edge on the stream, if a job is ready; adds it and workers to the graph, where the stream is being captured.
+  /// The host does not wait.
   bubble_id open(stream_handle stream, site where) noexcept;
   /// Enqueues the closing edge, then the worker on a stream of ours. `id` of a bubble that was not opened: nothing.
   void close(bubble_id id, stream_handle stream) noexcept;

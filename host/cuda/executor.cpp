@@ -38,6 +38,16 @@ class cuda_mark final : public bubble_mark {
   cuda_event closed{event_timing::on};
 };
 
+/// What a query said. "Not ready" is no error, and a trainer that asks for its last one must not find it.
+bool is_done(cudaError_t state) {
+  if (state == cudaErrorNotReady) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
+    return false;
+  }
+  LULL_CUDA(state);
+  return true;
+}
+
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
 cuda_stream stream_with(bool highest) {
@@ -181,10 +191,7 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
 }
 
 bool cuda_executor::opened(bubble_mark& mark) {
-  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get());
-  if (state == cudaErrorNotReady) return false;
-  LULL_CUDA(state);
-  return true;
+  return is_done(cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get()));
 }
 
 void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
@@ -305,10 +312,7 @@ bool cuda_executor::passed(gate_ref gate, std::uint32_t value) {
 }
 
 bool cuda_executor::workers_left(bubble_mark& mark) {
-  cudaError_t const state = cudaEventQuery(static_cast<cuda_mark&>(mark).left.get());
-  if (state == cudaErrorNotReady) return false;
-  LULL_CUDA(state);
-  return true;
+  return is_done(cudaEventQuery(static_cast<cuda_mark&>(mark).left.get()));
 }
 
 void cuda_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
@@ -320,11 +324,6 @@ std::uint64_t cuda_executor::load_mapped(void const* host_word) const noexcept {
   return std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(const_cast<void*>(host_word))}.load(std::memory_order_acquire);
 }
 
-bool cuda_executor::workers_done() {
-  cudaError_t const state = cudaStreamQuery(place_.stream());
-  if (state == cudaErrorNotReady) return false;
-  LULL_CUDA(state);
-  return true;
-}
+bool cuda_executor::workers_done() { return is_done(cudaStreamQuery(place_.stream())); }
 
 }  // namespace lull

@@ -51,6 +51,9 @@ class scenario {
     for (slot_line const& slot : slots_) {
       if (slot.entry << 16 != 0 || slot.entry >> 63 != 0) return "somebody is still inside, or the slot is held";
     }
+    for (test_gate const& gate : gates_) {
+      if (gate.line.working != 0) return "a block came that has not said that it leaves, or the other way round";
+    }
     if (cursor_.words.ends.pushed != cursor_.words.ends.popped) return "the ring is not empty";
     return arrays_.wrong();
   }
@@ -100,15 +103,25 @@ class scenario {
   void train(int g) {
     gate_line& line = gates_[g].line;
     std::uint32_t value = line.value;
+    bool const in_graph = draw(2) == 0;  // edges of a captured graph
+    sites_[g].in_graph = in_graph ? 1 : 0;
     for (std::uint64_t bubble = 1; !over(); ++bubble) {
-      open_gate<simulated_world>(gates_[g].ref(), ++value, bubble);
+      if (in_graph) {
+        open_gate_again<simulated_world>(gates_[g].ref(), ++value);
+      } else {
+        open_gate<simulated_world>(gates_[g].ref(), ++value, bubble);
+      }
       launch(sites_[g]);
       if (draw(4) == 0) launch(sites_[g]);  // a successor in the same bubble
       // Bubbles and leases grow, for a chunk that is always handed back never ends.
       std::uint64_t const longer = 1 + bubble / 8;
       simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
       idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
-      simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
+      if (in_graph) {
+        close_gate_again<simulated_world>(gates_[g].ref(), ++value, 0, draw(100), draw(1000));
+      } else {
+        simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
+      }
       idle(draw(100));
     }
   }
