@@ -199,7 +199,7 @@ bool keeper::move_slots(int index, bool fill) {
         all = false;
         continue;
       }
-      if (said % 2 == 1) slot.full = fill;  // else somebody stayed inside: asked again below
+      if (said % 2 == 1) slot.full = slot.fills;  // else somebody stayed inside: asked again below
       slot.asked = 0;
     }
     if (slot.full == fill || (slot.resident != nullptr && fill && slot.resident != here.who->kernel().resident)) continue;
@@ -207,6 +207,7 @@ bool keeper::move_slots(int index, bool fill) {
     slot_content content;
     if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
     slot.asked = next_id_++;
+    slot.fills = fill;
     machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), slot.asked);
   }
   return all;

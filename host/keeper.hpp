@@ -58,6 +58,7 @@ class keeper {
     slot_line* slot = nullptr;
     mapped_memory answer;     // a word of exchange
     std::uint64_t asked = 0;  // id of the exchange under way; 0: none
+    bool fills = false;       // what that one does
     bool full = false;
     // In a captured graph:
     std::shared_ptr<captured_gate> graph;

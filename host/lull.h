@@ -145,17 +145,17 @@ typedef enum lull_format {
   LULL_FORMAT_SVG = 3
 } lull_format;
 
-/* Text: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step, whether the host was ahead, what a
+/* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step, whether the host was ahead, what a
    harvest would bring or has brought. It grows, so the room that was asked for may be too small a moment later. */
-lull_status lull_report(lull_runtime *runtime, lull_format format, char *text, size_t size, size_t *needed);
+lull_status lull_report(lull_runtime *runtime, int format, char *text, size_t size, size_t *needed);
 
 /* ---- bubbles ---- */
 
 typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */
 
 /* Enqueue only. Puts the opening edge on the stream if a job is ready, or into the graph that the stream is being captured to; the host
-   does not wait. `site` says where in the step the
-   bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call at a time for a stream. */
+   does not wait. `site` says where in the step the bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call
+   at a time for a stream. */
 lull_status lull_open(lull_runtime *runtime, void *stream, const char *site, lull_bubble *bubble);
 /* Enqueue only. Puts the closing edge on the stream, then the worker on one of ours. May come from another thread than the
    opening. */

@@ -221,10 +221,10 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
   });
 }
 
-lull_status lull_report(lull_runtime* runtime, lull_format format, char* text, std::size_t size, std::size_t* needed) {
+lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_report", [&] {
     auto const side = alive(runtimes(), runtime);
-    int const which = one_of<int>(static_cast<std::int32_t>(format), 4, "format");
+    int const which = one_of<int>(format, 4, "format");
     bubble_summary const sum = side->side->summary();
     switch (static_cast<lull_format>(which)) {
       case LULL_FORMAT_TEXT: return give(bubble_text(sum), text, size, needed);

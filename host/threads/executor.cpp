@@ -153,7 +153,13 @@ void threads_executor::write(void* to, void const* from, std::size_t bytes) {
     in += sizeof word;
     out += sizeof word;
   }
-  if (bytes != 0) std::memcpy(out, in, bytes);
+  if (bytes == sizeof(std::uint32_t)) {
+    std::uint32_t word;
+    std::memcpy(&word, in, sizeof word);
+    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint32_t*>(out), word);
+  } else if (bytes != 0) {
+    std::memcpy(out, in, bytes);
+  }
 }
 
 void threads_executor::read(void* to, void const* from, std::size_t bytes) {

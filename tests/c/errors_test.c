@@ -121,7 +121,7 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   side = start(LULL_MODE_ON);
   CHECK_FAILS(lull_get_mode(side, NULL), LULL_ERROR_ARGUMENT, "mode is null");
   CHECK_FAILS(lull_get_counts(side, NULL), LULL_ERROR_ARGUMENT, "counts is null");
-  CHECK_FAILS(lull_report(side, (lull_format)4, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "format is 4");
+  CHECK_FAILS(lull_report(side, 4, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "format is 4");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 1, &needed), LULL_ERROR_ARGUMENT, "text is null");

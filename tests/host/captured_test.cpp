@@ -115,7 +115,7 @@ TEST_F(captured, the_runtime_may_go_while_graphs_are_replayed) {
     auto const side = make();
     *graph = capture(*side, 50us);
     job const task = side->submit(arrays.task());
-    while (ran(arrays) == 0) replay({*graph}, [] { return false; }, 10);
+    while (task.progress().phases == 0) replay({*graph}, [] { return false; }, 10);
     trainer.launch(*graph);  // and one is on its way while the runtime goes
   }
   trainer.synchronize();

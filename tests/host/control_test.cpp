@@ -72,5 +72,24 @@ TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
+TEST_F(runtime_recorded, a_job_that_ends_while_a_new_graph_gets_it_is_taken_out_of_there_too) {
+  runtime_options with = options();
+  with.tasks = {type_of<probe_task>()};
+  auto const side = make(with);
+  job task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  seen.hold_exchanges();
+  trainer.begin_capture();
+  one_bubble(*side);
+  threads_graph const graph = trainer.end_capture();
+  while (seen.held() == 0) std::this_thread::yield();  // the graph's slot is being filled
+  task.cancel();
+  // the streams' slots are asked to be emptied meanwhile
+  while (seen.held() == 1) std::this_thread::yield();
+  seen.let_exchanges_go();
+  ASSERT_TRUE(task.wait(60s));
+  EXPECT_TRUE(seen.all_empty());
+}
+
 }  // namespace
 }  // namespace lull

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +48,31 @@ class record {
     std::lock_guard const lock{mutex_};
     slots_[slot] = content.at != nullptr ? names_[first_array] : "nothing";
   }
+  /// While they are held back, exchanges are asked for and not done.
+  void hold_exchanges() {
+    std::lock_guard const lock{mutex_};
+    holds_exchanges_ = true;
+  }
+  std::size_t held() {
+    std::lock_guard const lock{mutex_};
+    return held_.size();
+  }
+  void let_exchanges_go() {
+    std::lock_guard const lock{mutex_};
+    holds_exchanges_ = false;
+    for (auto const& exchange : held_) exchange();
+    held_.clear();
+  }
+  void exchanged(std::function<void()> exchange) {
+    std::lock_guard const lock{mutex_};
+    if (holds_exchanges_) return held_.push_back(std::move(exchange));
+    exchange();
+  }
+  /// What was asked for last is that every slot be empty.
+  bool all_empty() {
+    std::lock_guard const lock{mutex_};
+    return std::all_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.second == "nothing"; });
+  }
   std::string in(slot_line const* slot) {
     std::lock_guard const lock{mutex_};
     return slots_[slot];
@@ -66,6 +93,8 @@ class record {
   calls calls_;
   std::map<void const*, std::string> names_;
   std::map<slot_line const*, std::string> slots_;
+  bool holds_exchanges_ = false;
+  std::vector<std::function<void()>> held_;
 };
 
 /// A threads executor that writes down what is asked of it on the trainer's path.
@@ -156,7 +185,7 @@ class recording_executor final : public executor {
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override {
     into_.filled(slot, content);
-    inner_.exchange(slot, content, limit_ns, done, id);
+    into_.exchanged([this, slot, content, limit_ns, done, id] { inner_.exchange(slot, content, limit_ns, done, id); });
   }
   std::uint64_t load_mapped(void const* host_word) const noexcept override { return inner_.load_mapped(host_word); }
   bool workers_done() override { return inner_.workers_done(); }
