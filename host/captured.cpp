@@ -16,7 +16,13 @@ constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 
 captured_gate::captured_gate(executor& machine, std::uint32_t index, std::uint64_t capture, stream_handle stream,
                              std::span<worker_kernel const> kernels)
-    : machine_(machine), index_(index), capture_(capture), stream_(stream), copies_(records) {
+    : machine_(machine),
+      index_(index),
+      capture_(capture),
+      stream_(stream),
+      // release: what the graph's launches did to the gate, to whoever finds it gone
+      not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }),
+      copies_(records) {
   ref_.line = static_cast<gate_line*>(machine_.allocate(sizeof(gate_line)));
   ref_.records = static_cast<bubble_record*>(machine_.allocate(records * sizeof(bubble_record)));
   ref_.record_mask = records - 1;
@@ -25,8 +31,6 @@ captured_gate::captured_gate(executor& machine, std::uint32_t index, std::uint64
     auto* const slots = static_cast<slot_line*>(machine_.allocate(kernels.size() * sizeof(slot_line)));
     for (std::size_t k = 0; k < kernels.size(); ++k) slots_.push_back({slots + k, kernels[k]});
   }
-  not_kept_yet_ = std::make_shared<int>();
-  graph_ = not_kept_yet_;
 }
 
 captured_gate::~captured_gate() {
@@ -161,7 +165,7 @@ runtime_counts captured_gate::counts() const {
 
 bool captured_gate::is_over() {
   // in this order: a launch that is in flight holds the graph until its workers are enqueued
-  return graph_.expired() && machine_.workers_done();
+  return graph_gone_->load(std::memory_order_acquire) && machine_.workers_done();
 }
 
 void captured_gates::enable(worker_kernel const& kernel) {

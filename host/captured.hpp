@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -71,9 +72,9 @@ class captured_gate {
   gate_ref ref_;
   std::uint32_t* skip_ = nullptr;  // (most_sites,)
   std::vector<captured_slot> slots_;
-  std::weak_ptr<void const> graph_;
+  std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
   mutable std::mutex mutex_;
-  std::shared_ptr<void const> not_kept_yet_;
+  std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
   std::uint32_t value_ = 0;
   std::uint64_t bubbles_ = 0;  // in the graph
   bool open_ = false;
