@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include <lull/host/error.hpp>
+
 namespace lull::detail {
 
 namespace {
@@ -20,30 +22,21 @@ captured_gate::captured_gate(executor& machine, std::uint32_t index, std::uint64
       index_(index),
       capture_(capture),
       stream_(stream),
+      line_(machine, 1),
+      ring_(machine, records),
+      skip_(machine, most_sites),
+      slot_lines_(machine, std::max<std::size_t>(kernels.size(), 1)),
       // release: what the graph's launches did to the gate, to whoever finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }),
       copies_(records) {
-  ref_.line = static_cast<gate_line*>(machine_.allocate(sizeof(gate_line)));
-  ref_.records = static_cast<bubble_record*>(machine_.allocate(records * sizeof(bubble_record)));
-  ref_.record_mask = records - 1;
-  skip_ = static_cast<std::uint32_t*>(machine_.allocate(most_sites * sizeof *skip_));
-  if (!kernels.empty()) {
-    auto* const slots = static_cast<slot_line*>(machine_.allocate(kernels.size() * sizeof(slot_line)));
-    for (std::size_t k = 0; k < kernels.size(); ++k) slots_.push_back({slots + k, kernels[k]});
-  }
-}
-
-captured_gate::~captured_gate() {
-  if (!slots_.empty()) machine_.release(slots_.front().slot);  // one allocation holds all of them
-  machine_.release(skip_);
-  machine_.release(ref_.records);
-  machine_.release(ref_.line);
+  ref_ = {line_.data(), ring_.data(), records - 1};
+  for (std::size_t k = 0; k < kernels.size(); ++k) slots_.push_back({slot_lines_.data() + k, kernels[k]});
 }
 
 std::uint32_t captured_gate::find(site where) {
   auto const known = std::find_if(sites_.begin(), sites_.end(), [&](site_state const& s) { return s.name == where.name; });
   if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
-  sites_.push_back({std::string{where.name}, {}, false});
+  sites_.push_back({std::string{where.name}, {}, false, false});
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 
@@ -64,7 +57,7 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
     worker_site site;
     site.slot = each.slot;
     site.gate = ref_;
-    site.skip = at < most_sites ? skip_ + at : nullptr;
+    site.skip = at < most_sites ? skip_.data() + at : nullptr;
     if (place.owned_processors == place.processors) site.most_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, site});
   }
@@ -93,15 +86,18 @@ void captured_gate::close_now(stream_handle stream) {
   open_ = false;
 }
 
-std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into) {
+std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into, bool over) {
   gate_line line{};
   machine_.read(&line, ref_.line, sizeof line);
   std::lock_guard const lock{mutex_};
   // The last one may be open still, or its workers on their way out: it is read when another has come, or none for a round.
-  bool const idle = line.bubbles == waited_ && !lull::is_open(line.value);
+  bool const idle = over || (line.bubbles == waited_ && !lull::is_open(line.value));
   waited_ = line.bubbles;
   std::uint64_t const last = idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1;
-  if (last > read_) take(last, into);
+  if (last > read_) {
+    take(last, into);
+    decide();
+  }
   std::chrono::nanoseconds longest{0};
   for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());
   return longest;
@@ -136,26 +132,40 @@ void captured_gate::take(std::uint64_t last, std::deque<bubble_report>& into) {
   read_ = last;
 }
 
-/// What a replayed bubble says of its site, and whether that is worth a worker.
+/// What a replayed bubble says of its site. One that was skipped says only how long it was.
 void captured_gate::learn(bubble_record const& record, std::deque<bubble_report>& into) {
   site_state& at = sites_[record.site];
+  at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
-  at.past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
-  bool const skip = at.past.judge() != history::verdict::harvest;
-  if (skip != at.skipped && record.site < most_sites) {
-    at.skipped = skip;
-    std::uint32_t const word = skip ? 1 : 0;
-    machine_.write(skip_ + record.site, &word, sizeof word);
+  if (at.skipped) {
+    ++(length < history::worth ? counts_.too_short : counts_.fruitless);
+    at.past.add_length(length);
+  } else {
+    at.past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
-  if (skip) ++(length < history::worth ? counts_.too_short : counts_.fruitless);
+  std::uint64_t launched = 0;
+  for (captured_slot const& each : slots_) launched = std::max(launched, machine_.blocks_of(each.kernel));
   into.push_back({.gate = index_,
                   .site = at.name,
                   .length = length,
                   .opened_ns = static_cast<std::int64_t>(record.opened_ns),
                   .host_ahead = true,  // a replay asks no host
                   .lease = {},
-                  .blocks = record.blocks,
+                  .blocks = record.blocks != 0 ? launched : 0,
                   .record = record});
+}
+
+/// Once a round: which sites' workers leave at once from now on.
+void captured_gate::decide() {
+  for (std::size_t i = 0; i < std::min(sites_.size(), most_sites); ++i) {
+    site_state& at = sites_[i];
+    if (!std::exchange(at.seen, false)) continue;
+    bool const skip = at.past.judge() != history::verdict::harvest;
+    if (skip == at.skipped) continue;
+    at.skipped = skip;
+    std::uint32_t const word = skip ? 1 : 0;
+    machine_.write(skip_.data() + i, &word, sizeof word);
+  }
 }
 
 runtime_counts captured_gate::counts() const {
@@ -165,7 +175,7 @@ runtime_counts captured_gate::counts() const {
 
 bool captured_gate::is_over() {
   // in this order: a launch that is in flight holds the graph until its workers are enqueued
-  return graph_gone_->load(std::memory_order_acquire) && machine_.workers_done();
+  return graph_gone_->load(std::memory_order_acquire) && machine_.graph_workers_done();
 }
 
 void captured_gates::enable(worker_kernel const& kernel) {
@@ -180,21 +190,30 @@ bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site
 }
 
 std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode) {
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
   auto const known = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
   if (known != gates_.end()) return *known;
-  bool const nothing_to_run = mode == runtime_mode::on && kernels_.empty();
-  if (nothing_to_run || gates_.size() >= most_gates) {
-    ++ignored_;
-    if (!std::exchange(said_too_many_, true) && log_) {
-      log_(nothing_to_run ? "a graph is captured without side work: name its task types in runtime_options::tasks"
-                          : "more captured graphs than gates: the others are not harvested");
+  std::string why;
+  if (mode == runtime_mode::on && kernels_.empty()) {
+    why = "name its task types in runtime_options::tasks";
+  } else if (gates_.size() >= most_gates) {
+    why = "there are more captured graphs than gates";
+  } else {
+    std::span<worker_kernel const> kernels{kernels_};
+    if (mode != runtime_mode::on) kernels = {};
+    try {
+      gates_.push_back(std::make_shared<captured_gate>(machine_, next_index_, capture, stream, kernels));
+      ++next_index_;
+      return gates_.back();
+    } catch (limit_error const& full) {
+      why = full.what();
     }
-    return nullptr;
   }
-  std::span<worker_kernel const> const kernels = mode == runtime_mode::on ? std::span<worker_kernel const>{kernels_} : std::span<worker_kernel const>{};
-  gates_.push_back(std::make_shared<captured_gate>(machine_, next_index_++, capture, stream, kernels));
-  return gates_.back();
+  ++ignored_;
+  bool const said = std::exchange(said_why_, true);
+  lock.unlock();
+  if (!said && log_) log_("a graph is captured without side work: " + why);
+  return nullptr;
 }
 
 bool captured_gates::close(bubble_id id, stream_handle stream) {

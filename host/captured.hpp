@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/history.hpp>
 #include <lull/host/runtime.hpp>
@@ -34,7 +35,6 @@ class captured_gate {
 
   captured_gate(executor& machine, std::uint32_t index, std::uint64_t capture, stream_handle stream,
                 std::span<worker_kernel const> kernels);
-  ~captured_gate();
   captured_gate(captured_gate const&) = delete;
   captured_gate& operator=(captured_gate const&) = delete;
 
@@ -47,8 +47,8 @@ class captured_gate {
   void close(bubble_id id, stream_handle stream);
 
   /// The keeper's round, every few milliseconds: replayed bubbles since the last one are added to `into`; where replays are too
-  /// fast they are dropped and counted. Returns the longest recent bubble.
-  std::chrono::nanoseconds collect(std::deque<bubble_report>& into);
+  /// fast they are dropped and counted. `over`: there will be no more. Returns the longest recent bubble.
+  std::chrono::nanoseconds collect(std::deque<bubble_report>& into, bool over);
   runtime_counts counts() const;
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
   bool is_over();
@@ -58,10 +58,12 @@ class captured_gate {
     std::string name;
     history past;
     bool skipped = false;
+    bool seen = false;  // in this round
   };
 
   std::uint32_t find(site where);
   void take(std::uint64_t last, std::deque<bubble_report>& into);
+  void decide();
   void learn(bubble_record const& record, std::deque<bubble_report>& into);
   void close_now(stream_handle stream);
 
@@ -69,8 +71,11 @@ class captured_gate {
   std::uint32_t const index_;
   std::uint64_t const capture_;
   stream_handle const stream_;
+  machine_array<gate_line> line_;
+  machine_array<bubble_record> ring_;  // (records,)
+  machine_array<std::uint32_t> skip_;  // (most_sites,)
+  machine_array<slot_line> slot_lines_;
   gate_ref ref_;
-  std::uint32_t* skip_ = nullptr;  // (most_sites,)
   std::vector<captured_slot> slots_;
   std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
   mutable std::mutex mutex_;
@@ -117,7 +122,7 @@ class captured_gates {
   std::vector<std::shared_ptr<captured_gate>> gates_;
   runtime_counts of_gone_;
   std::uint64_t ignored_ = 0;
-  bool said_too_many_ = false;
+  bool said_why_ = false;
 };
 
 }  // namespace lull::detail

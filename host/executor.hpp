@@ -157,8 +157,10 @@ class executor {
                         std::uint64_t id) = 0;
   /// Where to find the word `done` of exchange from the host, and how to read it.
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
-  /// Whether all workers launched so far are out.
+  /// Whether all workers launched so far are out; those of graphs are the graph's.
   virtual bool workers_done() = 0;
+  /// Of a graph that has gone: whether its workers have, too.
+  virtual bool graph_workers_done() = 0;
 };
 
 /// A caller's thread inside a call of ours.

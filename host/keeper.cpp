@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <lull/host/error.hpp>
+
 namespace lull::detail {
 
 namespace {
@@ -71,7 +73,7 @@ bool keeper::round() {
     return wanted == submitted::wish::cancel;
   });
   for (int p = 0; p < places; ++p) look_after(p);
-  return !waiting_.empty() || !captured_.all().empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
+  return !waiting_.empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
 }
 
 /// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.
@@ -80,7 +82,7 @@ void keeper::follow_captures() {
   auto& slots = places_[0].slots;
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
     bool const over = graph->is_over();
-    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_));
+    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, over));
     auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
     if (over) {
       bool const busy = std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
@@ -91,8 +93,11 @@ void keeper::follow_captures() {
       std::erase_if(slots, is_its);
       captured_.forget(*graph);
     } else if (std::none_of(slots.begin(), slots.end(), is_its)) {
-      for (captured_slot const& each : graph->slots()) {
-        slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = graph, .resident = each.kernel.resident});
+      try {
+        for (captured_slot const& each : graph->slots()) {
+          slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = graph, .resident = each.kernel.resident});
+        }
+      } catch (limit_error const&) {  // no pinned memory now: what it has of slots is served
       }
     }
   }
@@ -239,6 +244,14 @@ void keeper::cancel_all() {
   for (auto const& job : waiting_) job->want(submitted::wish::cancel);
   for (place const& each : places_) {
     if (each.who != nullptr) each.who->want(submitted::wish::cancel);
+  }
+}
+
+void keeper::fail_all() noexcept {
+  std::lock_guard const lock{mutex_};
+  for (auto const& job : waiting_) job->set_state(job_state::failed);
+  for (place const& each : places_) {
+    if (each.who != nullptr) each.who->set_state(job_state::failed);
   }
 }
 

@@ -34,6 +34,8 @@ class keeper {
   bool round();
   /// Cancels all jobs; rounds go on until `empty`.
   void cancel_all();
+  /// The machine is lost: nobody shall wait for its jobs any more.
+  void fail_all() noexcept;
   bool empty() const;
   /// While anybody is quiet all places are emptied and none is filled. Counts.
   void be_quiet() noexcept;

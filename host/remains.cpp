@@ -10,9 +10,13 @@ namespace lull::detail {
 
 namespace {
 
-bool graphs_over(captured_gates const& graphs) {
-  auto const all = graphs.all();
-  return std::all_of(all.begin(), all.end(), [](auto const& graph) { return graph->is_over(); });
+bool graphs_over(captured_gates const& graphs) noexcept {
+  try {
+    auto const all = graphs.all();
+    return std::all_of(all.begin(), all.end(), [](auto const& graph) { return graph->is_over(); });
+  } catch (std::exception const&) {  // the machine is gone, or this memory is: then it may as well stay
+    return false;
+  }
 }
 
 }  // namespace
@@ -22,11 +26,8 @@ void leave_behind(remains what) noexcept {
   static std::mutex guard;
   static auto* const left = new std::vector<remains>;
   std::lock_guard const lock{guard};
-  try {
-    std::erase_if(*left, [](remains const& each) { return !each.for_ever && graphs_over(*each.captured); });
-    if (what.for_ever || !graphs_over(*what.captured)) left->push_back(std::move(what));
-  } catch (std::exception const&) {  // the machine is gone: its memory with it
-  }
+  left->push_back(std::move(what));
+  std::erase_if(*left, [](remains const& each) { return !each.for_ever && graphs_over(*each.captured); });
 }
 
 }  // namespace lull::detail

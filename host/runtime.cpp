@@ -48,6 +48,7 @@ class runtime::state {
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(forks_now()) {
+    visiting const here{*machine_};
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
     for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
@@ -67,6 +68,11 @@ class runtime::state {
     }
     wake_.notify_all();
     thread_.join();
+    std::optional<visiting> here;
+    try {
+      here.emplace(*machine_);
+    } catch (std::exception const&) {  // the machine is gone
+    }
     bool const over = all_over();
     if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
     report_bubbles(over);
@@ -138,6 +144,7 @@ class runtime::state {
   }
 
   bool quiet(std::chrono::nanoseconds at_most) {
+    visiting const here{*machine_};
     keeper_->be_quiet();
     wake();
     try {
@@ -181,10 +188,7 @@ class runtime::state {
       return call();
     } catch (std::exception const& problem) {
       mode_ = runtime_mode::off;
-      try {
-        log(std::string{"harvesting is off: "} + problem.what());
-      } catch (...) {  // a log callback that throws has nobody to tell
-      }
+      log(std::string{"harvesting is off: "} + problem.what());
       return {};
     }
   }
@@ -204,7 +208,6 @@ class runtime::state {
   /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
   bool all_over() const noexcept {
     try {
-      machine_->arrive();
       return until(longest_goodbye, [this] {
         bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
         return passed && machine_->workers_done() && keeper_->empty();
@@ -237,8 +240,11 @@ class runtime::state {
     }
   }
 
-  void log(std::string const& line) const {
-    if (options_.log) options_.log(line);
+  void log(std::string const& line) const noexcept {
+    try {
+      if (options_.log) options_.log(line);
+    } catch (...) {  // a log callback that throws has nobody to tell
+    }
   }
 
   void wake() {
@@ -249,7 +255,7 @@ class runtime::state {
     wake_.notify_all();
   }
 
-  /// Rounds come every 200 µs while jobs or graphs are about, every 2 ms to observe, else when somebody submits. Nothing waits for them but control.
+  /// Rounds come every 200 µs while jobs are about, every 2 ms to observe and for graphs, else when somebody submits. Nothing waits for them but control.
   void serve() {
     using namespace std::chrono_literals;
     machine_->arrive();
@@ -270,12 +276,14 @@ class runtime::state {
       } catch (std::exception const& problem) {
         mode_ = runtime_mode::off;
         log(std::string{"harvesting is off: "} + problem.what());
+        keeper_->fail_all();
         lock.lock();
         wake_.wait(lock, [this] { return ending_; });
         return;
       }
       lock.lock();
-      auto const pause = busy || ending_ ? 200us : mode_ == runtime_mode::observe ? 2ms : 50ms;
+      bool const reads = mode_ == runtime_mode::observe || !captured_->all().empty();
+      auto const pause = busy || ending_ ? 200us : reads ? 2ms : 50ms;
       wake_.wait_for(lock, pause, [this] { return woken_; });
     }
   }

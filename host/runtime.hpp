@@ -34,7 +34,7 @@ struct runtime_options {
   launch_time launch = launch_time::at_close;
   std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
-  std::function<void(std::string_view)> log = {};  // one line a call; from any thread; empty: silence
+  std::function<void(std::string_view)> log = {};  // one line a call; from any thread; must not call the runtime; empty: silence
   std::string report = {};  // file for the bubble report at the runtime's end; see host/report/at_end.hpp
 };
 

@@ -44,22 +44,27 @@ __global__ void __cluster_dims__(8) where_kernel(std::uint32_t* sm_of_block) {
   while (cuda_world::now_ns() < until) cuda_world::pause();
 }
 
+/// Its own return code: the thread's last error may be the trainer's.
+void launch_one_thread(void const* kernel, cudaStream_t stream, void** arguments) {
+  LULL_CUDA(cudaLaunchKernel(kernel, dim3(1), dim3(1), arguments, 0, stream));
+}
+
 }  // namespace
 
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble) {
-  open_edge_kernel<<<1, 1, 0, stream>>>(gate, value, bubble);
-  LULL_CUDA(cudaGetLastError());
+  void* arguments[] = {&gate, &value, &bubble};
+  launch_one_thread(reinterpret_cast<void const*>(&open_edge_kernel), stream, arguments);
 }
 
 void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value) {
-  close_edge_kernel<<<1, 1, 0, stream>>>(line, value);
-  LULL_CUDA(cudaGetLastError());
+  void* arguments[] = {&line, &value};
+  launch_one_thread(reinterpret_cast<void const*>(&close_edge_kernel), stream, arguments);
 }
 
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id) {
-  exchange_kernel<<<1, 1, 0, stream>>>(slot, content, limit_ns, done, id);
-  LULL_CUDA(cudaGetLastError());
+  void* arguments[] = {&slot, const_cast<slot_content*>(&content), &limit_ns, &done, &id};
+  launch_one_thread(reinterpret_cast<void const*>(&exchange_kernel), stream, arguments);
 }
 
 void const* open_edge_again() noexcept { return reinterpret_cast<void const*>(&open_edge_again_kernel); }

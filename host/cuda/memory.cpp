@@ -48,6 +48,7 @@ void cuda_memory::wait() {
     cudaError_t const state = cudaStreamQuery(stream_.get());
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) LULL_CUDA(state);
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's
     if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
   }
 }

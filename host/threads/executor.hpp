@@ -64,6 +64,7 @@ class threads_executor final : public executor {
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
   bool workers_done() override { return workers_.idle(); }
+  bool graph_workers_done() override { return workers_.idle(); }
 
  private:
   /// On a trainer's stream; counted until its last access to anything of ours.

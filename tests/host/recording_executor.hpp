@@ -189,6 +189,7 @@ class recording_executor final : public executor {
   }
   std::uint64_t load_mapped(void const* host_word) const noexcept override { return inner_.load_mapped(host_word); }
   bool workers_done() override { return inner_.workers_done(); }
+  bool graph_workers_done() override { return inner_.graph_workers_done(); }
 
  private:
   template <class F>
