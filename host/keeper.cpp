@@ -163,8 +163,8 @@ submitted const* keeper::best_waiting() const {
   return nullptr;
 }
 
-/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest: a
-/// captured graph launches places in the order in which it was captured.
+/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest: it is the
+/// only one that captured graphs have.
 bool keeper::gives_way(int index) const {
   submitted const* const next = best_waiting();
   place const& here = places_[static_cast<std::size_t>(index)];

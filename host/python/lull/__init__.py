@@ -7,7 +7,7 @@
         train()
 """
 
-from .library import Error, Status
+from .binding import Error, Status
 from .runtime import Job, Runtime, ThreadsStream, tasks
 from .session import Session, bubble, harvest, observe
 

@@ -6,8 +6,8 @@ import ctypes
 import logging
 import os
 
-from . import library
-from .library import Error, Status, check, load, text_of
+from . import binding
+from .binding import Error, Status, check, load, text_of
 
 log = logging.getLogger("lull")
 
@@ -47,7 +47,7 @@ class Job:
     def status(self):
         """A dictionary: state, phases, round, step, failure, items."""
         if self._handle is not None:
-            now = library.JobStatus(size=ctypes.sizeof(library.JobStatus))
+            now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
             check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
             self._last = {name: getattr(now, name) for name in ("phases", "round", "step", "failure", "items")}
             self._last["state"] = _JOB_STATES[now.state]
@@ -115,10 +115,10 @@ class Runtime:
         tasks=None,
         report=None,
     ):
-        self._log = library.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
-        options = library.Options(
-            size=ctypes.sizeof(library.Options),
-            abi=library.ABI,
+        self._log = binding.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
+        options = binding.Options(
+            size=ctypes.sizeof(binding.Options),
+            abi=binding.ABI,
             executor=_one_of("executor", executor, _EXECUTORS),
             device=device,
             mode=_one_of("mode", mode, _MODES),
@@ -153,8 +153,8 @@ class Runtime:
 
     def submit(self, task, *, priority=0, name=None):
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
-        options = library.JobOptions(
-            size=ctypes.sizeof(library.JobOptions), priority=priority, name=None if name is None else name.encode()
+        options = binding.JobOptions(
+            size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
         )
         handle = ctypes.c_void_p()
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
@@ -169,9 +169,9 @@ class Runtime:
 
     def counts(self):
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
-        now = library.Counts(size=ctypes.sizeof(library.Counts))
+        now = binding.Counts(size=ctypes.sizeof(binding.Counts))
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
-        return {name: getattr(now, name) for name, _ in library.Counts._fields_ if name not in ("size", "reserved")}
+        return {name: getattr(now, name) for name, _ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
     def report(self, form="text"):
         """The bubble report so far, as text, json, trace (for Perfetto) or svg."""

@@ -13,7 +13,7 @@ import tempfile
 import threading
 
 from . import waits
-from .library import Error
+from .binding import Error
 from .runtime import Runtime
 from .streams import pointer_of
 

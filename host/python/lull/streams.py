@@ -4,7 +4,7 @@
 import operator
 import sys
 
-from .library import Error
+from .binding import Error
 
 
 def pointer_of(stream):

@@ -17,7 +17,7 @@ import logging
 import threading
 import weakref
 
-from .library import Error
+from .binding import Error
 
 log = logging.getLogger("lull")
 

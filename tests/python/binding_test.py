@@ -10,15 +10,15 @@ import sys
 import unittest
 
 import lull
-from lull import library
+from lull import binding
 
 
 class TheLibrary(unittest.TestCase):
     def test_structs_and_calls_are_the_header_s(self):
         header = re.sub(r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL)
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
-        types_of |= {"void *": ctypes.c_void_p, "const char *": ctypes.c_char_p, "lull_log ": library.LogFunction}
-        structs = (library.Options, library.JobOptions, library.JobStatus, library.Counts)
+        types_of |= {"void *": ctypes.c_void_p, "const char *": ctypes.c_char_p, "lull_log ": binding.LogFunction}
+        structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):
@@ -28,10 +28,10 @@ class TheLibrary(unittest.TestCase):
                 self.assertEqual(name.replace("_", ""), "lull" + struct.__name__.lower())
                 self.assertEqual(found, struct._fields_)
         without_status = {"lull_abi", "lull_version", "lull_error_text", "lull_status_text"}
-        self.assertEqual(set(re.findall(r"(lull_\w+)\(", header)) - without_status, set(library._CALLS))
+        self.assertEqual(set(re.findall(r"(lull_\w+)\(", header)) - without_status, set(binding._CALLS))
         statuses = dict(re.findall(r"LULL_(OK|TIMED_OUT|ERROR_\w+) = (\d+)", header))
         self.assertEqual({name: int(value) for name, value in statuses.items()}, {one.name: one.value for one in lull.Status})
-        self.assertIn(f"#define LULL_ABI {library.ABI}\n", header)
+        self.assertIn(f"#define LULL_ABI {binding.ABI}\n", header)
 
     def test_tasks(self):
         self.assertIn("pagerank", lull.tasks())
