@@ -233,14 +233,10 @@ void stage::finish(std::chrono::seconds at_most) {
 captured_step::captured_step(stage& of, runtime* side) {
   LULL_CUDA(cudaStreamBeginCapture(of.stream(), cudaStreamCaptureModeThreadLocal));
   of.step(side, last_send::is_waited_for);
-  LULL_CUDA(cudaStreamEndCapture(of.stream(), &graph_));
-  LULL_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
-  LULL_CUDA(cudaGraphUpload(executable_, of.stream()));
-}
-
-captured_step::~captured_step() {
-  if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
-  if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  cudaGraph_t graph{};
+  LULL_CUDA(cudaStreamEndCapture(of.stream(), &graph));
+  graph_ = cuda_graph{graph};
+  LULL_CUDA(cudaGraphUpload(graph_.executable(), of.stream()));
 }
 
 }  // namespace lull::bench

@@ -107,14 +107,10 @@ class stage {
 class captured_step {
  public:
   captured_step(stage& of, runtime* side);
-  ~captured_step();
-  captured_step(captured_step const&) = delete;
-  captured_step& operator=(captured_step const&) = delete;
-  void launch(cudaStream_t stream) const { LULL_CUDA(cudaGraphLaunch(executable_, stream)); }
+  void launch(cudaStream_t stream) const { LULL_CUDA(cudaGraphLaunch(graph_.executable(), stream)); }
 
  private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
+  cuda_graph graph_;
 };
 
 }  // namespace lull::bench

@@ -15,30 +15,14 @@ namespace {
 
 constexpr std::uint64_t head_ns = 200'000;  // in front of a graph's first bubble, so that it is like the others
 
-/// A graph of a group's bubbles, with gaps drawn once, and its replays.
-class graph_of_bubbles {
- public:
-  graph_of_bubbles() = default;
-  ~graph_of_bubbles() {
-    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
-    if (graph_ != nullptr) cudaGraphDestroy(graph_);
-  }
-  graph_of_bubbles(graph_of_bubbles const&) = delete;
-  graph_of_bubbles& operator=(graph_of_bubbles const&) = delete;
-
-  template <class Bubble>
-  void capture(cudaStream_t stream, Bubble&& bubbles) {
-    LULL_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    bubbles();
-    LULL_CUDA(cudaStreamEndCapture(stream, &graph_));
-    LULL_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
-  }
-  cudaGraphExec_t executable() const { return executable_; }
-
- private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
-};
+template <class Bubbles>
+cuda_graph captured(cudaStream_t stream, Bubbles&& bubbles) {
+  cudaGraph_t graph{};
+  LULL_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  bubbles();
+  LULL_CUDA(cudaStreamEndCapture(stream, &graph));
+  return cuda_graph{graph};
+}
 
 }  // namespace
 
@@ -49,12 +33,12 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
   device.reserve(group);
   side.take_bubbles();
   bare_edges edges{side.machine()};
-  std::vector<graph_of_bubbles> graphs(treatments);
+  std::vector<cuda_graph> graphs;  // of a group of bubbles each, with the same gaps
   std::vector<std::uint64_t> gaps(group);
   std::vector<samples> out(treatments);
   for (int t = 0; t < treatments; ++t) {
     std::mt19937_64 random{42};
-    graphs[static_cast<std::size_t>(t)].capture(stream, [&] {
+    graphs.push_back(captured(stream, [&] {
       trainer::wait_one_thread(stream, head_ns, nullptr);
       for (std::size_t b = 0; b < group; ++b) {
         moments* const when = device.stamped + b;
@@ -68,7 +52,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
         if (t == static_cast<int>(treatment::worker)) side.close(id, stream);
         device.train(how.training, when);
       }
-    });
+    }));
   }
   // The job reaches the graph's slots in the keeper's time.
   std::this_thread::sleep_for(std::chrono::milliseconds{50});

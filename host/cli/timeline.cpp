@@ -10,6 +10,7 @@
 #include <lull/host/atomic_file.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/report/svg.hpp>
+#include <lull/host/report/time_axis.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -133,7 +134,7 @@ class painter {
     if (drawn_.cpu_time) {
       svg_.text(right, 86, cpu_time_note, {.size = 14, .fill = "#9c3d00", .weight = "bold", .anchor = "end"});
     }
-    paint_axis();
+    paint_time_axis(svg_, {left, right, first_lane_top, axis_top, shown_ns_});
     paint_lane(drawn_.without, "Training alone", first_lane_top);
     paint_lane(drawn_.with, drawn_.with_title, second_lane_top);
     paint_legend();
@@ -158,20 +159,6 @@ class painter {
         time_text(static_cast<double>(end_of(lane))) + ", of which bubbles " + time_text(total_ns(lane, kind::bubble));
     double const side = total_ns(lane, kind::side_work);
     return side > 0 ? text + ", filled with " + time_text(side) + " of side work." : text + ".";
-  }
-
-  void paint_axis() {
-    time_unit const in = unit_for(shown_ns_);
-    double const step = tick_step(shown_ns_ / in.ns, 8);
-    for (int i = 0; i * step <= shown_ns_ / in.ns; ++i) {
-      double const x = x_of(i * step * in.ns);
-      svg_.line(x, first_lane_top, x, axis_top, "#e4e4e4");
-      svg_.line(x, axis_top, x, axis_top + 6, "#555555");
-      std::string const anchor = i == 0 ? "start" : x > right - 12 ? "end" : "middle";
-      svg_.text(x, axis_top + 22, formatted("%g", i * step) + (i == 0 ? " " + std::string{in.name} : ""),
-                {.size = 13, .fill = "#555555", .anchor = anchor});
-    }
-    svg_.line(left, axis_top, right, axis_top, "#555555");
   }
 
   void paint_lane(timeline_lane const& lane, std::string const& name, double top) {

@@ -31,6 +31,35 @@ class cuda_stream {
   cudaStream_t stream_ = nullptr;
 };
 
+/// A CUDA graph and one executable of it, owned.
+class cuda_graph {
+ public:
+  cuda_graph() = default;
+  /// Takes the graph, and instantiates it.
+  explicit cuda_graph(cudaGraph_t captured) : graph_(captured) {
+    cudaError_t const code = cudaGraphInstantiate(&executable_, graph_, 0);
+    if (code != cudaSuccess) cudaGraphDestroy(graph_);
+    LULL_CUDA(code);
+  }
+  cuda_graph(cuda_graph&& other) noexcept
+      : graph_(std::exchange(other.graph_, nullptr)), executable_(std::exchange(other.executable_, nullptr)) {}
+  cuda_graph& operator=(cuda_graph&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    std::swap(executable_, other.executable_);
+    return *this;
+  }
+  ~cuda_graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+  cudaGraph_t get() const noexcept { return graph_; }
+  cudaGraphExec_t executable() const noexcept { return executable_; }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 enum class event_timing { off, on };
 
 /// A CUDA event, owned.

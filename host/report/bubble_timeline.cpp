@@ -5,6 +5,7 @@
 
 #include <lull/host/report/bubble_writers.hpp>
 #include <lull/host/report/svg.hpp>
+#include <lull/host/report/time_axis.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -89,7 +90,7 @@ class painter {
     if (sum_.settings().cpu_time) {
       svg_.text(left, 86, cpu_time_note, {.size = 14, .fill = "#9c3d00", .weight = "bold"});
     }
-    paint_axis(axis_top);
+    paint_time_axis(svg_, {left, right, first_lane_top, axis_top, shown_ns_});
     for (std::size_t lane = 0; lane < gates_.size(); ++lane) {
       double const top = top_of(lane);
       svg_.text(left, top - 10, "gate " + std::to_string(gates_[lane].gate), {.size = 16, .weight = "bold"});
@@ -134,20 +135,6 @@ class painter {
     std::string text = extent_text() + ".";
     for (site_summary const& gate : gates_) text += " Gate " + std::to_string(gate.gate) + ": " + lane_text(gate) + ".";
     return sum_.settings().cpu_time ? text + " " + std::string{cpu_time_note} : text;
-  }
-
-  void paint_axis(double top) {
-    time_unit const in = unit_for(shown_ns_);
-    double const step = tick_step(shown_ns_ / in.ns, 8);
-    for (int i = 0; i * step <= shown_ns_ / in.ns; ++i) {
-      double const x = x_of(i * step * in.ns);
-      svg_.line(x, first_lane_top, x, top, "#e4e4e4");
-      svg_.line(x, top, x, top + 6, "#555555");
-      std::string const anchor = i == 0 ? "start" : x > right - 12 ? "end" : "middle";
-      svg_.text(x, top + 22, formatted("%g", i * step) + (i == 0 ? " " + std::string{in.name} : ""),
-                {.size = 13, .fill = "#555555", .anchor = anchor});
-    }
-    svg_.line(left, top, right, top, "#555555");
   }
 
   void paint_bubble(latest_bubble const& one) {

@@ -22,35 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto long_enough = 30s;  // against hangs only
 
-/// A graph and one executable of it.
-class cuda_graph {
- public:
-  cuda_graph() = default;
-  explicit cuda_graph(cudaGraph_t graph) : graph_(graph) { LULL_CUDA(cudaGraphInstantiate(&executable_, graph_, 0)); }
-  cuda_graph(cuda_graph&& other) noexcept
-      : graph_(std::exchange(other.graph_, nullptr)), executable_(std::exchange(other.executable_, nullptr)) {}
-  cuda_graph& operator=(cuda_graph&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    std::swap(executable_, other.executable_);
-    return *this;
-  }
-  ~cuda_graph() {
-    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
-    if (graph_ != nullptr) cudaGraphDestroy(graph_);
-  }
-  cudaGraph_t graph() const { return graph_; }
-  cudaGraphExec_t executable() const { return executable_; }
-  std::size_t nodes() const {
-    std::size_t count = 0;
-    LULL_CUDA(cudaGraphGetNodes(graph_, nullptr, &count));
-    return count;
-  }
-
- private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
-};
-
 class captured_on_cuda : public testing::Test {
  protected:
   void SetUp() override {
@@ -80,6 +51,11 @@ class captured_on_cuda : public testing::Test {
     LULL_CUDA(cudaStreamBeginCapture(stream_.get(), mode));
     bubbles(stream_.get(), ns, name, count);
     return ended();
+  }
+  static std::size_t nodes(cuda_graph const& graph) {
+    std::size_t count = 0;
+    LULL_CUDA(cudaGraphGetNodes(graph.get(), nullptr, &count));
+    return count;
   }
   cuda_graph ended() {
     cudaGraph_t graph{};
@@ -157,19 +133,19 @@ TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
 TEST_F(captured_on_cuda, clones_second_instances_and_updates_share_and_give_up_slots) {
   cuda_graph first = capture(40'000);
   cudaGraph_t copy{};
-  LULL_CUDA(cudaGraphClone(&copy, first.graph()));
+  LULL_CUDA(cudaGraphClone(&copy, first.get()));
   cuda_graph clone{copy};
   cudaGraphExec_t again{};
-  LULL_CUDA(cudaGraphInstantiate(&again, first.graph(), 0));
+  LULL_CUDA(cudaGraphInstantiate(&again, first.get(), 0));
   works({first.executable(), clone.executable(), again});
   LULL_CUDA(cudaGraphExecDestroy(again));
   // the same bubbles, then others
   cuda_graph same = capture(20'000);
   cuda_graph other = capture(30'000, "other", cudaStreamCaptureModeGlobal, 5);
   cudaGraphExecUpdateResultInfo info{};
-  LULL_CUDA(cudaGraphExecUpdate(first.executable(), same.graph(), &info));
+  LULL_CUDA(cudaGraphExecUpdate(first.executable(), same.get(), &info));
   works({first.executable()});
-  EXPECT_NE(cudaGraphExecUpdate(first.executable(), other.graph(), &info), cudaSuccess);
+  EXPECT_NE(cudaGraphExecUpdate(first.executable(), other.get(), &info), cudaSuccess);
   cudaGetLastError();
   works({first.executable(), other.executable(), same.executable(), clone.executable()});
 }
@@ -246,14 +222,14 @@ TEST_F(captured_on_cuda, nothing_is_added_without_need) {
       trainer::wait_one_thread(stream_.get(), 1'000, nullptr);
       trainer::burst(stream_.get(), 132, 512, 400, nullptr);
     }
-    return ended().nodes();
+    return nodes(ended());
   }();
   EXPECT_EQ(bare, 6U);
-  EXPECT_EQ(capture(1'000).nodes(), 15U);  // two edges and a worker a bubble
+  EXPECT_EQ(nodes(capture(1'000)), 15U);  // two edges and a worker a bubble
   start(runtime_mode::observe);
-  EXPECT_EQ(capture(1'000).nodes(), 15U);  // and nothing in the worker's place
+  EXPECT_EQ(nodes(capture(1'000)), 15U);  // and nothing in the worker's place
   start(runtime_mode::off);
-  EXPECT_EQ(capture(1'000).nodes(), 6U);
+  EXPECT_EQ(nodes(capture(1'000)), 6U);
 }
 
 TEST_F(captured_on_cuda, observed_replays_are_measured) {
