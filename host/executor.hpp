@@ -54,6 +54,14 @@ struct visit {
   int capture_mode = 0;
 };
 
+/// What a trainer's stream turned out to be.
+struct stream_found {
+  enum kind { plain, captured, foreign };  // foreign: another device's
+
+  kind is = plain;
+  std::uint64_t capture = 0;  // captured: which; 0: it cannot be asked
+};
+
 /// Memory that host and device both address.
 struct mapped_memory {
   void* host = nullptr;
@@ -98,10 +106,8 @@ class executor {
 
   // -- on the trainer's path: enqueue only --
 
-  /// Whether the stream, which is not being captured, is one of this machine's; `from` is how its caller came in.
-  virtual bool is_ours(stream_handle stream, visit from) = 0;
-  /// Whether a caller who came in like that works on this machine: of a stream that is being captured nothing else can be asked.
-  virtual bool is_here(visit from) = 0;
+  /// What a stream is, given how its caller came in. A stream that is being captured is this machine's if the caller worked on it.
+  virtual stream_found look_at(stream_handle stream, visit from) = 0;
   /// Which capture the stream takes part in; nothing: it is not being captured; 0: it may be, and cannot be asked.
   virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.

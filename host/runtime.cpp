@@ -101,13 +101,13 @@ class runtime::state {
     if (mode_ == runtime_mode::off || in_child()) return {};
     return guarded([&]() -> bubble_id {
       visiting const here{*machine_};
-      auto const capture = machine_->capture_of(stream);
-      if (capture ? !machine_->is_here(here.from()) : !machine_->is_ours(stream, here.from())) {
+      stream_found const found = machine_->look_at(stream, here.from());
+      if (found.is == stream_found::foreign) {
         ++foreign_;
         return {};
       }
-      if (capture) {
-        if (*capture != 0) return captured_->open(*capture, stream, where, mode_);
+      if (found.is == stream_found::captured) {
+        if (found.capture != 0) return captured_->open(found.capture, stream, where, mode_);
         ++unaskable_;
         return {};
       }

@@ -57,10 +57,9 @@ cuda_stream stream_with(bool highest) {
   return cuda_stream{highest ? high : low};
 }
 
-int checked_device(int device) {
-  if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
-  LULL_CUDA(cudaSetDevice(device));
-  LULL_CUDA(cudaFree(nullptr));  // makes the context
+/// The calling thread is on the device.
+int with_context(int device) {
+  LULL_CUDA(cudaFree(nullptr));
   return device;
 }
 
@@ -84,7 +83,7 @@ std::string why_no_cuda(int device) {
 }
 
 cuda_executor::cuda_executor(executor_options const& options)
-    : device_(checked_device(options.device)),
+    : device_(with_context(options.device)),
       alone_(options.alone),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
@@ -97,22 +96,6 @@ cuda_executor::cuda_executor(executor_options const& options)
 }
 
 cuda_executor::~cuda_executor() { memory_.release(inside_); }
-
-visit cuda_executor::arrive() {
-  visit from;
-  LULL_CUDA(cudaGetDevice(&from.device));
-  if (from.device != device_) LULL_CUDA(cudaSetDevice(device_));
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  LULL_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
-  from.capture_mode = static_cast<int>(mode);
-  return from;
-}
-
-void cuda_executor::depart(visit from) noexcept {
-  auto mode = static_cast<cudaStreamCaptureMode>(from.capture_mode);
-  cudaThreadExchangeStreamCaptureMode(&mode);
-  if (from.device != device_) cudaSetDevice(from.device);
-}
 
 cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
@@ -175,12 +158,19 @@ room_plan cuda_executor::rooms_of(worker_kernel const& kernel) const {
 
 std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
 
-bool cuda_executor::is_ours(stream_handle stream, visit from) {
+stream_found cuda_executor::look_at(stream_handle stream, visit from) {
+  bool const here = from.device == device_;
+  if (auto const capture = capture_of(stream)) {
+    // asked for its device while it is captured, the stream would spoil the capture
+    return here ? stream_found{stream_found::captured, *capture} : stream_found{stream_found::foreign};
+  }
   // the default streams are those of the caller's device
-  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return is_here(from);
-  int device = -1;  // asked while the stream is captured, this would spoil the capture
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
+    return {here ? stream_found::plain : stream_found::foreign};
+  }
+  int device = -1;
   LULL_CUDA(cudaStreamGetDevice(stream_of(stream), &device));
-  return device == device_;
+  return {device == device_ ? stream_found::plain : stream_found::foreign};
 }
 
 void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <lull/host/cuda/memory.hpp>
+#include <lull/host/cuda/on_device.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/cuda/rooms.hpp>
 #include <lull/host/executor.hpp>
@@ -16,13 +17,14 @@ namespace lull {
 /// a memory operation); the closing edge is a memory operation, which needs no SM.
 class cuda_executor final : public executor {
  public:
+  /// The calling thread works on the device.
   explicit cuda_executor(executor_options const& options);
   ~cuda_executor() override;
 
   executor_kind kind() const noexcept override { return executor_kind::cuda; }
   placement place() const override { return place_.where(); }
-  visit arrive() override;
-  void depart(visit from) noexcept override;
+  visit arrive() override { return arrive_on(device_); }
+  void depart(visit from) noexcept override { depart_from(device_, from); }
   void load(worker_kernel const& kernel, int blocks_per_processor) override;
   std::uint64_t blocks_of(worker_kernel const& kernel) const override;
   room_plan rooms_of(worker_kernel const& kernel) const override;
@@ -34,8 +36,7 @@ class cuda_executor final : public executor {
   void read(void* to, void const* from, std::size_t bytes) override { memory_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override;
-  bool is_ours(stream_handle stream, visit from) override;
-  bool is_here(visit from) override { return from.device == device_; }
+  stream_found look_at(stream_handle stream, visit from) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;

@@ -6,28 +6,13 @@
 #include <vector>
 
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/on_device.hpp>
 #include <lull/host/cuda/owned.hpp>
 
 namespace lull {
 namespace {
 
 constexpr int deepest = 8;  // graphs in graphs
-
-/// The calling thread's device, for as long as this lives.
-class device_for_now {
- public:
-  explicit device_for_now(int device) {
-    LULL_CUDA(cudaGetDevice(&before_));
-    LULL_CUDA(cudaSetDevice(device));
-    LULL_CUDA(cudaFree(nullptr));  // makes the context
-  }
-  ~device_for_now() { cudaSetDevice(before_); }
-  device_for_now(device_for_now const&) = delete;
-  device_for_now& operator=(device_for_now const&) = delete;
-
- private:
-  int before_ = 0;
-};
 
 /// What a stream captures until `end`, relaxed: the trainer's libraries may allocate and load as they like.
 class capture {
@@ -131,7 +116,8 @@ room_need measure_rooms(int device, std::function<void(stream_handle)> const& ex
   if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
   if (resident < 1) throw usage_error{"resident: how many kernels of the exchange may be on the device at once, 1 or more"};
   if (!driver().can_read_graphs()) throw usage_error{"this CUDA driver cannot say what a graph holds: install driver 525 or later"};
-  device_for_now const here{device};
+  on_device const here{device};
+  LULL_CUDA(cudaFree(nullptr));  // makes the context
   CUdevice handle{};
   LULL_DRIVER(driver().device_get(&handle, device));
   cuda_stream const stream{0};

@@ -27,8 +27,10 @@ class threads_executor final : public executor {
   void load(worker_kernel const& kernel, int blocks_per_processor) override;
   std::uint64_t blocks_of(worker_kernel const& kernel) const override;
   room_plan rooms_of(worker_kernel const&) const override { return {}; }
-  bool is_ours(stream_handle, visit) override { return true; }
-  bool is_here(visit) override { return true; }
+  stream_found look_at(stream_handle stream, visit) override {
+    auto const capture = capture_of(stream);
+    return capture ? stream_found{stream_found::captured, *capture} : stream_found{};
+  }
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;

@@ -118,8 +118,10 @@ class recording_executor final : public executor {
   void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
 
-  bool is_ours(stream_handle stream, visit from) override { return !into_.foreign && inner_.is_ours(stream, from); }
-  bool is_here(visit from) override { return !into_.foreign && inner_.is_here(from); }
+  stream_found look_at(stream_handle stream, visit from) override {
+    if (into_.foreign) return {stream_found::foreign};
+    return into_.capturing ? stream_found{stream_found::captured} : inner_.look_at(stream, from);
+  }
   std::optional<std::uint64_t> capture_of(stream_handle stream) override {
     return into_.capturing ? std::optional<std::uint64_t>{0} : inner_.capture_of(stream);
   }
