@@ -38,6 +38,12 @@ EDGES = [
     for arguments in ("", " --successor", " --setter=kernel", " --launch=at_open", " --threads=256", " --threads=512", " --rooms=0")
 ]
 ARRIVAL = [f"yield_latency/task:compute/arrival:{what}/iterations:" for what in ("one_thread", "blocks_132", "nccl_shape")]
+HOST_CALLS = [
+    f"host_calls/call:{call}/launch:{launch}/iterations: --connections={connections}"
+    for call in ("nothing", "stream_synchronise", "device_synchronise", "free")
+    for launch in ("at_close", "at_open")
+    for connections in ((1, 8, 32) if call == "nothing" else (1, 8))
+]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
@@ -263,6 +269,7 @@ SECTIONS = {
     "captured": ("us", lambda build: twice(build, CAPTURED)),
     "landing": ("us", lambda build: twice(build, LANDING)),
     "edges": ("us", lambda build: twice(build, EDGES)),
+    "host_calls": ("host in us, calls in ms", lambda build: twice(build, HOST_CALLS)),
     "arrival": ("us", lambda build: twice(build, ARRIVAL)),
     "pagerank": ("ms a sweep", pagerank),
     "harvest": (None, harvest),

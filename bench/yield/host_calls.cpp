@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bubble costs the trainer's host: opening and closing it, and a call that waits for the device inside it; and what a harvest
+// keeps of such a bubble. Turns with and without Lull, in one process. Counters: host_* in microseconds, call_* in milliseconds.
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <benchmark/benchmark.h>
+
+#include <lull/bench/trainer/kernels.hpp>
+#include <lull/bench/yield/bubbles.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tasks/synthetic.hpp>
+
+namespace {
+
+using namespace lull;
+using namespace std::chrono_literals;
+using watch = std::chrono::steady_clock;
+
+constexpr std::uint64_t bubble_ns = 1'000'000;
+constexpr int turns = 40;  // of each: without Lull, then with it
+constexpr int group = 10;  // bubbles a turn
+constexpr int warm_up = 4;  // turns, in which a site learns how its host behaves
+
+enum class call { nothing, stream_synchronise, device_synchronise, free };
+
+struct plan {
+  std::string name;
+  call inside;
+  launch_time launch;
+};
+
+/// A trainer whose step is bubbles with a burst behind each.
+class trainer_host {
+ public:
+  explicit trainer_host(call inside) : inside_(inside) { trainer::load(); }
+
+  struct times {
+    std::vector<double> host_us;  // open and close together
+    std::vector<double> call_ms;
+  };
+
+  void turn(runtime* side, times& into) {
+    for (int i = 0; i < group; ++i) {
+      auto const opens = watch::now();
+      bubble_id const id = side != nullptr ? side->open(stream_.get(), site{"host_calls"}) : bubble_id{};
+      auto const opened = watch::now();
+      trainer::wait_one_thread(stream_.get(), bubble_ns, nullptr);
+      void* garbage = nullptr;
+      if (inside_ == call::free) LULL_CUDA(cudaMalloc(&garbage, 4096));
+      auto const calls = watch::now();
+      switch (inside_) {
+        case call::nothing: break;
+        case call::stream_synchronise: LULL_CUDA(cudaStreamSynchronize(stream_.get())); break;
+        case call::device_synchronise: LULL_CUDA(cudaDeviceSynchronize()); break;
+        case call::free: LULL_CUDA(cudaFree(garbage)); break;
+      }
+      auto const called = watch::now();
+      if (side != nullptr) side->close(id, stream_.get());
+      auto const closed = watch::now();
+      trainer::burst(stream_.get(), 132, 512, 2000, nullptr);
+      into.host_us.push_back(std::chrono::duration<double, std::micro>{(opened - opens) + (closed - called)}.count());
+      into.call_ms.push_back(std::chrono::duration<double, std::milli>{called - calls}.count());
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  stream_handle stream() const { return stream_.get(); }
+
+ private:
+  call inside_;
+  cuda_stream stream_{0};
+};
+
+void report(benchmark::State& state, std::string const& name, std::vector<double> const& values) {
+  state.counters[name + "_p50"] = bench::percentile(values, 0.5);
+  state.counters[name + "_p99"] = bench::percentile(values, 0.99);
+  state.counters[name + "_max"] = bench::percentile(values, 1);
+}
+
+void measure(benchmark::State& state, plan const& what) {
+  runtime side{{.machine = {.kind = executor_kind::cuda},
+                .launch = what.launch,
+                .tasks = {type_of<compute_task>()},
+                .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
+  machine_array<float> const sink{side.machine(), 1};
+  job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
+  trainer_host host{what.inside};
+  while (!side.ready(host.stream())) std::this_thread::yield();
+  for (auto _ : state) {
+    trainer_host::times none;
+    trainer_host::times with;
+    trainer_host::times learning;
+    for (int turn = 0; turn < turns + warm_up; ++turn) {
+      host.turn(nullptr, turn < warm_up ? learning : none);
+      if (turn == warm_up) side.take_bubbles();
+      host.turn(&side, turn < warm_up ? learning : with);
+      std::this_thread::sleep_for(10ms);  // what was learnt is read
+    }
+    std::uint64_t items = 0;
+    std::uint64_t lease_blocks = 0;
+    std::uint64_t bubbles = 0;
+    for (bubble_report const& one : side.take_bubbles()) {
+      items += one.record.items;
+      lease_blocks += one.record.lease_blocks;
+      ++bubbles;
+    }
+    report(state, "host", with.host_us);
+    report(state, "call", with.call_ms);
+    report(state, "call_none", none.call_ms);
+    state.counters["n"] = static_cast<double>(with.host_us.size());
+    state.counters["bubbles"] = static_cast<double>(bubbles);
+    state.counters["items_a_bubble"] = static_cast<double>(items) / static_cast<double>(with.host_us.size());
+    state.counters["lease_blocks"] = static_cast<double>(lease_blocks);
+  }
+  work.cancel();
+  work.wait(10s);
+}
+
+std::vector<plan> plans() {
+  std::vector<plan> all;
+  std::pair<char const*, call> const calls[] = {{"nothing", call::nothing},
+                                                {"stream_synchronise", call::stream_synchronise},
+                                                {"device_synchronise", call::device_synchronise},
+                                                {"free", call::free}};
+  for (auto const& [name, inside] : calls) {
+    all.push_back({std::string{"host_calls/call:"} + name + "/launch:at_close", inside, launch_time::at_close});
+    all.push_back({std::string{"host_calls/call:"} + name + "/launch:at_open", inside, launch_time::at_open});
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  CLI::App app{"What a bubble costs the trainer's host. Plans are chosen by --benchmark_filter, listed by --benchmark_list_tests."};
+  int connections = 0;
+  app.add_option("--connections", connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")->check(CLI::Range(0, 32));
+  CLI11_PARSE(app, argc, argv);
+  if (connections != 0) setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 1);  // before the first call
+  if (std::string const why = lull::why_no_cuda(0); !why.empty()) {
+    fprintf(stderr, "host_calls: NOT RUN: %s\n", why.c_str());
+    return 2;
+  }
+  for (plan const& each : plans()) {
+    auto const run = [each](benchmark::State& state) { measure(state, each); };
+    benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+}
