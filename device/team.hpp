@@ -24,6 +24,7 @@ concept machine = requires(M const& block) {
   // out at the end, or at once if it may not stay.
   { block.count_in(std::declval<room_plan const&>()) } -> std::same_as<std::uint32_t>;
   { block.may_stay(std::declval<room_plan const&>(), std::uint32_t{}) } -> std::same_as<bool>;
+  { block.may_stay_now(std::declval<room_plan const&>()) } -> std::same_as<bool>;  // with those that have left since
   block.count_out(std::declval<room_plan const&>());
   // Of a launch that runs ahead: returns when what it stands behind in a graph has ended, and what that wrote can be read.
   block.await_launch_order();

@@ -34,6 +34,7 @@ class worker {
 
  private:
   static constexpr int task_words = (sizeof(Task) + 7) / 8;
+  static constexpr std::uint64_t settles_within_ns = 4'000;
 
   struct kept {
     directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
@@ -109,7 +110,8 @@ class worker {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
     kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
-    if (!block_.may_stay(site_.rooms, beside) || !entered || !is_open(value) || skipped || found.at() == nullptr) {
+    bool const wanted = entered && is_open(value) && !skipped && found.at() != nullptr;
+    if (!wanted || !(block_.may_stay(site_.rooms, beside) || finds_place(started_ns))) {
       if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(site_.rooms);
@@ -119,6 +121,17 @@ class worker {
     World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
     kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
     return true;
+  }
+
+  /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its processor's share
+  /// waits for that; and one that is kept off stays where it is for so long, or it would make way for one that belongs elsewhere.
+  LULL_HD bool finds_place(std::uint64_t started_ns) const noexcept {
+    if (site_.rooms.together == 0) return false;
+    while (World::now_ns() - started_ns < settles_within_ns) {
+      if (block_.may_stay_now(site_.rooms)) return true;
+      if (World::template load<order::relaxed, scope::device>(site_.gate.line->working) >= site_.rooms.together) return false;
+    }
+    return false;
   }
 
   LULL_HD void leave() noexcept {

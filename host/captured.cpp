@@ -86,7 +86,7 @@ void captured_gate::close_now(stream_handle stream) {
   open_ = false;
 }
 
-std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into, bool over) {
+std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into, std::uint64_t blocks, bool over) {
   gate_line line{};
   machine_.read(&line, ref_.line, sizeof line);
   std::lock_guard const lock{mutex_};
@@ -95,7 +95,7 @@ std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into,
   waited_ = line.bubbles;
   std::uint64_t const last = idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1;
   if (last > read_) {
-    take(last, into);
+    take(last, blocks, into);
     decide();
   }
   std::chrono::nanoseconds longest{0};
@@ -105,7 +105,7 @@ std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into,
 
 /// Bubbles (read_, last]. Their records are zeroed for those that come half a ring later at the earliest; where replays were
 /// faster, records of two bubbles may be mixed, and all are dropped.
-void captured_gate::take(std::uint64_t last, std::deque<bubble_report>& into) {
+void captured_gate::take(std::uint64_t last, std::uint64_t blocks, std::deque<bubble_report>& into) {
   static constexpr std::array<bubble_record, records> zero{};
   machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
   gate_line now{};
@@ -122,7 +122,7 @@ void captured_gate::take(std::uint64_t last, std::deque<bubble_report>& into) {
     bubble_record const& record = copies_[bubble & ref_.record_mask];
     bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
     ++(closed ? counts_.replayed : counts_.dropped);
-    if (closed) learn(record, into);
+    if (closed) learn(record, blocks, into);
   }
   std::uint64_t const first = (read_ + 1) & ref_.record_mask;
   std::uint64_t const count = last - read_;
@@ -133,7 +133,7 @@ void captured_gate::take(std::uint64_t last, std::deque<bubble_report>& into) {
 }
 
 /// What a replayed bubble says of its site. One that was skipped says only how long it was.
-void captured_gate::learn(bubble_record const& record, std::deque<bubble_report>& into) {
+void captured_gate::learn(bubble_record const& record, std::uint64_t blocks, std::deque<bubble_report>& into) {
   site_state& at = sites_[record.site];
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
@@ -143,15 +143,13 @@ void captured_gate::learn(bubble_record const& record, std::deque<bubble_report>
   } else {
     at.past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
-  std::uint64_t launched = 0;
-  for (captured_slot const& each : slots_) launched = std::max(launched, machine_.blocks_of(each.kernel));
   into.push_back({.gate = index_,
                   .site = at.name,
                   .length = length,
                   .opened_ns = static_cast<std::int64_t>(record.opened_ns),
                   .host_ahead = true,  // a replay asks no host
                   .lease = {},
-                  .blocks = record.blocks != 0 ? launched : 0,
+                  .blocks = record.blocks != 0 ? blocks : 0,
                   .record = record});
 }
 

@@ -47,8 +47,9 @@ class captured_gate {
   void close(bubble_id id, stream_handle stream);
 
   /// The keeper's round, every few milliseconds: replayed bubbles since the last one are added to `into`; where replays are too
-  /// fast they are dropped and counted. `over`: there will be no more. Returns the longest recent bubble.
-  std::chrono::nanoseconds collect(std::deque<bubble_report>& into, bool over);
+  /// fast they are dropped and counted. `blocks`: of the worker of the job at hand. `over`: there will be no more. Returns the
+  /// longest recent bubble.
+  std::chrono::nanoseconds collect(std::deque<bubble_report>& into, std::uint64_t blocks, bool over);
   runtime_counts counts() const;
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
   bool is_over();
@@ -62,9 +63,9 @@ class captured_gate {
   };
 
   std::uint32_t find(site where);
-  void take(std::uint64_t last, std::deque<bubble_report>& into);
+  void take(std::uint64_t last, std::uint64_t blocks, std::deque<bubble_report>& into);
   void decide();
-  void learn(bubble_record const& record, std::deque<bubble_report>& into);
+  void learn(bubble_record const& record, std::uint64_t blocks, std::deque<bubble_report>& into);
   void close_now(stream_handle stream);
 
   executor& machine_;

@@ -80,9 +80,10 @@ bool keeper::round() {
 void keeper::follow_captures() {
   longest_captured_ = {};
   auto& slots = places_[0].slots;
+  if (places_[0].who != nullptr) blocks_in_graphs_ = machine_->blocks_of(places_[0].who->kernel());
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
     bool const over = graph->is_over();
-    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, over));
+    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, blocks_in_graphs_, over));
     auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
     if (over) {
       bool const busy = std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });

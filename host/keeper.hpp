@@ -100,6 +100,7 @@ class keeper {
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
   std::chrono::nanoseconds longest_captured_{0};
+  std::uint64_t blocks_in_graphs_ = 0;  // of the job that stands there, or stood there last
 };
 
 }  // namespace lull::detail

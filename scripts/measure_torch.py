@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch.json, as record.py does its records.
+"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch.json, as record.py does its records; of another size
+than bf16, torch_SIZE.json.
 
-    scripts/measure_torch.py --results docs/results [--schedules 1f1b,gpipe] [--parts observe,compute,streaming,long] [--seconds 40]
+    scripts/measure_torch.py --results docs/results [--size fp32] [--schedules 1f1b,gpipe] [--parts observe,compute,streaming,long]
 
 Parts: `observe`, and `compute` and `streaming`, which harvest with the task of that name: slowdown of a step against the same process with
 torch as it was, from alternating pairs of groups of 4 steps, until the 95 % interval of the mean of the pairs' log ratios is ±0.2 % or
@@ -26,7 +27,10 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(_
 import record  # noqa: E402
 import torch_pipeline  # noqa: E402
 
-SIZE = {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"}  # the GPUs set the pace, not the hosts
+SIZES = {  # with both the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
+    "bf16": {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"},
+    "fp32": {"width": 4096, "layers": 4, "rows": 1024, "microbatches": 4, "dtype": "float32"},
+}
 TASKS = {"compute": "compute:items=65536,rounds=1000000000", "streaming": "streaming:items=16384,rounds=32768"}
 GROUP = 4  # steps
 WARM_UP = 12  # steps: more than a site remembers
@@ -43,11 +47,11 @@ def interval(logs):
 class Rank:
     """One rank's part. Every decision is taken from times that all ranks know."""
 
-    def __init__(self):
+    def __init__(self, size):
         import torch
         import torch.distributed as dist
 
-        self.torch, self.dist = torch, dist
+        self.torch, self.dist, self.size = torch, dist, size
         self.folder = tempfile.TemporaryDirectory()
         self.rank = int(os.environ["RANK"])
         self.device = torch.device("cuda", self.rank)
@@ -113,7 +117,7 @@ class Rank:
     def slowdown(self, schedule, part, limit):
         import lull
 
-        pipeline = torch_pipeline.Pipeline(schedule, self.device, **SIZE)
+        pipeline = torch_pipeline.Pipeline(schedule, self.device, **self.size)
         for _ in range(WARM_UP):
             pipeline.step()
         self.together()
@@ -132,7 +136,7 @@ class Rank:
         import lull
 
         def train(scope, steps):
-            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, self.device, **SIZE), scope, steps)
+            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, self.device, **self.size), scope, steps)
 
         self.torch.use_deterministic_algorithms(True)
         self.torch.utils.deterministic.fill_uninitialized_memory = False
@@ -140,7 +144,7 @@ class Rank:
         lulled = train(lull.harvest(list(TASKS.values())), 200)
         self.torch.use_deterministic_algorithms(False)
         equal = all(map(self.torch.equal, plain[0] + plain[1], lulled[0] + lulled[1]))
-        pipeline = torch_pipeline.Pipeline(schedule, self.device, **SIZE)
+        pipeline = torch_pipeline.Pipeline(schedule, self.device, **self.size)
         with lull.harvest(TASKS["streaming"]) as side:
             for step in range(1000):
                 pipeline.step()
@@ -170,7 +174,7 @@ def harvested(report):
 
 
 def rank_main(given):
-    rank = Rank()
+    rank = Rank(SIZES[given.size])
     rows = []
     for schedule in given.schedules:
         for part in given.parts:
@@ -179,7 +183,7 @@ def rank_main(given):
             everyone = [None] * rank.dist.get_world_size()
             rank.dist.all_gather_object(everyone, runs)
             if rank.rank == 0:
-                rows.append(row_of(schedule, part, everyone))
+                rows.append(row_of(given.size, schedule, part, everyone))
                 print(json.dumps(rows[-1]), flush=True)
     rank.dist.barrier()
     if rank.rank == 0:
@@ -187,7 +191,7 @@ def rank_main(given):
     rank.dist.destroy_process_group()
 
 
-def row_of(schedule, part, everyone):
+def row_of(size, schedule, part, everyone):
     """Times are the same on all ranks; what else there is stands under each rank."""
     shared = ("pairs", "step_ms", "slowdown_pct", "slowest_pair_pct", "steps", "harvested_steps")
     bounds = ("slowdown_pct_low", "slowdown_pct_high")
@@ -196,7 +200,7 @@ def row_of(schedule, part, everyone):
         each = [{key: value for key, value in one.items() if key not in (*shared, *bounds)} for one in per_rank]
         runs.append({**{key: per_rank[0][key] for key in shared if key in per_rank[0]}, "ranks": each})
     spread = [{"slowdown_pct": [one[bound] for bound in bounds]} for one in everyone[0] if bounds[0] in one]
-    command = ["measure_torch.py", "--schedules", schedule, "--parts", part]
+    command = ["measure_torch.py", "--size", size, "--schedules", schedule, "--parts", part]
     second = runs[1] if len(runs) > 1 else runs[0]
     more = {"interval": {"first": spread[0], "second": spread[1]}} if spread else {}
     return {"schedule": schedule, "part": part, **record.paired(command, runs[0], second, **more)}
@@ -205,6 +209,7 @@ def row_of(schedule, part, everyone):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--results", required=True)
+    parser.add_argument("--size", choices=SIZES, default="bf16")
     parser.add_argument("--schedules", type=lambda text: text.split(","), default=list(torch_pipeline.SCHEDULES))
     parser.add_argument("--parts", type=lambda text: text.split(","), default=["observe", *TASKS, "long"])
     parser.add_argument("--seconds", type=float, default=30, help="of pairs, each time")
@@ -215,25 +220,26 @@ def main():
         rank_main(given)
         return
     results = pathlib.Path(given.results)
-    rows = results / "torch.rows.json"
+    section = "torch" if given.size == "bf16" else f"torch_{given.size}"
+    rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {
         "schema": "lull.record/1",
-        "section": "torch",
+        "section": section,
         "date": datetime.date.today().isoformat(),
         "commit": record.commit(),
         "machine": record.machine(),
         "before": record.condition(),
         "unit": "as named",
-        "size": SIZE,
+        "size": SIZES[given.size],
     }
     code = torch_pipeline.launch([__file__, *sys.argv[1:], "--rows", str(rows)], limit=given.limit)
     if code != 0 or not rows.exists():
-        sys.exit(f"NOT RUN: exit {code}; {results / 'torch.json'} is left as it was")
+        sys.exit(f"NOT RUN: exit {code}; {results / section}.json is left as it was")
     made |= {"rows": json.loads(rows.read_text(encoding="utf-8")), "after": record.condition()}
     rows.unlink()
-    (results / "torch.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-    print(f"torch: {results / 'torch.json'}")
+    (results / f"{section}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    print(f"torch: {results / section}.json")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ CAPTURED = [
     f"yield_latency/task:{task}/behind:{behind}/captured/iterations:"
     for task in ("compute", "streaming")
     for behind in ("burst_132", "burst_264", "cublas_2048")
-]
+] + [f"yield_latency/task:{task}/behind:burst_264/captured/iterations: --others" for task in ("compute", "streaming")]
 LANDING = [
     f"yield_latency/task:compute/behind:burst_264/landing:{how}/iterations:" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
 ] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/iterations:" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
@@ -256,8 +256,8 @@ def nccl(build):
     """Two processes with a GPU each. The interval is the slowdown's own, over n = `pairs`."""
     rows = []
     for task in ("compute", "streaming"):
-        for mode in ("streams", "graph"):
-            program = [f"{build}/bin/bench/nccl_pipeline", "--task", task, "--seconds", "30", *(["--graph"] if mode == "graph" else [])]
+        for mode, more in (("streams", []), ("graph", ["--graph"]), ("graph", ["--graph", "--microbatches", "2"])):  # with two, power is no limit
+            program = [f"{build}/bin/bench/nccl_pipeline", "--task", task, "--seconds", "25", *more]
             command = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", "95", "2", *program]
             (first, spread), (second, again) = (alone_with_bounds(read_json(shell(command, 100))) for _ in range(2))
             rows.append({"task": task, "mode": mode, **paired(command, first, second, interval={"first": spread, "second": again})})

@@ -236,13 +236,14 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
       measure_rooms(me.local, [&](stream_handle stream) { stage.exchange(static_cast<cudaStream_t>(stream)); }, resident);
   fprintf(stderr, "rank %d: %s\n", me.rank, need.text.c_str());
   int const rooms = with.rooms >= 0 ? with.rooms : need.rooms;
+  bool const computes = with.task == "compute";
   runtime side{{.machine = {.kind = executor_kind::cuda, .device = me.local, .rooms = rooms},
-                .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
+                .tasks = {computes ? type_of<compute_task>() : type_of<streaming_task>()},
                 .log = [&](std::string_view line) {
                   fprintf(stderr, "rank %d: %.*s\n", me.rank, static_cast<int>(line.size()), line.data());
                 }}};
   if (side.mode() != runtime_mode::on) throw usage_error{"LULL in the environment switches side work off: there is nothing to measure"};
-  auto const kind = with.task == "compute" ? bench::side_work::kind::compute : bench::side_work::kind::streaming;
+  auto const kind = computes ? bench::side_work::kind::compute : bench::side_work::kind::streaming;
   bench::side_work work{side, kind, 1000ms, [&] { gpu.take(); }};
   nlohmann::json const gpu_alone = gpu.end();
   auto const give_up = std::chrono::steady_clock::now() + 10s;
@@ -305,6 +306,7 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
   std::uint64_t lease_exits = 0;
   double bubbles_ms = 0;
   double harvested_ms = 0;
+  double worked_ms = 0;
   bool equal = true;
   for (nlohmann::json const& each : ranks) {
     nlohmann::json const& bubbles = each.at("bubbles");
@@ -312,10 +314,13 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
     lease_exits += bubbles.at("lease_exits").get<std::uint64_t>();
     bubbles_ms += ms;
     harvested_ms += ms * bubbles.value("harvest", 0.0);
+    worked_ms += ms * bubbles.value("worked", 0.0);
     equal = equal && each.at("bit_equal").get<bool>();
   }
   made["lease_exits"] = lease_exits;
-  made["harvest"] = bubbles_ms > 0 ? harvested_ms / bubbles_ms : 0.0;  // of what the SMs outside rooms would do alone
+  // Of what the SMs outside rooms would do in that time alone, at the clock they have alone; and of their time.
+  made["harvest"] = bubbles_ms > 0 ? harvested_ms / bubbles_ms : 0.0;
+  made["worked"] = bubbles_ms > 0 ? worked_ms / bubbles_ms : 0.0;
   double const worker_steps = group_steps * (made.at("pairs").get<double>() + static_cast<double>(warm_up_pairs));
   made["bubble_share"] = bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);  // of both ranks' time
   made["bit_equal"] = equal;

@@ -28,6 +28,7 @@ struct options {
   std::uint32_t grain = 1;
   std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
   bool successor = false;  // a second job stands behind the first
+  bool others = false;     // graphs hold workers of further task types
   edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
 };
@@ -131,12 +132,19 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
   state.counters[name + "_max"] = at(values, 1);
 }
 
+/// What captured graphs hold workers of.
+std::vector<task_type> types_of(work task, options const& with) {
+  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), pagerank_entry().type()};
+  if (with.others) return {std::begin(all), std::end(all)};
+  return {all[static_cast<std::size_t>(task)]};
+}
+
 void measure(benchmark::State& state, plan const& what, options const& with) {
   runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
                      .mode = runtime_mode::on,
                      .launch = with.launch,
                      .lands = what.lands,
-                     .tasks = {type_of<compute_task>(), type_of<streaming_task>()},
+                     .tasks = types_of(what.task, with),
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
   side_work const task{side, what, with};
@@ -217,6 +225,7 @@ options parse(int argc, char** argv, CLI::App& app) {
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
   app.add_flag("--successor", with.successor, "a second job stands behind the first");
+  app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
   app.parse(argc, argv);
   if (setter == "kernel") with.closes = edge_setter::kernel;
   if (launch == "at_open") with.launch = launch_time::at_open;

@@ -26,9 +26,10 @@ class cuda_block {
     return rooms.inside != nullptr ? cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], 1U) : 0;
   }
   __device__ bool may_stay(room_plan const& rooms, std::uint32_t beside) const noexcept {
-    std::uint32_t const sm = sm_id();
-    if (sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0) return false;
-    return rooms.inside == nullptr || beside < rooms.share;
+    return !is_kept_off(rooms) && (rooms.inside == nullptr || beside < rooms.share);
+  }
+  __device__ bool may_stay_now(room_plan const& rooms) const noexcept {
+    return !is_kept_off(rooms) && cuda_world::load<order::relaxed, scope::device>(rooms.inside[sm_id()]) <= rooms.share;
   }
   __device__ void count_out(room_plan const& rooms) const noexcept {
     if (rooms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], ~0U);
@@ -81,6 +82,10 @@ class cuda_block {
   }
 
  private:
+  __device__ static bool is_kept_off(room_plan const& rooms) noexcept {
+    std::uint32_t const sm = sm_id();
+    return sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0;
+  }
   __device__ static std::uint32_t sm_id() noexcept {
     std::uint32_t id;
     asm volatile("mov.u32 %0, %smid;" : "=r"(id));

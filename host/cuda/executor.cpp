@@ -248,6 +248,7 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
       how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.where().processors);
+      if (workers.size() > 1) with.rooms.together = chosen.rooms.share * static_cast<unsigned>(place_.where().owned_processors);
       how.context = nullptr;
     }
     detail::add_worker(graph, opening, how, with);

@@ -9,9 +9,11 @@
 #include <string>
 #include <thread>
 
+#include <lull/host/cuda/on_device.hpp>
+
 namespace lull {
 
-cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : limit_bytes_(limit_bytes) {
+cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device), limit_bytes_(limit_bytes) {
   int lowest = 0;
   int highest = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -54,6 +56,7 @@ void cuda_memory::wait() {
 }
 
 void* cuda_memory::allocate(std::size_t bytes) {
+  on_device const here{device_};
   std::lock_guard const lock{mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
@@ -113,10 +116,11 @@ void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
 }
 
 void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
-  std::lock_guard const lock{mutex_};
+  on_device const here{device_};
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
+    std::lock_guard const lock{staging_mutex_};  // others' small copies go between two parts
     std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
     LULL_CUDA(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
     wait();
@@ -124,10 +128,11 @@ void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
 }
 
 void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
-  std::lock_guard const lock{mutex_};
+  on_device const here{device_};
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
+    std::lock_guard const lock{staging_mutex_};
     LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost, stream_.get()));
     wait();
     std::memcpy(static_cast<unsigned char*>(to) + at, staging, part);
@@ -135,7 +140,7 @@ void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
 }
 
 void cuda_memory::fill_zero(void* to, std::size_t bytes) {
-  std::lock_guard const lock{mutex_};
+  on_device const here{device_};
   LULL_CUDA(cudaMemsetAsync(to, 0, bytes, stream_.get()));
   wait();
 }

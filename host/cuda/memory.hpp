@@ -16,7 +16,8 @@ namespace lull {
 
 /// Device memory from a stream-ordered pool of our own, small pieces of it (gates, slots, cursors) from one arena made at
 /// start, for stream memory operations refuse addresses of a pool; host memory from one pinned arena. Nothing here frees or
-/// allocates with a call that waits for the trainer. Thread-safe; each call waits for its own copy alone.
+/// allocates with a call that waits for the trainer. Thread-safe, on any device and while any stream is being captured; each call
+/// waits for its own copy, and at most for a part of another's.
 class cuda_memory {
  public:
   /// `limit_bytes` 0: no limit but the device's.
@@ -42,7 +43,9 @@ class cuda_memory {
   void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
 
-  std::mutex mutex_;
+  int const device_;
+  std::mutex mutex_;          // of what is allocated
+  std::mutex staging_mutex_;  // of the staging memory
   std::size_t const limit_bytes_;
   std::size_t used_bytes_ = 0;
   std::map<void*, std::size_t> allocated_;

@@ -58,6 +58,7 @@ class basic_thread_block {
 
   std::uint32_t count_in(room_plan const&) const noexcept { return 0; }
   bool may_stay(room_plan const&, std::uint32_t) const noexcept { return true; }
+  bool may_stay_now(room_plan const&) const noexcept { return true; }
   void count_out(room_plan const&) const noexcept {}
   void await_launch_order() const noexcept {}
 

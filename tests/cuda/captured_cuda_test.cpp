@@ -12,8 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/tasks/synthetic.hpp>
 #include <lull/tests/cuda/device_probe.hpp>
 
 namespace lull {
@@ -30,11 +32,11 @@ class captured_on_cuda : public testing::Test {
     stream_ = cuda_stream{0};
     start();
   }
-  void start(runtime_mode mode = runtime_mode::on) {
+  void start(runtime_mode mode = runtime_mode::on, std::vector<task_type> types = {type_of<probe_task>()}) {
     side_.reset();
     side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
                                                       .mode = mode,
-                                                      .tasks = {type_of<probe_task>()},
+                                                      .tasks = std::move(types),
                                                       .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
   }
   void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
@@ -121,13 +123,35 @@ TEST_F(captured_on_cuda, capture_in_every_mode_by_another_thread_and_of_a_forked
 TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
   LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
   bubbles(stream_.get(), 30'000, "a");
-  // Preparing arrays is an owner's work, on its own thread; the runtime's own calls may come from here.
   auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{5000, 3});
   job const task = side_->submit(probe->task());
   bubbles(stream_.get(), 30'000, "b");
   cuda_graph const graph = ended();
   replay({graph.executable()}, [&] { return is_over(task); });
   EXPECT_STREQ(probe->wrong(), nullptr);
+}
+
+TEST_F(captured_on_cuda, workers_of_types_without_a_job_make_way) {
+  start(runtime_mode::on, {type_of<compute_task>(), type_of<probe_task>(), type_of<streaming_task>()});
+  constexpr std::uint64_t tiles = 1 << 10;
+  machine_array<float> const from{side_->machine(), tiles * streaming_task::tile};
+  machine_array<float> const to{side_->machine(), tiles * streaming_task::tile};
+  job task = side_->submit(streaming_task{from.data(), to.data(), tiles, std::uint64_t{1} << 38}, "copy");
+  cuda_graph const graph = capture(2'000'000, "long");
+  for (int i = 0; i < 20; ++i) {
+    LULL_CUDA(cudaGraphLaunch(graph.executable(), stream_.get()));
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  task.cancel();
+  ASSERT_TRUE(task.wait(long_enough));
+  std::uint64_t worked = 0;
+  std::uint64_t launched = 0;
+  for (bubble_report const& one : side_->take_bubbles()) {
+    worked += one.record.blocks;
+    launched += one.blocks;
+  }
+  ASSERT_NE(launched, 0U);
+  EXPECT_GT(worked * 10, launched * 9);
 }
 
 TEST_F(captured_on_cuda, clones_second_instances_and_updates_share_and_give_up_slots) {
