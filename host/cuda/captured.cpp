@@ -11,10 +11,9 @@ namespace lull::detail {
 
 namespace {
 
-/// A block that has begun to leave is gone within this and the launch gap. Of a H200: docs/decisions/captured.md.
-constexpr std::uint64_t linger_ns = 100;
-/// Longer than any block takes that keeps to chunks of bounded length.
-constexpr std::uint64_t most_wait_ns = 50'000;
+/// A quarter of a trip to the L2; a block that has begun to leave is gone within the second and the launch gap (of a H200:
+/// docs/decisions/captured.md); the third is longer than any block takes that keeps to chunks of bounded length.
+constexpr closing_wait wait_for_workers{.apart_ns = 150, .linger_ns = 100, .most_ns = 50'000};
 
 CUgraphEdgeData edge_of(bool ahead) {
   CUgraphEdgeData edge{};
@@ -100,9 +99,8 @@ void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t va
   std::vector<CUgraphEdgeData> edges{edge_of(false)};
   behind.insert(behind.end(), graph.behind.begin(), graph.behind.end());
   edges.insert(edges.end(), graph.edges.begin(), graph.edges.end());
-  std::uint64_t linger = linger_ns;
-  std::uint64_t most = most_wait_ns;
-  void* arguments[] = {&gate, &value, &site, &linger, &most};
+  closing_wait wait = wait_for_workers;
+  void* arguments[] = {&gate, &value, &site, &wait};
   cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_edge_again()), arguments);
   LULL_CUDA(cudaStreamUpdateCaptureDependencies(graph.stream, &closing, nullptr, 1, cudaStreamSetCaptureDependencies));
 }

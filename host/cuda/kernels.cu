@@ -25,9 +25,8 @@ __global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value) {
   if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value);
 }
 
-__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t linger_ns,
-                                        std::uint64_t most_ns) {
-  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, linger_ns, most_ns);
+__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, closing_wait wait) {
+  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, wait);
 }
 
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
@@ -78,9 +77,13 @@ void load_kernels(cudaStream_t stream) {
   launch_open_edge(stream, {}, 0, 0);
   launch_close_edge(stream, nullptr, 0);
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
-  open_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0);
-  close_edge_again_kernel<<<1, 1, 0, stream>>>({}, 0, 0, 0, 0);
-  LULL_CUDA(cudaGetLastError());
+  gate_ref nowhere;
+  std::uint32_t value = 0;
+  std::uint32_t site = 0;
+  closing_wait wait{};
+  void* arguments[] = {&nowhere, &value, &site, &wait};
+  launch_one_thread(open_edge_again(), stream, arguments);  // takes the first two
+  launch_one_thread(close_edge_again(), stream, arguments);
 }
 
 std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream, int processors) {
