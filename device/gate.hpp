@@ -54,31 +54,9 @@ LULL_HD void open_gate_again(gate_ref gate, std::uint32_t value) noexcept {
 
 /// How the closing edge of a captured graph waits for the workers.
 struct closing_wait {
-  std::uint64_t apart_ns;   // from one of several looks under way at once to the next
   std::uint64_t linger_ns;  // once all blocks have begun to leave
   std::uint64_t most_ns;
 };
-
-/// Looks at a word until it is 0; false: the time was over. With several looks under way at once, a part of a trip to the memory
-/// apart, the end is seen that much sooner.
-template <class World>
-LULL_HD bool sees_zero(std::uint64_t& word, std::uint64_t apart_ns, std::uint64_t until_ns) noexcept {
-  constexpr int under_way = 4;
-  auto const look = [&] { return World::template load<order::relaxed, scope::device>(word); };
-  std::uint64_t found[under_way];
-  for (int i = 0; i < under_way; ++i) {
-    found[i] = look();
-    for (std::uint64_t const next_ns = World::now_ns() + apart_ns; World::now_ns() < next_ns;) {
-    }
-  }
-  while (World::now_ns() < until_ns) {
-    for (std::uint64_t& each : found) {
-      if (each == 0) return true;
-      each = look();
-    }
-  }
-  return false;
-}
 
 /// The closing edge of a captured graph, where the launch gap behind it is too short to hide the workers' leaving: it ends when
 /// all blocks have begun to leave and a little later, or when the time is over. It writes the moments into the record.
@@ -88,14 +66,18 @@ LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t 
   // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
   std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(gate.line->opened_ns);
-  std::uint64_t const working = World::template load<order::relaxed, scope::device>(gate.line->working);
+  std::uint64_t working = World::template load<order::relaxed, scope::device>(gate.line->working);
   std::uint64_t const closed_ns = World::now_ns();
   bubble_record& now = gate.records[bubble & gate.record_mask];
   World::template store<order::relaxed, scope::device>(now.site, site);
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  if (working == 0 || !sees_zero<World>(gate.line->working, wait.apart_ns, closed_ns + wait.most_ns)) return;
+  if (working == 0) return;
+  for (std::uint32_t looks = 1; working != 0; ++looks) {
+    if (looks % 32 == 0 && World::now_ns() - closed_ns >= wait.most_ns) return;
+    working = World::template load<order::relaxed, scope::device>(gate.line->working);
+  }
   for (std::uint64_t const until_ns = World::now_ns() + wait.linger_ns; World::now_ns() < until_ns;) {
   }
 }

@@ -12,6 +12,7 @@ bubble without training. Each is measured twice. `long`: 200 steps whose losses 
 lease exits are counted. LULL_LIBRARY names the C library where the package is not installed."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import math
@@ -69,26 +70,32 @@ class Rank:
         self.dist.barrier()
         self.torch.cuda.synchronize()
 
-    def group(self, pipeline):
-        """Seconds a step."""
+    def groups(self, pipeline, side, order):
+        """Milliseconds a step of groups with and without, in that order and without a pause between them, each the slowest rank's. The
+        host runs ahead, as in a training: so the first two, in which the pipeline fills, are left out."""
         self.together()
-        start = time.perf_counter()
-        for _ in range(GROUP):
-            pipeline.step()
+        marks = []
+        for with_lull in (True, False, *order):
+            marks.append(self.torch.cuda.Event(enable_timing=True))
+            marks[-1].record()
+            with contextlib.nullcontext() if with_lull else side.suspended():
+                for _ in range(GROUP):
+                    pipeline.step()
+        marks.append(self.torch.cuda.Event(enable_timing=True))
+        marks[-1].record()
         self.torch.cuda.synchronize()
-        return self.slowest(time.perf_counter() - start) / GROUP
+        times = [one.elapsed_time(other) / GROUP for one, other in zip(marks[2:], marks[3:])]
+        slowest = self.torch.tensor(times, dtype=self.torch.float64, device=self.device)
+        self.dist.all_reduce(slowest, self.dist.ReduceOp.MAX)
+        return slowest.tolist()
 
     def pairs(self, pipeline, side, limit):
         """Alternating groups with and without, each order as often."""
         plain, lull, give_up = [], [], time.perf_counter() + limit
+        order = (True, False, False, True) * 3
         while True:
-            for first in (True, False):
-                for with_lull in (first, not first):
-                    if with_lull:
-                        lull.append(self.group(pipeline))
-                    else:
-                        with side.suspended():
-                            plain.append(self.group(pipeline))
+            for with_lull, each in zip(order, self.groups(pipeline, side, order)):
+                (lull if with_lull else plain).append(each)
             logs = [math.log(one / other) for one, other in zip(lull, plain)]
             mean, half = interval(logs)
             over = self.slowest(float(time.perf_counter() >= give_up)) > 0
@@ -96,7 +103,7 @@ class Rank:
                 break
         return {
             "pairs": len(logs),
-            "step_ms": 1e3 * statistics.median(plain),
+            "step_ms": statistics.median(plain),
             "slowdown_pct": 100 * math.expm1(mean),
             "slowdown_pct_low": 100 * math.expm1(mean - half),
             "slowdown_pct_high": 100 * math.expm1(mean + half),

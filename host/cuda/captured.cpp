@@ -11,9 +11,9 @@ namespace lull::detail {
 
 namespace {
 
-/// A quarter of a trip to the L2; a block that has begun to leave is gone within the second and the launch gap (of a H200:
-/// docs/decisions/captured.md); the third is longer than any block takes that keeps to chunks of bounded length.
-constexpr closing_wait wait_for_workers{.apart_ns = 150, .linger_ns = 100, .most_ns = 50'000};
+/// A block that has begun to leave is gone within the first and the launch gap (of a H200: docs/decisions/captured.md); the second is
+/// longer than any block takes that keeps to chunks of bounded length.
+constexpr closing_wait wait_for_workers{.linger_ns = 100, .most_ns = 50'000};
 
 CUgraphEdgeData edge_of(bool ahead) {
   CUgraphEdgeData edge{};

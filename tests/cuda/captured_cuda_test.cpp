@@ -132,7 +132,7 @@ TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
 }
 
 TEST_F(captured_on_cuda, workers_of_types_without_a_job_make_way) {
-  start(runtime_mode::on, {type_of<compute_task>(), type_of<probe_task>(), type_of<streaming_task>()});
+  start(runtime_mode::on, {type_of<compute_task>(), type_of<streaming_task>()});
   constexpr std::uint64_t tiles = 1 << 10;
   machine_array<float> const from{side_->machine(), tiles * streaming_task::tile};
   machine_array<float> const to{side_->machine(), tiles * streaming_task::tile};
