@@ -52,16 +52,10 @@ LULL_HD void open_gate_again(gate_ref gate, std::uint32_t value) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, World::now_ns());
 }
 
-/// How the closing edge of a captured graph waits for the workers.
-struct closing_wait {
-  std::uint64_t linger_ns;  // once all blocks have begun to leave
-  std::uint64_t most_ns;
-};
-
 /// The closing edge of a captured graph, where the launch gap behind it is too short to hide the workers' leaving: it ends when
-/// all blocks have begun to leave and a little later, or when the time is over. It writes the moments into the record.
+/// all blocks have begun to leave, or after `most_ns`. It writes the moments into the record.
 template <class World>
-LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t site, closing_wait const& wait) noexcept {
+LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t most_ns) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
   // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
@@ -73,12 +67,9 @@ LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t 
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  if (working == 0) return;
   for (std::uint32_t looks = 1; working != 0; ++looks) {
-    if (looks % 32 == 0 && World::now_ns() - closed_ns >= wait.most_ns) return;
+    if (looks % 32 == 0 && World::now_ns() - closed_ns >= most_ns) return;
     working = World::template load<order::relaxed, scope::device>(gate.line->working);
-  }
-  for (std::uint64_t const until_ns = World::now_ns() + wait.linger_ns; World::now_ns() < until_ns;) {
   }
 }
 

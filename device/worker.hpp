@@ -135,7 +135,7 @@ class worker {
   }
 
   LULL_HD void leave() noexcept {
-    // A captured closing edge waits for this and a little longer, in which the block is gone.
+    // A captured closing edge waits for this; by the time its kernel has ended the block is gone.
     World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
     kept_.claims.leave(site_.slot->entry);
     block_.count_out(site_.rooms);

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch.json, as record.py does its records; of another size
-than bf16, torch_SIZE.json.
+"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch_SIZE.json, as record.py does its records.
 
     scripts/measure_torch.py --results docs/results [--size fp32] [--schedules 1f1b,gpipe] [--parts observe,compute,streaming,long]
 
@@ -227,7 +226,7 @@ def main():
         rank_main(given)
         return
     results = pathlib.Path(given.results)
-    section = "torch" if given.size == "bf16" else f"torch_{given.size}"
+    section = f"torch_{given.size}"
     rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {

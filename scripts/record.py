@@ -200,7 +200,7 @@ def twice(build, names, limit=120):
     for name in names:
         command, first, spread = bench(build, name, limit)
         _, second, again = bench(build, name, limit)
-        rows.append({"name": name.replace("/iterations:", "").rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
+        rows.append({"name": name.replace("/iterations:", "").replace(" --", "/").rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
     return rows
 
 
@@ -256,11 +256,12 @@ def nccl(build):
     """Two processes with a GPU each. The interval is the slowdown's own, over n = `pairs`."""
     rows = []
     for task in ("compute", "streaming"):
-        for mode, more in (("streams", []), ("graph", ["--graph"]), ("graph", ["--graph", "--microbatches", "2"])):  # with two, power is no limit
-            program = [f"{build}/bin/bench/nccl_pipeline", "--task", task, "--seconds", "25", *more]
-            command = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", "95", "2", *program]
+        for mode, microbatches in (("streams", 4), ("graph", 4), ("graph", 2)):
+            arguments = ["--task", task, "--microbatches", str(microbatches), "--seconds", "25", *(["--graph"] if mode == "graph" else [])]
+            command = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", "95", "2", f"{build}/bin/bench/nccl_pipeline", *arguments]
             (first, spread), (second, again) = (alone_with_bounds(read_json(shell(command, 100))) for _ in range(2))
-            rows.append({"task": task, "mode": mode, **paired(command, first, second, interval={"first": spread, "second": again})})
+            run = paired(["nccl_pipeline", *arguments], first, second, interval={"first": spread, "second": again})
+            rows.append({"task": task, "mode": mode, "microbatches": microbatches, **run})
     return rows
 
 

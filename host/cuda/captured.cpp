@@ -11,9 +11,8 @@ namespace lull::detail {
 
 namespace {
 
-/// A block that has begun to leave is gone within the first and the launch gap (of a H200: docs/decisions/captured.md); the second is
-/// longer than any block takes that keeps to chunks of bounded length.
-constexpr closing_wait wait_for_workers{.linger_ns = 100, .most_ns = 50'000};
+/// Longer than any block takes that keeps to chunks of bounded length.
+constexpr std::uint64_t most_wait_ns = 50'000;
 
 CUgraphEdgeData edge_of(bool ahead) {
   CUgraphEdgeData edge{};
@@ -99,8 +98,8 @@ void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t va
   std::vector<CUgraphEdgeData> edges{edge_of(false)};
   behind.insert(behind.end(), graph.behind.begin(), graph.behind.end());
   edges.insert(edges.end(), graph.edges.begin(), graph.edges.end());
-  closing_wait wait = wait_for_workers;
-  void* arguments[] = {&gate, &value, &site, &wait};
+  std::uint64_t most = most_wait_ns;
+  void* arguments[] = {&gate, &value, &site, &most};
   cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_edge_again()), arguments);
   LULL_CUDA(cudaStreamUpdateCaptureDependencies(graph.stream, &closing, nullptr, 1, cudaStreamSetCaptureDependencies));
 }

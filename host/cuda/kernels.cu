@@ -25,8 +25,8 @@ __global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value) {
   if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value);
 }
 
-__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, closing_wait wait) {
-  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, wait);
+__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t most_ns) {
+  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, most_ns);
 }
 
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
@@ -80,8 +80,8 @@ void load_kernels(cudaStream_t stream) {
   gate_ref nowhere;
   std::uint32_t value = 0;
   std::uint32_t site = 0;
-  closing_wait wait{};
-  void* arguments[] = {&nowhere, &value, &site, &wait};
+  std::uint64_t most_ns = 0;
+  void* arguments[] = {&nowhere, &value, &site, &most_ns};
   launch_one_thread(open_edge_again(), stream, arguments);  // takes the first two
   launch_one_thread(close_edge_again(), stream, arguments);
 }

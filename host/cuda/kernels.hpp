@@ -17,7 +17,7 @@ void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id);
 
-/// Those of a captured graph, as handles: (gate, value), and (gate, value, site, closing_wait).
+/// Those of a captured graph, as handles: (gate, value), and (gate, value, site, how long to wait at most; ns).
 void const* open_edge_again() noexcept;
 void const* close_edge_again() noexcept;
 

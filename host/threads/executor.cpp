@@ -237,7 +237,7 @@ captured_opening threads_executor::capture_open(stream_handle stream, gate_ref g
 }
 
 void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening) {
-  stream_of(stream).enqueue([gate, value, site] { close_gate_again<w>(gate, value, site, {}); });
+  stream_of(stream).enqueue([gate, value, site] { close_gate_again<w>(gate, value, site, 0); });
 }
 
 void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) { stream_of(stream).keep(std::move(what)); }

@@ -118,7 +118,7 @@ class scenario {
       simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
       idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
       if (in_graph) {
-        close_gate_again<simulated_world>(gates_[g].ref(), ++value, 0, {0, draw(1000)});  // here time passes by operations alone
+        close_gate_again<simulated_world>(gates_[g].ref(), ++value, 0, draw(1000));  // here time passes by operations alone
       } else {
         simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
       }
