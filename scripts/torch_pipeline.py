@@ -3,10 +3,9 @@
 tests/python/torch_two_gpus_test.py holds to the bit."""
 
 import os
-import socket
-import subprocess
 import sys
-import time
+
+import ranks
 
 SCHEDULES = {
     "gpipe": ("ScheduleGPipe", 1),  # class, stages a rank
@@ -16,35 +15,10 @@ SCHEDULES = {
 }
 
 
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
-def launch(arguments, ranks=2, limit=300):
-    """Runs this program's script once a rank. Returns the first exit code that is not 0; the others are ended then."""
-    environment = {
-        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-        **os.environ,
-        "WORLD_SIZE": str(ranks),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-    }
-    running = [subprocess.Popen([sys.executable, *arguments], env={**environment, "RANK": str(rank)}) for rank in range(ranks)]
-    give_up, worst = time.monotonic() + limit, 0
-    while running and not worst and time.monotonic() < give_up:
-        time.sleep(0.1)
-        codes = [process.poll() for process in running]
-        worst = next((code for code in codes if code), 0)
-        running = [process for process, code in zip(running, codes) if code is None]
-    for process in running:
-        process.kill()
-        process.wait()
-    if running and not worst:
-        print(f"not done within {limit} s", file=sys.stderr)
-        return 124
-    return worst
+def launch(arguments, count=2, limit=300):
+    """Runs this program's script once a rank."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    return ranks.launch(count, [sys.executable, *arguments], limit)
 
 
 class Nothing:
@@ -80,11 +54,11 @@ class Pipeline:
         from torch.distributed import get_rank, get_world_size, pipelining
 
         kind, per_rank = SCHEDULES[schedule]
-        ranks, self.rank = get_world_size(), get_rank()
-        count = ranks * per_rank
+        world, self.rank = get_world_size(), get_rank()
+        count = world * per_rank
         self.stages, modules = [], []
         kind_of_number = getattr(torch, dtype)
-        for index in range(self.rank, count, ranks):
+        for index in range(self.rank, count, world):
             torch.manual_seed(1000 + index)
             blocks = [block for _ in range(layers // count) for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))]
             modules.append(torch.nn.Sequential(*blocks).to(device, kind_of_number))
@@ -99,7 +73,7 @@ class Pipeline:
         self._input = torch.randn(rows * microbatches, width, device=device, dtype=kind_of_number)
         self._target = torch.randn(rows * microbatches, width, device=device, dtype=kind_of_number)
         self.on_gpu = device.type == "cuda"
-        self._first, self._last = self.rank == 0, self.rank == ranks - 1
+        self._first, self._last = self.rank == 0, self.rank == world - 1
 
     def step(self):
         """Returns the losses of the micro-batches, on the last rank. Enqueues only."""

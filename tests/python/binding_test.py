@@ -2,11 +2,13 @@
 """The C library as the Python package sees it, and what happens where it is not there or the program ends."""
 
 import ctypes
+import gc
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import lull
@@ -47,6 +49,22 @@ class TheLibrary(unittest.TestCase):
             job.cancel()
             self.assertTrue(side.drain(10))
         side.close()  # a second time
+
+    def test_one_that_is_forgotten_is_ended_and_may_say_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "bubbles.txt")
+            with self.assertLogs("lull", "INFO") as said:  # its thread writes where the report is, when nobody holds it any more
+                lull.Runtime(executor="threads", report=report).submit("compute:items=16")
+                gc.collect()
+            self.assertTrue(report.is_file())
+            self.assertIn("bubbles.txt", "".join(said.output))
+
+    def test_one_that_the_process_forgets_is_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "bubbles.txt")
+            done = self.run_python(f"import lull; side = lull.Runtime(executor='threads', report={str(report)!r})")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(report.is_file())
 
     def run_python(self, code, **environment):
         return subprocess.run([sys.executable, "-B", "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, check=False)

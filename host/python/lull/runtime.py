@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes, jobs and streams of the C library as Python objects. Thread-safe as their C calls are."""
 
+import atexit
 import contextlib
 import ctypes
 import logging
 import os
+import weakref
 
 from . import binding
 from .binding import Error, Status, check, load, text_of
@@ -15,7 +17,18 @@ _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
 _FORMS = {"text": 0, "json": 1, "trace": 2, "svg": 3}
+_LOG = binding.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # outlives every runtime
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
+
+
+_open = weakref.WeakSet()
+
+
+@atexit.register  # before any scope's: those end first
+def _close_all():
+    for side in list(_open):
+        with contextlib.suppress(Error):
+            side.close()
 
 
 def _one_of(name, value, known):
@@ -115,7 +128,6 @@ class Runtime:
         tasks=None,
         report=None,
     ):
-        self._log = binding.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # lives as long as we do
         options = binding.Options(
             size=ctypes.sizeof(binding.Options),
             abi=binding.ABI,
@@ -127,7 +139,7 @@ class Runtime:
             processors=processors,
             memory_limit_bytes=memory_limit_bytes,
             tasks=None if tasks is None else ",".join(tasks).encode(),
-            log=self._log,
+            log=_LOG,
             report=None if report is None else os.fsencode(report),
         )
         self._library = load()
@@ -135,6 +147,9 @@ class Runtime:
         self.jobs = []
         self._handle = ctypes.c_void_p()
         check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
+        self._forgotten = weakref.finalize(self, self._library.lull_destroy, ctypes.c_void_p(self._handle.value))
+        self._forgotten.atexit = False
+        _open.add(self)
 
     def __enter__(self):
         return self
@@ -149,6 +164,7 @@ class Runtime:
         for job in self.jobs:
             job._end()
         handle, self._handle = self._handle, None
+        self._forgotten.detach()
         check(self._library.lull_destroy(handle))
 
     def submit(self, task, *, priority=0, name=None):
