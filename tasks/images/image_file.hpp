@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lull/tasks/images/image.hpp>
+#include <string>
+
+namespace lull::detail {
+
+/// A regular file that holds an image, read from front to back. Not thread-safe.
+class image_file {
+ public:
+  /// Throws input_error where there is no such file, it is none that can hold an image, or its name and content differ.
+  explicit image_file(std::string const& path);
+  ~image_file();
+  image_file(image_file const&) = delete;
+  image_file& operator=(image_file const&) = delete;
+
+  std::string const& path() const noexcept { return path_; }
+  image_kind kind() const noexcept { return kind_; }
+
+  /// Fewer bytes than asked for only at the end, or where the system refuses (`error()`). For callbacks of C libraries.
+  std::size_t read(void* to, std::size_t bytes) noexcept;
+
+  /// errno of what the system refused, or 0.
+  int error() const noexcept { return error_; }
+
+ private:
+  image_kind find_kind();
+
+  std::string path_;
+  int descriptor_;
+  int error_ = 0;
+  std::uint64_t bytes_left_ = 0;  // of the limit on a file's size; a file may grow while it is read
+  image_kind kind_{};
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <lull/tasks/images/image_file.hpp>
+#include <lull/tasks/images/read_image.hpp>
+#include <memory>
+#include <span>
+
+namespace lull::detail {
+
+/// One file on its way through a library. The calls come in the order they stand here, each once at most.
+class image_reader {
+ public:
+  virtual ~image_reader() = default;
+
+  /// Not yet held to any limit on sizes. This and `pixels` throw input_error.
+  virtual image_header header() = 0;
+  virtual image_extras extras() = 0;
+  /// `to` // (header.decoded_bytes(),) u8
+  virtual void pixels(std::span<std::uint8_t> to) = 0;
+};
+
+std::unique_ptr<image_reader> read_png(image_file& file);
+std::unique_ptr<image_reader> read_jpeg(image_file& file);
+
+}  // namespace lull::detail

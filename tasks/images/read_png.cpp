@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <png.h>
+
+#include <bit>
+#include <lull/host/error.hpp>
+#include <lull/tasks/images/image_limits.hpp>
+#include <lull/tasks/images/image_reader.hpp>
+#include <lull/tasks/images/library_call.hpp>
+#include <string>
+#include <system_error>
+
+namespace lull::detail {
+namespace {
+
+/// Chunks that nobody asks for. Kept, as libpng does unless told otherwise, they could fill the memory.
+constexpr char ignored_chunks[] =
+    "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iTXt\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt";
+constexpr int ignored_count = sizeof ignored_chunks / 5;
+
+class png_reader final : public image_reader {
+ public:
+  explicit png_reader(image_file& file) : file_(file) {}
+  ~png_reader() override { png_destroy_read_struct(&png_, &info_, nullptr); }
+  png_reader(png_reader const&) = delete;
+  png_reader& operator=(png_reader const&) = delete;
+
+  image_header header() override {
+    run([this] { read_to_image_data(); });
+    auto const type = png_get_color_type(png_, info_);
+    bool const colour = (type & PNG_COLOR_MASK_COLOR) != 0;
+    bool const alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
+    shape_ = {.width = png_get_image_width(png_, info_),
+              .height = png_get_image_height(png_, info_),
+              .channels = static_cast<std::uint8_t>((colour ? 3 : 1) + (alpha ? 1 : 0)),
+              .bits = static_cast<std::uint8_t>(png_get_bit_depth(png_, info_) == 16 ? 16 : 8)};
+    return {.kind = image_kind::png, .shape = shape_};
+  }
+
+  image_extras extras() override {
+    image_extras found;
+    png_charp name = nullptr;
+    int method = 0;
+    png_bytep profile = nullptr;
+    png_uint_32 bytes = 0;
+    if (png_get_iCCP(png_, info_, &name, &method, &profile, &bytes) == PNG_INFO_iCCP) {
+      found.icc_profile.assign(profile, profile + bytes);
+    }
+    png_uint_32 x = 0;
+    png_uint_32 y = 0;
+    int unit = 0;
+    if (png_get_pHYs(png_, info_, &x, &y, &unit) == PNG_INFO_pHYs && x != 0 && y != 0) {
+      found.density = {unit == PNG_RESOLUTION_METER ? density_unit::metre : density_unit::ratio, x, y};
+    }
+    return found;
+  }
+
+  void pixels(std::span<std::uint8_t> to) override {
+    run([this, to] {
+      png_set_expand(png_);
+      if (std::endian::native == std::endian::little) {
+        png_set_swap(png_);
+      }
+      int const passes = png_set_interlace_handling(png_);
+      png_read_update_info(png_, info_);
+      auto const row_bytes = shape_.row_bytes();
+      if (png_get_rowbytes(png_, info_) != row_bytes) {
+        png_error(png_, "rows of an unexpected length");
+      }
+      for (int pass = 0; pass < passes; ++pass) {
+        for (std::uint32_t row = 0; row < shape_.height; ++row) {
+          png_read_row(png_, to.data() + row * row_bytes, nullptr);
+        }
+      }
+      png_read_end(png_, nullptr);
+    });
+  }
+
+ private:
+  /// Runs calls of libpng; throws where one of them fails.
+  template <class Calls>
+  void run(Calls const& calls) {
+    if (returns(fault_, calls)) {
+      return;
+    }
+    if (file_.error() != 0) {
+      throw input_error(file_.path(), 0, "cannot be read: " + std::generic_category().message(file_.error()));
+    }
+    throw input_error(
+        file_.path(), 0,
+        ended_ ? "truncated: the PNG ends before its end mark" : std::string{"damaged PNG: "} + fault_.reason.data());
+  }
+
+  void read_to_image_data() {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &fault_, on_error, on_warning);
+    info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      fault_.leave("libpng cannot be started");
+    }
+    png_set_read_fn(png_, this, on_read);
+    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later, and say so
+    png_set_chunk_malloc_max(png_, max_metadata_bytes);
+    // By default a damaged tRNS would be left out in silence, and the image read without its transparency.
+    png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, reinterpret_cast<png_const_bytep>(ignored_chunks),
+                                ignored_count);
+    png_read_info(png_, info_);
+  }
+
+  static void on_error(png_structp png, png_const_charp reason) {
+    static_cast<library_fault*>(png_get_error_ptr(png))->leave(reason);
+  }
+  static void on_warning(png_structp /*png*/, png_const_charp /*reason*/) {}
+  static void on_read(png_structp png, png_bytep to, std::size_t bytes) {
+    auto* const self = static_cast<png_reader*>(png_get_io_ptr(png));
+    if (self->file_.read(to, bytes) < bytes) {
+      self->ended_ = true;
+      self->fault_.leave("no more data");
+    }
+  }
+
+  image_file& file_;
+  library_fault fault_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  image_shape shape_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<image_reader> read_png(image_file& file) { return std::make_unique<png_reader>(file); }
+
+}  // namespace lull::detail
