@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <lull/host/atomic_file.hpp>
+#include <lull/tasks/images/write_image.hpp>
+#include <span>
+
+namespace lull::detail {
+
+/// What goes into a file. Checked: the library can fail on memory and on the file only.
+struct image_to_write {
+  image_shape const& shape;
+  std::span<std::uint8_t const> pixels;
+  image_extras const& extras;
+  write_options const& options;
+};
+
+/// These write all but the commit.
+void write_png(atomic_file& file, image_to_write const& from);
+void write_jpeg(atomic_file& file, image_to_write const& from);
+
+}  // namespace lull::detail
