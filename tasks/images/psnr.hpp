@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lull/tasks/images/image.hpp>
+
+namespace lull {
+
+/// How much alike two images of one shape are: peak signal-to-noise ratio over all channels, in dB; infinite if equal.
+/// Errors: usage_error where the shapes differ, or there is no pixel.
+double psnr(image const& left, image const& right);
+
+}  // namespace lull
