@@ -12,6 +12,8 @@ needed=(
   libcli11-dev:/usr/include/CLI/CLI.hpp
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
   zlib1g-dev:/usr/include/zlib.h
+  libpng-dev:/usr/include/png.h
+  libjpeg-dev:/usr/include/jpeglib.h
 )
 
 there() {
