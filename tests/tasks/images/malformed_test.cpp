@@ -138,7 +138,19 @@ TEST(MalformedImage, AJpegWithBytesChangedIsReadOrRefusedAndNothingIsPrinted) {
   EXPECT_LT(refused, 4000);  // there is no checksum
 }
 
-/// A chunk of a PNG; zlib's crc32 is libpng's own.
+TEST(MalformedImage, AJpegWithPixelsThatWouldBeGuessedIsRefused) {
+  image_folder const folder;
+  for (auto const& [name, bytes] : small_jpegs()) {
+    auto lacking = bytes;
+    lacking.erase(bytes.size() - 22, 20);
+    expect_refused(folder.write(name, lacking), "damaged JPEG, or one of a kind that is not read: Corrupt JPEG data");
+    auto surplus = bytes;
+    surplus.insert(bytes.size() - 2, 20, 'x');  // some cameras do that, and every pixel is there
+    EXPECT_EQ(decode(folder.write(name, surplus)).pixels, decode(folder.write("plain.jpg", bytes)).pixels);
+  }
+}
+
+/// A chunk of a PNG, with its checksum.
 std::string chunk(std::string const& type, std::string const& content) {
   auto const number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),

@@ -93,6 +93,9 @@ TEST(ReferenceResize, InvisibleColoursDoNotBleed) {
     EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 100, 50, 0}), 1, 1, filter).pixels, (numbers{200, 50}));
     EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 0, 50, 0}), 2, 1, filter).pixels, (numbers{0, 0, 0, 0}));
   }
+  // A third of 1 rounds to nothing, and nothing has no colour.
+  EXPECT_EQ(reference_resize(of_numbers(3, 2, {200, 1, 50, 0, 50, 0}), 1, 1, image_filter::area).pixels,
+            (numbers{0, 0}));
   // Weighed by alpha: (200·100 + 50·50) / 150
   EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 100, 50, 50}), 1, 1, image_filter::area).pixels,
             (numbers{150, 75}));
