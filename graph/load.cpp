@@ -5,9 +5,9 @@
 #include <lull/graph/load.hpp>
 #include <lull/graph/load_header.hpp>
 #include <lull/graph/load_lines.hpp>
-#include <lull/graph/load_text.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/text_source.hpp>
 #include <mutex>
 #include <new>
 

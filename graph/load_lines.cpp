@@ -116,15 +116,6 @@ std::vector<std::string_view> split_words(std::string_view line) {
   return words;
 }
 
-std::string quote(std::string_view text) {
-  constexpr std::size_t most = 40;
-  std::string quoted = "`";
-  for (char const byte : text.substr(0, most)) {
-    quoted += byte >= ' ' && byte <= '~' ? byte : '?';
-  }
-  return quoted + (text.size() > most ? "…`" : "`");
-}
-
 number_or_fault read_number(std::string_view word) {
   if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos) {
     return {0, quote(word) + (word.starts_with('-') ? " is negative" : " is not a whole number")};

@@ -4,13 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <lull/graph/edge_list.hpp>
-#include <lull/graph/load_text.hpp>
+#include <lull/host/text_source.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lull::detail {
+
+inline constexpr std::size_t max_line_bytes = 64UL * 1024;  // the line's end not counted; a text block holds four
 
 /// How the lines of a format that hold an edge look; all three formats are one grammar with these differences.
 struct line_grammar {
@@ -44,9 +46,6 @@ parsed_lines parse_lines(line_grammar const& grammar, std::string_view text, edg
 
 /// The line cut at blanks, tabs and a closing CR: what every message about a line works on.
 std::vector<std::string_view> split_words(std::string_view line);
-
-/// Text of the file as a message may quote it: cut after 40 bytes, bytes that are no printable ASCII shown as `?`.
-std::string quote(std::string_view text);
 
 /// A whole number of decimal digits only, at most 19 of them; otherwise says what is wrong with it.
 struct number_or_fault {

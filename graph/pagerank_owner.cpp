@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/load.hpp>
-#include <lull/graph/load_text.hpp>
+#include <lull/graph/load_lines.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/verify_pagerank.hpp>
@@ -62,9 +62,9 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   constexpr std::uint64_t most_bytes = 1ULL << 32;
   std::vector<std::string> names;
   try {
-    auto const packing = file.extension() == ".gz" ? detail::compression::gzip : detail::compression::none;
-    detail::text_source text{file.string(), packing, most_bytes};
-    detail::text_block block;
+    auto const packing = file.extension() == ".gz" ? compression::gzip : compression::none;
+    text_source text{file.string(), packing, most_bytes};
+    text_block block;
     while (names.size() < vertices && text.next(block)) {
       std::string_view left = block.text();
       while (!left.empty() && names.size() < vertices) {
@@ -78,7 +78,7 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
         left.remove_prefix(end + 1);
       }
     }
-  } catch (detail::text_error const& reason) {
+  } catch (text_error const& reason) {
     throw input_error(file.string(), 0, reason.what());
   }
   if (names.size() < vertices) {

@@ -20,6 +20,7 @@ HOST_FACES = [
     "host/options.hpp",
     "host/owner.hpp",
     "host/task_request.hpp",
+    "host/text_source.hpp",
     "host/units.hpp",
     "host/worker_kernel.hpp",
 ]

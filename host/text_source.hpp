@@ -3,16 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lull/graph/csr.hpp>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
-namespace lull::detail {
+namespace lull {
 
-inline constexpr std::size_t max_line_bytes = 64UL * 1024;     // the line's end not counted
-inline constexpr std::size_t text_block_bytes = 256UL * 1024;  // four lines of the greatest length
+inline constexpr std::size_t text_block_bytes = 256UL * 1024;
 
 /// The text cannot be read; says why, not where. The reader of the whole file adds its name.
 class text_error : public std::runtime_error {
@@ -22,7 +21,7 @@ class text_error : public std::runtime_error {
 
 /// Some whole lines of text, each with its end: the last byte is always a line feed.
 struct text_block {
-  host_array<char> bytes = host_array<char>(text_block_bytes);
+  std::vector<char> bytes = std::vector<char>(text_block_bytes);  // more, for a reader that allows longer lines
   std::size_t size = 0;
 
   std::string_view text() const noexcept { return {bytes.data(), size}; }
@@ -60,4 +59,7 @@ class text_source {
   bool ended_ = false;
 };
 
-}  // namespace lull::detail
+/// Text of the file as a message may quote it: cut after 40 bytes, bytes that are no printable ASCII shown as `?`.
+std::string quote(std::string_view text);
+
+}  // namespace lull

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <lull/host/text_source.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <lull/graph/load_text.hpp>
 #include <system_error>
 
-namespace lull::detail {
+namespace lull {
 namespace {
 
 std::string reason(int code) { return std::generic_category().message(code); }
@@ -154,4 +155,13 @@ bool text_source::next(text_block& block) {
 
 void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }
 
-}  // namespace lull::detail
+std::string quote(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string quoted = "`";
+  for (char const byte : text.substr(0, most)) {
+    quoted += byte >= ' ' && byte <= '~' ? byte : '?';
+  }
+  return quoted + (text.size() > most ? "…`" : "`");
+}
+
+}  // namespace lull
