@@ -2,9 +2,11 @@
 #include <lull/host/atomic_file.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -30,6 +32,26 @@ int open_retrying(char const* path, int flags, mode_t mode) {
     descriptor = ::open(path, flags | O_CLOEXEC, mode);
   } while (descriptor < 0 && errno == EINTR);
   return descriptor;
+}
+
+std::filesystem::path folder_of(std::filesystem::path const& file) {
+  std::filesystem::path const folder = file.parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+// A temporary name is this, the process, a dot, a number and the ending below. A name may have 255 bytes; the target's
+// own part is cut so that the temporary name fits wherever the target does.
+std::string temporary_stem(std::filesystem::path const& target) {
+  return "." + target.filename().string().substr(0, 200) + ".";
+}
+constexpr std::string_view temporary_ending = ".tmp";
+
+bool is_temporary(std::string_view name, std::string_view stem) {
+  if (!name.starts_with(stem) || !name.ends_with(temporary_ending)) return false;
+  if (name.size() < stem.size() + temporary_ending.size()) return false;
+  std::string_view const numbers = name.substr(stem.size(), name.size() - stem.size() - temporary_ending.size());
+  return numbers.find_first_not_of("0123456789.") == std::string_view::npos &&
+         std::count(numbers.begin(), numbers.end(), '.') == 1;
 }
 
 }  // namespace
@@ -65,16 +87,19 @@ atomic_file::~atomic_file() { discard(); }
 void atomic_file::open_temporary() {
   // O_EXCL and a name of our own rather than mkstemp: the file gets the permissions that the umask gives any new file.
   static std::atomic<unsigned> counter = 0;
-  std::filesystem::path folder = target_.parent_path();
-  if (folder.empty()) folder = ".";
-  // A name may have 255 bytes; the target's own part is cut so that the temporary name fits wherever the target does.
-  std::string const stem = "." + target_.filename().string().substr(0, 200) + "." + std::to_string(::getpid()) + ".";
+  std::filesystem::path const folder = folder_of(target_);
+  std::string const stem = temporary_stem(target_) + std::to_string(::getpid()) + ".";
   for (int attempt = 0; attempt < name_attempts; ++attempt) {
-    temporary_ = folder / (stem + std::to_string(counter.fetch_add(1, std::memory_order_relaxed)) + ".tmp");
+    temporary_ = folder / (stem + std::to_string(counter.fetch_add(1, std::memory_order_relaxed)));
+    temporary_ += temporary_ending;
     descriptor_ = open_retrying(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (descriptor_ >= 0 || errno != EEXIST) break;
   }
-  if (descriptor_ >= 0) return;
+  if (descriptor_ >= 0) {
+    // Held until it is closed, so by nobody once this process is gone, however it went: remove_leftovers asks.
+    (void)::flock(descriptor_, LOCK_EX | LOCK_NB);
+    return;
+  }
   int const code = errno;
   temporary_.clear();
   if (code == ENOENT || code == ENOTDIR) {
@@ -134,8 +159,7 @@ void atomic_file::commit() {
   }
   temporary_.clear();
   // The new name itself reaches the disk with its folder. The file is in place whatever this says.
-  std::filesystem::path const folder = target_.parent_path();
-  int const folder_descriptor = open_retrying(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  int const folder_descriptor = open_retrying(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY, 0);
   if (folder_descriptor >= 0) {
     (void)::fsync(folder_descriptor);
     ::close(folder_descriptor);
@@ -155,6 +179,23 @@ void atomic_file::fail(int code, std::string const& call) const {
   std::string reason = std::strerror(code);
   if (!written_directly_) reason += "; what was there before, if anything, is untouched";
   throw device_error(code, reason, call, path_.string());
+}
+
+void remove_leftovers(std::filesystem::path const& path) noexcept try {
+  std::error_code ignored;
+  std::filesystem::path target = std::filesystem::canonical(path, ignored);
+  if (ignored) target = path;
+  std::string const stem = temporary_stem(target);
+  for (std::filesystem::directory_iterator at(folder_of(target), ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    if (!is_temporary(at->path().filename().string(), stem)) continue;
+    int const descriptor = open_retrying(at->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
+    ::close(descriptor);
+  }
+} catch (...) {
+  // Out of memory: they are removed another time.
 }
 
 void write_file(std::filesystem::path const& path, std::string_view text) {

@@ -47,6 +47,11 @@ class atomic_file {
   std::string buffer_;
 };
 
+/// Removes the temporary files of `path` that processes left beside it which were killed before commit(); those being
+/// written, here or elsewhere, stay. What cannot be removed stays, without an error. For large files that are written
+/// again and again; call it before the atomic_file is made, and in one process at a time.
+void remove_leftovers(std::filesystem::path const& path) noexcept;
+
 /// The whole file at once.
 void write_file(std::filesystem::path const& path, std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -139,6 +140,34 @@ TEST_F(AtomicFile, ALinkIsFollowedAndPermissionsAreKept) {
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777u, 0640u);
+}
+
+TEST_F(AtomicFile, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
+  fs::path const path = folder_ / "out.txt";
+  write_file(path, "old");
+  std::size_t kept = 1;
+  for (std::string const name : {".out.txt.tmp", ".out.txt.1.tmp", ".out.txt.1.2.3.tmp", ".out.txt.x.1.tmp",
+                                 ".out.txt.1.2.tmpx", ".other.txt.1.2.tmp", "out.txt.1.2.tmp"}) {
+    write_file(folder_ / name, "another's");
+    ++kept;
+  }
+  pid_t const child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    atomic_file file(path);
+    file.write(std::string(300'000, 'x'));
+    ::_exit(0);  // no destructor
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  atomic_file open(path);
+  ASSERT_EQ(files(), kept + 2);
+  remove_leftovers(path);
+  EXPECT_EQ(files(), kept + 1);
+  open.write("new");
+  open.commit();
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(files(), kept);
+  remove_leftovers(folder_ / "missing" / "out.txt");
 }
 
 // A pipe and a descriptor of our own, never /dev/null: a mistake in the code under test, run as root, would replace it.
