@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "host/threads/": MACHINE,
     "host/detail/": ["device/", "host/*"],
     "host/*": ["device/", "host/detail/", "host/report/"],
+    "host/npz/": ["host/*"],
     "host/report/": ["device/", "host/*"],
     "host/make_executor.cpp": ["host/*", "host/cuda/make.hpp", "host/threads/executor.hpp"],  # where the choice is made
     "graph/": ["device/", *HOST_FACES],
