@@ -3,6 +3,7 @@
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/parallel.hpp>
+#include <lull/host/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <new>
 #include <string>
@@ -15,27 +16,6 @@ constexpr unsigned greatest_scale = 28;  // edges of both directions at the usua
 constexpr unsigned greatest_edge_factor = 256;
 constexpr std::uint64_t greatest_edges = 1ULL << 33;
 constexpr std::uint64_t block_edges = 1ULL << 16;
-
-/// Random numbers by index: number i is what SplitMix64 gives at its i-th call, so any thread can make any of them.
-/// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figures 16 and 17.
-class counter_random {
- public:
-  /// Streams of one seed have nothing in common.
-  counter_random(std::uint64_t seed, std::uint64_t stream) : key_(mix(mix(seed + golden) + stream)) {}
-
-  std::uint64_t at(std::uint64_t index) const noexcept { return mix(key_ + (index + 1) * golden); }
-
- private:
-  static constexpr std::uint64_t golden = 0x9e37'79b9'7f4a'7c15;
-
-  static std::uint64_t mix(std::uint64_t bits) noexcept {
-    bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11eb;
-    return bits ^ (bits >> 31);
-  }
-
-  std::uint64_t key_;
-};
 
 constexpr std::uint64_t edge_stream = 0;
 constexpr std::uint64_t vertex_stream = 1;
@@ -60,10 +40,7 @@ host_array<std::uint32_t> shuffled_vertices(std::uint32_t vertices, std::uint64_
   counter_random const random{seed, vertex_stream};
   host_array<std::uint32_t> order(vertices);
   for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) {
-    // floor(r × (vertex + 1) / 2⁶⁴), in 64 bits: a number from 0 to vertex
-    auto const r = random.at(vertex);
-    std::uint64_t const choices = vertex + 1ULL;
-    auto const other = ((r >> 32) * choices + ((r & 0xffff'ffff) * choices >> 32)) >> 32;
+    auto const other = random.below(vertex, vertex + 1ULL);
     order[vertex] = order[other];
     order[other] = vertex;
   }

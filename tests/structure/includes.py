@@ -14,6 +14,7 @@ import tree
 HOST_FACES = [
     "host/array.hpp",
     "host/atomic_file.hpp",
+    "host/counter_random.hpp",
     "host/error.hpp",
     "host/executor.hpp",
     "host/job.hpp",
