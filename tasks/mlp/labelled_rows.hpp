@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lull {
+
+/// Rows of numbers, each with the class that it belongs to.
+struct labelled_rows {
+  std::uint32_t rows = 0;
+  std::uint32_t features = 0;         // numbers a row
+  std::uint32_t classes = 0;          // highest label + 1; a label in between may be without rows
+  std::vector<float> values;          // (rows, features) f32, row by row
+  std::vector<std::uint32_t> labels;  // (rows,) u32, below classes
+};
+
+/// What a file may ask of this machine. A file that asks for more is refused, with the name of the limit.
+struct labelled_limits {
+  std::uint64_t max_rows = 1ULL << 27;
+  std::uint64_t max_features = 1ULL << 16;
+  std::uint64_t max_classes = 1ULL << 16;
+  std::uint64_t max_bytes =
+      1ULL << 34;  // of text, after decompression: twice that in memory at most, and as much again to grow
+};
+
+/// Reads a CSV file, gzip where its name ends in .gz: a row a line, numbers separated by commas, the last of them the
+/// label: 0, 1, 2 and so on (3.0 is 3). How many columns there are is found from the first line. Blanks around a number
+/// and blank lines are skipped, lines end in LF or CRLF. One line of column names may come first: one in which no
+/// column is a number.
+///
+/// Values are rounded to the nearest float, small ones to 0.
+///
+/// Throws input_error with file and line: another number of columns than in the first line, what is not a number, an
+/// infinity or NaN, a number too large for a float (or below 1e-307 and not 0), a negative, fractional or too large
+/// label, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
+/// all have one label. limit_error where memory does not suffice.
+labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {});
+
+/// Which rows train and which are held out to judge by; both rising, together every row once.
+struct row_split {
+  std::vector<std::uint32_t> training;
+  std::vector<std::uint32_t> held_out;  // floor(rows / 5) of them
+};
+
+/// Holds out a fifth, the same for the same number of rows and seed on every machine: the first floor(rows / 5) of the
+/// row numbers shuffled by Fisher and Yates from the front, where step i swaps place i with place i +
+/// counter_random{seed, 0}.below(i, rows - i).
+row_split split_rows(std::uint32_t rows, std::uint64_t seed);
+
+}  // namespace lull

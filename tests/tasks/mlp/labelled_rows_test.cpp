@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include <lull/host/error.hpp>
+#include <lull/tasks/mlp/labelled_rows.hpp>
+#include <lull/tests/graph/graph_file.hpp>
+
+namespace lull {
+namespace {
+
+using test::graph_folder;
+using test::gzip;
+
+using floats = std::vector<float>;
+using labels = std::vector<std::uint32_t>;
+
+void expect_refused(std::string const& path, std::uint64_t line, std::string const& expected,
+                    labelled_limits const& limits = {}) {
+  try {
+    auto const found = read_labelled_rows(path, limits);
+    ADD_FAILURE() << path << " was read, " << found.rows << " rows: " << expected;
+  } catch (input_error const& error) {
+    std::string const what = error.what();
+    EXPECT_EQ(error.file(), path);
+    EXPECT_EQ(error.line(), line) << what;
+    EXPECT_EQ(what, path + (line == 0 ? "" : ":" + std::to_string(line)) + ": " + expected);
+  }
+}
+
+TEST(LabelledRows, TheShippedDigits) {
+  auto const digits = read_labelled_rows(LULL_DATA_FOLDER "/digits.csv.gz");
+  EXPECT_EQ(digits.rows, 1797u);
+  EXPECT_EQ(digits.features, 64u);
+  EXPECT_EQ(digits.classes, 10u);
+  ASSERT_EQ(digits.values.size(), 1797u * 64);
+  ASSERT_EQ(digits.labels.size(), 1797u);
+  EXPECT_TRUE(std::all_of(digits.values.begin(), digits.values.end(),
+                          [](float pixel) { return pixel >= 0 && pixel <= 16 && pixel == std::floor(pixel); }));
+  EXPECT_EQ(*std::max_element(digits.values.begin(), digits.values.end()), 16);
+  EXPECT_EQ(std::accumulate(digits.values.begin(), digits.values.end(), 0.0), 561718);
+  std::array<std::uint32_t, 10> images{};
+  for (auto const label : digits.labels) ++images[label];
+  EXPECT_EQ(images, (std::array<std::uint32_t, 10>{178, 182, 177, 183, 181, 182, 181, 179, 174, 180}));
+  EXPECT_EQ(floats(digits.values.begin(), digits.values.begin() + 8), (floats{0, 0, 5, 13, 9, 1, 0, 0}));
+  EXPECT_EQ(labels(digits.labels.end() - 3, digits.labels.end()), (labels{8, 9, 8}));
+}
+
+TEST(LabelledRows, ReadsNumbersAsTheyAreWritten) {
+  graph_folder const folder;
+  std::string const text =
+      "1,2.5,0\r\n"
+      "\n"
+      " -1e2 ,\t+0.125 , 3.000000e+00\n"
+      "  \r\n"
+      "1e-60,3.4028235e38,1\n"
+      "1e-45,-0,01";
+  for (auto const& path : {folder.write("rows.csv", text), folder.write("rows.csv.gz", gzip(text))}) {
+    auto const found = read_labelled_rows(path);
+    EXPECT_EQ(found.rows, 4u);
+    EXPECT_EQ(found.features, 2u);
+    EXPECT_EQ(found.classes, 4u);  // 2 is without rows
+    EXPECT_EQ(found.values, (floats{1, 2.5F, -100, 0.125F, 0, std::numeric_limits<float>::max(),
+                                    std::numeric_limits<float>::denorm_min(), 0}));
+    EXPECT_EQ(found.labels, (labels{0, 3, 1, 1}));
+  }
+}
+
+TEST(LabelledRows, ALineOfNamesMayComeFirst) {
+  graph_folder const folder;
+  for (std::string const names :
+       {"width,height,class", "\xef\xbb\xbf\"width\",\"height\",\"class\"", "a,,1x", "\n\n width , b, c\r"}) {
+    auto const found = read_labelled_rows(folder.write("rows.csv", names + "\n1,2,0\n3,4,1\n"));
+    EXPECT_EQ(found.rows, 2u);
+    EXPECT_EQ(found.values, (floats{1, 2, 3, 4}));
+  }
+  expect_refused(folder.write("rows.csv", "a,b,0\n1,2,0\n3,4,1\n"), 1, "`a` in column 1 is not a number");
+  expect_refused(folder.write("rows.csv", "a,b,c\na,b,c\n3,4,1\n"), 2, "`a` in column 1 is not a number");
+  expect_refused(folder.write("rows.csv", "a,b\n1,2,0\n3,4,1\n"), 2, "3 columns instead of 2 as in line 1");
+}
+
+TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
+  using namespace std::string_literals;
+  struct malformed {
+    std::string text;
+    std::uint64_t line;
+    std::string expected;
+  };
+  std::string const good = "1,2,0\n3,4,1\n";
+  std::vector<malformed> const table{
+      {"", 0, "is empty"},
+      {"\n \r\n", 0, "is empty"},
+      {"a,b,c\n", 0, "holds a line of column names, but no rows"},
+      {"1\n2\n", 1, "one column, but a row has at least one number and then, behind a comma, its label"},
+      {"1 2 0\n", 1, "one column, but a row has at least one number and then, behind a comma, its label"},
+      {good + "\n5,6\n", 4, "2 columns instead of 3 as in line 1"},
+      {good + "5,6,7,1\n", 3, "4 columns instead of 3 as in line 1"},
+      {"\n" + good + "5,6\n", 4, "2 columns instead of 3 as in line 2"},
+      {good + "5,six,1\n", 3, "`six` in column 2 is not a number"},
+      {good + "5,,1\n", 3, "column 2 is empty"},
+      {good + "5,6 7,1\n", 3, "`6 7` in column 2 is not a number"},
+      {good + "5,0x10,1\n", 3, "`0x10` in column 2 is not a number"},
+      {good + "5,+-1,1\n", 3, "`+-1` in column 2 is not a number"},
+      {good + "5,++1,1\n", 3, "`++1` in column 2 is not a number"},
+      {good + "5,1.5.2,1\n", 3, "`1.5.2` in column 2 is not a number"},
+      {good + "5,\"6\",1\n", 3, "`\"6\"` in column 2 is not a number"},
+      {good + "5,6\0,1\n"s, 3, "`6?` in column 2 is not a number"},
+      {good + "5,6\r5,6,1\n", 3, "4 columns instead of 3 as in line 1"},
+      {good + "nan,6,1\n", 3, "`nan` in column 1 is not a finite number"},
+      {good + "5,-inf,1\n", 3, "`-inf` in column 2 is not a finite number"},
+      {good + "5,Infinity,1\n", 3, "`Infinity` in column 2 is not a finite number"},
+      {good + "5,3.5e38,1\n", 3, "`3.5e38` in column 2 does not fit a float"},
+      {good + "5,1e999,1\n", 3, "`1e999` in column 2 does not fit a float"},
+      {good + "5,1e-999,1\n", 3, "`1e-999` in column 2 does not fit a float"},
+      {good + "5,6,-1\n", 3, "the label `-1` is negative"},
+      {good + "5,6,1.5\n", 3, "the label `1.5` is not a whole number"},
+      {good + "5,6,one\n", 3, "the label `one` is not a number"},
+      {good + "5,6,\n", 3, "the label is empty"},
+      {good + "5,6,nan\n", 3, "the label `nan` is not a finite number"},
+      {good + "5,6,inf\n", 3, "the label `inf` is not a finite number"},
+      {good + "5,6,1e999\n", 3, "the label `1e999` is not a finite number"},
+      {good + "5,6,65536\n", 3, "the label `65536` is over the limit: max_classes = 65536 allows labels up to 65535"},
+      {good + "5,6,1e30\n", 3, "the label `1e30` is over the limit: max_classes = 65536 allows labels up to 65535"},
+      {"1,2,3\n4,5,3\n", 0, "holds a single class: every label is 3, so there is nothing to tell apart"},
+      {good + std::string(2097153, ' ') + "\n", 3, "a line of more than 2097152 bytes"},
+      {good + std::string(9 << 20, '1'), 3, "a line of more than 2097152 bytes"},
+  };
+  graph_folder const folder;
+  for (auto const& [text, line, expected] : table) {
+    expect_refused(folder.write("rows.csv", text), line, expected);
+    expect_refused(folder.write("rows.csv.gz", gzip(text)), line, expected);
+  }
+  EXPECT_NO_THROW(read_labelled_rows(folder.write("rows.csv", good)));
+}
+
+TEST(LabelledRows, LimitsHold) {
+  graph_folder const folder;
+  auto const path = folder.write("rows.csv", "1,2,0\n3,4,5\n");
+  EXPECT_EQ(read_labelled_rows(path, {.max_rows = 2, .max_features = 2, .max_classes = 6, .max_bytes = 12}).classes,
+            6u);
+  expect_refused(path, 2, "more rows than the limit max_rows = 1", {.max_rows = 1});
+  expect_refused(path, 1, "2 numbers and a label, over the limit max_features = 1", {.max_features = 1});
+  expect_refused(path, 2, "the label `5` is over the limit: max_classes = 5 allows labels up to 4", {.max_classes = 5});
+  expect_refused(path, 0, "holds more text than the limit max_bytes allows", {.max_bytes = 11});
+}
+
+TEST(LabelledRows, TheWidestRows) {
+  graph_folder const folder;
+  std::string row;
+  for (int column = 0; column < 65'536; ++column) row += "-0.00000001234567890123456e+11,";  // 31 bytes
+  auto const path = folder.write("wide.csv", row + "0\n" + row + "1\n" + row + "2\n");
+  auto const found = read_labelled_rows(path);
+  EXPECT_EQ(found.rows, 3u);
+  EXPECT_EQ(found.features, 65'536u);
+  EXPECT_EQ(found.values.back(), -1234.567890123456F);
+  EXPECT_EQ(found.labels, (labels{0, 1, 2}));
+  expect_refused(folder.write("wider.csv", std::string(65'537 * 2, ',') + "0\n"), 1,
+                 "131074 numbers and a label, over the limit max_features = 65536");
+}
+
+TEST(LabelledRows, RowsAcrossBlocks) {
+  graph_folder const folder;
+  std::string text;
+  constexpr std::uint32_t rows = 1'000'000;  // some three blocks
+  for (std::uint32_t row = 0; row < rows; ++row) text += std::to_string(row) + ",5," + std::to_string(row % 7) + "\n";
+  auto const path = folder.write("rows.csv", text);
+  auto const found = read_labelled_rows(path);
+  ASSERT_EQ(found.rows, rows);
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    ASSERT_EQ(found.values[2 * row], static_cast<float>(row));
+    ASSERT_EQ(found.labels[row], row % 7);
+  }
+  expect_refused(folder.write("rows.csv", text + "1,2\n"), rows + 1, "2 columns instead of 3 as in line 1");
+}
+
+TEST(LabelledRows, WhatCannotBeReadIsRefused) {
+  graph_folder const folder;
+  expect_refused(folder.at("missing.csv"), 0, "cannot be opened: No such file or directory");
+  expect_refused(folder.at(""), 0, "is not a regular file");
+  expect_refused(folder.write("plain.csv.gz", "1,2,0\n3,4,1\n"), 0, "damaged gzip data: incorrect header check");
+  auto const packed = gzip("1,2,0\n3,4,1\n");
+  for (std::size_t bytes = 1; bytes < packed.size(); ++bytes) {
+    expect_refused(folder.write("cut.csv.gz", packed.substr(0, bytes)), 0,
+                   "truncated: the gzip data ends before its end mark");
+  }
+  expect_refused(folder.write("cut.csv.gz", ""), 0, "is empty");
+}
+
+TEST(LabelledRows, TruncatedAtEveryByteIsSmallerOrRefused) {
+  graph_folder const folder;
+  std::string const text = "a,b,c\n1,2.5,0\n-3e1,4,1\n5,6,12\n";
+  for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
+    auto const path = folder.write("cut.csv", text.substr(0, bytes));
+    try {
+      auto const found = read_labelled_rows(path);
+      EXPECT_EQ(found.values.size(), std::size_t{found.rows} * found.features);
+      EXPECT_EQ(found.features, 2u);
+      EXPECT_GE(found.rows, 2u) << bytes;
+      EXPECT_LE(found.classes, 13u);
+    } catch (input_error const& error) {
+      EXPECT_EQ(error.file(), path);
+    }
+  }
+}
+
+TEST(SplitRows, HoldsOutExactlyAFifth) {
+  for (std::uint32_t const rows : {0u, 1u, 4u, 5u, 9u, 10u, 1797u, 100'003u}) {
+    for (std::uint64_t const seed : {0ULL, 1ULL, ~0ULL}) {
+      auto const [training, held_out] = split_rows(rows, seed);
+      EXPECT_EQ(held_out.size(), rows / 5);
+      EXPECT_TRUE(std::is_sorted(training.begin(), training.end()));
+      EXPECT_TRUE(std::is_sorted(held_out.begin(), held_out.end()));
+      std::vector<std::uint32_t> all;
+      std::merge(training.begin(), training.end(), held_out.begin(), held_out.end(), std::back_inserter(all));
+      std::vector<std::uint32_t> every(rows);
+      std::iota(every.begin(), every.end(), 0U);
+      EXPECT_EQ(all, every);
+    }
+  }
+}
+
+// As another program computed it, with integers of any length.
+TEST(SplitRows, IsTheSameOnEveryMachine) {
+  EXPECT_EQ(split_rows(20, 7).held_out, (labels{4, 17, 18, 19}));
+  EXPECT_EQ(split_rows(20, 8).held_out, (labels{5, 14, 17, 19}));
+  auto const digits = split_rows(1797, 1).held_out;
+  EXPECT_EQ(labels(digits.begin(), digits.begin() + 6), (labels{2, 3, 8, 11, 16, 18}));
+  EXPECT_EQ(labels(digits.end() - 3, digits.end()), (labels{1756, 1760, 1793}));
+}
+
+TEST(SplitRows, EveryRowIsHeldOutAboutEquallyOften) {
+  std::array<int, 50> times{};
+  constexpr int seeds = 20'000;
+  for (int seed = 0; seed < seeds; ++seed) {
+    for (auto const row : split_rows(50, static_cast<std::uint64_t>(seed)).held_out) ++times[row];
+  }
+  for (int const count : times) EXPECT_NEAR(count, seeds / 5, 5 * std::sqrt(seeds * 0.2 * 0.8));
+}
+
+}  // namespace
+}  // namespace lull
