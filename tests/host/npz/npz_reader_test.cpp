@@ -155,7 +155,8 @@ with zipfile.ZipFile(sys.argv[1] + '/comment.npz', 'w') as archive:
 }
 
 // A file put together from parts that need not fit.
-std::string put_together(std::vector<std::pair<npz_member, std::string>> members) {
+std::string put_together(std::vector<std::pair<npz_member, std::string>> members, std::string const& gap = {},
+                         std::string const& behind_entries = {}) {
   std::string file;
   std::string entries;
   for (auto& [member, data] : members) {
@@ -165,6 +166,8 @@ std::string put_together(std::vector<std::pair<npz_member, std::string>> members
     file += detail::opening_of(member) + data + detail::closing_of(member);
     entries += detail::entry_of(member);
   }
+  file += gap;
+  entries += behind_entries;
   return file + entries + detail::end_of({.members = members.size(), .offset = file.size(), .bytes = entries.size()});
 }
 
@@ -180,6 +183,9 @@ TEST(NpzReader, PartsThatDoNotFitAreRefused) {
   refused(put_together({{member(good), "data"}, {member(good), "more"}}), "holds two arrays named a");
   for (std::string const data : {"dat", "data5", ""})
     refused(put_together({{member(good), data}}), "the end of array a");
+  refused(put_together({{member(good), "data"}}, "gap"), "the place of its zip directory");
+  refused(put_together({{member(good), "data"}}, "", "more"), "the place of its zip directory");
+  refused(put_together({}, "PK\x03\x04"), "the place of its zip directory");
   refused(put_together({{member({"a", npz_type::u1, {std::uint64_t{1} << 62}}), "data"}}), "the end of array a");
   refused(put_together({{member({"a", npz_type::u8, {std::uint64_t{1} << 61}}), "data"}}), "the header of array 1");
   refused(put_together({{member({"a", npz_type::u1, {0, ~0ULL}}), ""}}), "the header of array 1");

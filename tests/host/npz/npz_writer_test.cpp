@@ -45,6 +45,35 @@ TEST(NpzWriter, AFileIsItsMembersAndThenTheDirectory) {
   EXPECT_EQ(file.substr(162, 4), "\nxyz");
 }
 
+TEST(NpzWriter, Zip64FieldsAreWhereTheFormatHasThem) {
+  graph_folder const folder;
+  write_npz(folder.at("one.npz"), {{{"a", npz_type::u1, {3}}, "xyz"}, {{"b", npz_type::u1, {0}}, ""}}, 0);
+  std::string const file = content(folder.at("one.npz"));
+  constexpr std::size_t member = 30 + 5 + 20 + 128 + 24;  // and its data
+  constexpr std::size_t entry = 46 + 5 + 28;
+  constexpr std::size_t directory = 2 * member + 3;
+  ASSERT_EQ(file.size(), directory + 2 * entry + 56 + 20 + 22);
+  auto const at = [&](std::size_t place, std::size_t length) { return detail::number_at(file, place, length); };
+  EXPECT_EQ(at(18, 8), ~0ULL);                     // both sizes
+  EXPECT_EQ(at(35, 4), 1u | 16u << 16);            // the extra field and its length
+  EXPECT_EQ(at(member + 3 - 24, 4), 0x08074b50u);  // closing
+  EXPECT_EQ(at(member + 3 - 16, 8), 131u);         // compressed size
+  EXPECT_EQ(at(member + 3 - 8, 8), 131u);          // size
+  EXPECT_EQ(at(directory + 20, 8), ~0ULL);         // both sizes
+  EXPECT_EQ(at(directory + 42, 4), 0xFFFF'FFFFu);  // offset
+  EXPECT_EQ(at(directory + 51, 4), 1u | 24u << 16);
+  EXPECT_EQ(at(directory + 55, 8), 131u);
+  EXPECT_EQ(at(directory + 63, 8), 131u);
+  EXPECT_EQ(at(directory + entry + 55, 8), 128u);
+  EXPECT_EQ(at(directory + entry + 71, 8), member + 3);
+  std::size_t const end = directory + 2 * entry;
+  EXPECT_EQ(at(end + 4, 8), 44u);
+  EXPECT_EQ(at(end + 32, 8), 2u);
+  EXPECT_EQ(at(end + 40, 8), 2 * entry);
+  EXPECT_EQ(at(end + 48, 8), directory);
+  EXPECT_EQ(at(end + 56 + 8, 8), end);
+}
+
 TEST(NpzWriter, WhatCannotBeIsRefusedBeforeAByteIsWritten) {
   graph_folder const folder;
   npz_writer file(folder.at("file.npz"));
