@@ -309,7 +309,9 @@ class claimer {
     World::template store<order::relaxed, scope::system>(line->round, at.round);
     World::template store<order::relaxed, scope::system>(line->step, at.step);
     World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
-    World::template store<order::release, scope::system>(line->state, static_cast<std::uint32_t>(state));
+    // release: what earlier phases wrote, to a host that takes it from the machine
+    std::uint32_t const with_round = static_cast<std::uint32_t>(at.round) << 8 | static_cast<std::uint32_t>(state);
+    World::template store<order::release, scope::system>(line->state, with_round);
   }
 
   LULL_HD void wait(std::uint64_t& since_ns) noexcept {

@@ -38,7 +38,7 @@ struct alignas(128) progress_line {
   std::uint64_t phases;  // opened so far
   std::uint64_t round;
   std::uint32_t step;
-  std::uint32_t state;  // a phase_state: starved, open, finished or failed
+  std::uint32_t state;  // low 8 bits: a phase_state, starved, open, finished or failed; above: the round's low bits, so that one load says both
   std::uint32_t why;    // a failure
 };
 

@@ -40,14 +40,15 @@ class worker {
     directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
     claimer<World> claims;  // the leader's
     bubble_record* record;  // the leader's
-    alignas(16) std::uint64_t task[task_words];
+    alignas(16) unsigned char task[task_words * 8];
   };
 
   /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
   /// memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
     auto const* const from = reinterpret_cast<std::uint64_t const*>(site_.slot->functor.bytes);
-    for (int at = block_.rank(); at < task_words; at += block_.size()) kept_.task[at] = from[at];
+    auto* const to = reinterpret_cast<std::uint64_t*>(kept_.task);
+    for (int at = block_.rank(); at < task_words; at += block_.size()) to[at] = from[at];
     block_.sync();
   }
 

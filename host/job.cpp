@@ -37,9 +37,13 @@ job_progress job::progress() const { return checked(state_).progress(); }
 void job::pause() { checked(state_).want(detail::submitted::wish::pause); }
 void job::resume() { checked(state_).want(detail::submitted::wish::run); }
 void job::cancel() { checked(state_).want(detail::submitted::wish::cancel); }
+std::uint64_t job::rounds() const { return checked(state_).rounds(); }
+void job::feed(std::uint64_t fed) { checked(state_).feed(fed); }
 bool job::wait(std::chrono::nanoseconds at_most) const { return checked(state_).wait(at_most); }
 
 namespace detail {
+
+job handle_of(std::shared_ptr<submitted> state) { return job{std::move(state)}; }
 
 submitted::submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
     : machine_(std::move(machine)), description_(std::move(description)) {
@@ -92,8 +96,19 @@ bool submitted::wait(std::chrono::nanoseconds at_most) {
 phase_state submitted::reached() const noexcept {
   auto const* const line = static_cast<progress_line const*>(line_.host);
   // step and state share an aligned 64-bit word
-  return phase_state{static_cast<std::uint32_t>(machine_->load_mapped(&line->step) >> 32)};
+  return phase_state{static_cast<std::uint32_t>(machine_->load_mapped(&line->step) >> 32 & 0xff)};
 }
+
+std::uint64_t submitted::rounds() const noexcept {
+  auto const* const line = static_cast<progress_line const*>(line_.host);
+  constexpr std::uint64_t mask = 0xffffff;
+  // The round beside the state was written after what it says is done; the whole word before it, and may be newer.
+  std::uint64_t const low = machine_->load_mapped(&line->step) >> 40;
+  std::uint64_t const round = machine_->load_mapped(&line->round);
+  return round - ((round - low) & mask);
+}
+
+void submitted::feed(std::uint64_t fed) { machine_->write(&cursor_->fed, &fed, sizeof fed); }
 
 job_progress submitted::progress() const {
   auto const* const line = static_cast<progress_line const*>(line_.host);

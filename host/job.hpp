@@ -45,9 +45,13 @@ struct job_progress {
   failure why = failure::none;
 };
 
+class job;
+
 namespace detail {
 class submitted;
-}
+/// Of a job that no runtime keeps.
+job handle_of(std::shared_ptr<submitted> state);
+}  // namespace detail
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none touches
 /// the trainer's stream.
@@ -61,12 +65,18 @@ class job {
   void resume();
   /// Final. The task's arrays may be freed once `wait` has returned.
   void cancel();
+  /// Rounds that are over: what they wrote may be read from the machine, while the job goes on. One word in mapped memory.
+  std::uint64_t rounds() const;
+  /// Of a fed task: what its `extent` is given from now on. What was written to the machine before is seen by the phases that this
+  /// opens. Waits for its own small copy, nothing else.
+  void feed(std::uint64_t fed);
   /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false).
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:
   friend class runtime;
+  friend job detail::handle_of(std::shared_ptr<detail::submitted> state);
   explicit job(std::shared_ptr<detail::submitted> state) : state_(std::move(state)) {}
 
   std::shared_ptr<detail::submitted> state_;

@@ -41,10 +41,16 @@ class task_owner {
   /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
   virtual void reset() = 0;
   virtual std::vector<task_array> arrays() const = 0;
+  /// Of a fed task, whose input comes while the job is about: called by a thread of its own from submission on. Gives the machine
+  /// input as it has room, takes what is done, and returns when the job is over and all is taken; throws what went wrong, and then
+  /// the job is cancelled. Others return at once.
+  virtual void serve(job&) {}
   /// After the job has finished. Reads the result back and holds it against another algorithm.
   virtual verification verify() = 0;
   /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
   virtual std::vector<std::string> write() = 0;
+  /// Inputs that could not be used, while the rest went on; `write` names them.
+  virtual std::uint64_t failures() const { return 0; }
 };
 
 /// A task type as the command line and the C library list it.

@@ -37,6 +37,10 @@ class submitted {
 
   /// Fresh words from the mapped line; no call to the machine.
   phase_state reached() const noexcept;
+  /// Rounds that are over; what they wrote may be read from the machine.
+  std::uint64_t rounds() const noexcept;
+  /// Blocks for its own small copy.
+  void feed(std::uint64_t fed);
   job_progress progress() const;
   /// Reads what was done; called when no block is inside.
   void read_totals();

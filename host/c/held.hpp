@@ -13,6 +13,7 @@
 #include <lull/host/c/boundary.hpp>
 #include <lull/host/c/handle_table.hpp>
 #include <lull/host/owner.hpp>
+#include <lull/host/serving.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 
@@ -36,6 +37,7 @@ struct held_job {
   std::unique_ptr<task_owner> owner;
   std::optional<std::string> result;
   std::optional<verification> verdict;
+  std::unique_ptr<serving> served;  // last: it uses the owner and the handle
 };
 
 using runtime_table = handle_table<held_runtime, 1, 64>;

@@ -44,11 +44,13 @@ lull_job_state state_of(job_state state) {
 }
 
 /// The caller holds the job's mutex.
-void require_finished(held_job const& job) {
+void require_finished(held_job& job) {
   job_state const state = job.handle.progress().state;
   if (state != job_state::finished || !job.handle.wait(std::chrono::nanoseconds{0})) {
     throw refusal{LULL_ERROR_STATE, std::string{"the job is "} + name_of(state) + ": wait until it has finished"};
   }
+  if (job.served == nullptr) return;
+  std::exchange(job.served, nullptr)->finish();
 }
 
 /// Those that were destroyed are forgotten from time to time.
@@ -66,6 +68,7 @@ std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, lull_
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);
   job->handle = side.side->submit(what);
+  job->served = std::make_unique<serving>(*job->owner, *job->machine, job->handle);
   try {
     std::uint64_t const number = jobs().insert(std::move(job));
     side.jobs.push_back(number);

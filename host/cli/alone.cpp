@@ -4,12 +4,14 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <lull/host/array.hpp>
 #include <lull/host/cli/plain_work.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/history.hpp>
+#include <lull/host/serving.hpp>
 #include <lull/host/submitted.hpp>
 
 namespace lull {
@@ -32,7 +34,7 @@ class lone_job {
     slot_ = machine_array<slot_line>{machine_, 1};
     std::uint64_t const alive = machine_.blocks_of(kernel_) * marks_.size() * 2;
     std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-    job_ = std::make_unique<detail::submitted>(borrowed, job, std::bit_ceil(4 * alive));
+    job_ = std::make_shared<detail::submitted>(borrowed, job, std::bit_ceil(4 * alive));
     for (auto& mark : marks_) mark = machine_.make_mark();
     fill_slot();
   }
@@ -64,6 +66,7 @@ class lone_job {
   }
 
   detail::submitted& job() { return *job_; }
+  lull::job handle() const { return detail::handle_of(job_); }
   bool over() const {
     phase_state const reached = job_->reached();
     return reached == phase_state::finished || reached == phase_state::failed;
@@ -87,7 +90,7 @@ class lone_job {
   machine_array<gate_line> line_;
   machine_array<bubble_record> record_;
   machine_array<slot_line> slot_;
-  std::unique_ptr<detail::submitted> job_;
+  std::shared_ptr<detail::submitted> job_;
   std::array<std::unique_ptr<bubble_mark>, 2> marks_;
 };
 
@@ -97,10 +100,12 @@ double alone_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop) {
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner) {
   lone_job alone{machine, job};
+  std::optional<serving> served;
+  if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
   alone.open();
-  while (!alone.over() && !stop(alone.job().progress().phases)) {
+  while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
     if (!alone.over()) alone.renew();  // a worker of a job that is over would leave later than the last that worked
   }
@@ -112,6 +117,8 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;
+  alone.job().set_state(found.state);
+  if (served) served->finish();
   found.jobs = found.state == job_state::finished ? 1 : 0;
   found.items = reached.items;
   found.phases = reached.phases;
@@ -143,7 +150,7 @@ alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::na
   auto const enough = [&](std::uint64_t phases) { return std::chrono::steady_clock::now() >= until || stop(phases); };
   alone_result sum;
   do {
-    alone_result const one = run_alone(machine, owner.describe(), enough);
+    alone_result const one = run_alone(machine, owner.describe(), enough, &owner);
     owner.reset();
     sum.state = one.state;
     sum.jobs += one.jobs;

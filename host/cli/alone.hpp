@@ -32,8 +32,9 @@ struct alone_result {
 using stop_question = std::function<bool(std::uint64_t phases)>;
 
 /// Runs the job to its end, or until `stop` says so: one bubble whose worker is launched anew at each lease.
-/// Blocks. The machine must not be in use by a runtime that has work now.
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop);
+/// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
+/// anybody does; what that threw is thrown.
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr);
 
 /// The same as ordinary code, one kernel a phase: what people do today.
 alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop);

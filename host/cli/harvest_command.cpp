@@ -228,6 +228,7 @@ class harvest {
     }
     if (finished == nullptr) return;
     for (std::string& each : finished->write()) lines_.push_back(std::move(each));
+    failed_ = failed_ || finished->failures() != 0;
   }
 
   void sum_up() {

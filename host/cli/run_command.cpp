@@ -70,7 +70,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       if (line) line->update(std::min(opened, phases));
       return stop.requested() || std::chrono::steady_clock::now() - begin >= limit;
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends);
+    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get());
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 
@@ -100,7 +100,8 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   out.flush();
   if (asked.report) write_report(*asked.report, done);
   if (done.interrupted) return exit_code::interrupted;
-  return found.state == job_state::failed || result.verified == false ? exit_code::failed : exit_code::done;
+  bool const bad = found.state == job_state::failed || result.verified == false || owner->failures() != 0;
+  return bad ? exit_code::failed : exit_code::done;
 }
 
 }  // namespace lull

@@ -21,8 +21,8 @@ constexpr auto longest_goodbye = 10s;
 side_jobs::side_jobs(runtime& side, std::vector<std::unique_ptr<task_owner>> owners, std::string name, results_kept kept)
     : side_(side), name_(std::move(name)), kept_(kept), same_(side.machine()) {
   for (auto& owner : owners) {
-    job handle = side_.submit(owner->describe());
-    jobs_.push_back({std::move(owner), std::move(handle), false});
+    jobs_.push_back({std::move(owner), {}, {}, false});
+    submit(jobs_.back());
   }
   thread_ = std::thread{[this] { serve(); }};
 }
@@ -36,10 +36,17 @@ side_jobs::~side_jobs() {
   for (running& one : jobs_) one.handle.wait(longest_goodbye);
 }
 
+void side_jobs::submit(running& one) {
+  one.handle = side_.submit(one.owner->describe());
+  one.served = std::make_unique<serving>(*one.owner, side_.machine(), one.handle);
+  one.over = false;
+}
+
 bool side_jobs::is_over(job const& handle) { return handle.wait(0ns); }
 
 void side_jobs::note(running& one) {
   one.over = true;
+  one.served->finish();  // what is done is taken, too
   job_progress const reached = one.handle.progress();
   if (reached.state == job_state::failed) failed_ = true;
   if (reached.state == job_state::cancelled && reached.items == 0) return;  // a successor that never had its turn
@@ -63,8 +70,7 @@ void side_jobs::serve() {
       note(*done);
       if (done->handle.progress().state != job_state::finished || ending_) return;
       done->owner->reset();
-      done->handle = side_.submit(done->owner->describe());
-      done->over = false;
+      submit(*done);
       std::rotate(done, done + 1, jobs_.end());
     }
   } catch (...) {

@@ -15,6 +15,7 @@
 #include <lull/host/cli/trainer.hpp>
 #include <lull/host/owner.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/serving.hpp>
 
 namespace lull {
 
@@ -50,8 +51,10 @@ class side_jobs {
   struct running {
     std::unique_ptr<task_owner> owner;
     job handle;
+    std::unique_ptr<serving> served;
     bool over = false;
   };
+  void submit(running& one);
   struct noted {
     job_result result;
     bool finished = false;

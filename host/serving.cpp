@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/serving.hpp>
+
+#include <utility>
+
+namespace lull {
+
+serving::serving(task_owner& owner, executor& machine, job handle) : handle_(std::move(handle)) {
+  thread_ = std::thread{[this, &owner, &machine] {
+    try {
+      machine.arrive();
+      owner.serve(handle_);
+    } catch (...) {
+      problem_ = std::current_exception();
+      failed_ = true;
+      handle_.cancel();
+    }
+  }};
+}
+
+serving::~serving() {
+  if (!thread_.joinable()) return;
+  handle_.cancel();
+  thread_.join();
+}
+
+void serving::finish() {
+  thread_.join();
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+}
+
+}  // namespace lull

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include <lull/host/job.hpp>
+#include <lull/host/owner.hpp>
+
+namespace lull {
+
+/// The thread that serves a job of an owner, from the job's submission until it is over. An owner that throws cancels the job.
+class serving {
+ public:
+  /// Both outlive this.
+  serving(task_owner& owner, executor& machine, job handle);
+  /// Cancels the job if it is not over.
+  ~serving();
+  serving(serving const&) = delete;
+  serving& operator=(serving const&) = delete;
+
+  /// The owner has thrown: the job will not come to its end.
+  bool failed() const noexcept { return failed_; }
+  /// Waits until the owner is done; throws what it threw. Once, when the job is over or about to be.
+  void finish();
+
+ private:
+  job handle_;
+  std::exception_ptr problem_;
+  std::atomic<bool> failed_{false};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lull

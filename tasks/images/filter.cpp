@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/images/filter.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace lull {
+
+namespace {
+
+constexpr double lobes = 3;
+
+double sinc(double x) { return x == 0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+
+double lanczos3(double x) { return std::abs(x) < lobes ? sinc(x) * sinc(x / lobes) : 0.0; }
+
+/// Half of what a sample reaches, in samples of the source.
+double reach_of(image_filter filter, double ratio) {
+  return filter == image_filter::area ? ratio / 2 : lobes * std::max(ratio, 1.0);
+}
+
+}  // namespace
+
+std::uint32_t most_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept {
+  double const ratio = static_cast<double>(from) / to;
+  return static_cast<std::uint32_t>(std::min<double>(from, std::ceil(2 * reach_of(filter, ratio)) + 1));
+}
+
+std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::vector<float>& weights) {
+  double const ratio = static_cast<double>(from) / to;
+  double const reach = reach_of(filter, ratio);
+  std::vector<taps> made;
+  made.reserve(to);
+  std::vector<double> exact;
+  for (std::uint32_t at = 0; at < to; ++at) {
+    double const centre = (at + 0.5) * ratio;
+    auto const first = static_cast<std::uint32_t>(std::max(0.0, std::floor(centre - reach)));
+    auto const past = static_cast<std::uint32_t>(std::clamp<double>(std::ceil(centre + reach), first + 1.0, from));
+    exact.clear();
+    double sum = 0;
+    for (std::uint32_t sample = first; sample < past; ++sample) {
+      double const weight = filter == image_filter::area
+                                ? std::max(0.0, std::min(sample + 1.0, centre + reach) - std::max<double>(sample, centre - reach))
+                                : lanczos3((sample + 0.5 - centre) / std::max(ratio, 1.0));
+      exact.push_back(weight);
+      sum += weight;
+    }
+    made.push_back({first, past - first, static_cast<std::uint32_t>(weights.size())});
+    for (double const weight : exact) weights.push_back(static_cast<float>(weight / sum));
+  }
+  return made;
+}
+
+}  // namespace lull

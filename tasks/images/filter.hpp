@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lull/tasks/images/image_work.hpp>
+#include <lull/tasks/images/resize.hpp>
+
+namespace lull {
+
+/// The taps of an axis for `to` samples made of `from`; both at least 1. Pixels are areas, centred alike on both grids; what would
+/// lie beyond the edge has no weight, and the rest sums up to 1. `weights` is added to.
+std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::vector<float>& weights);
+
+/// The most taps of one sample.
+std::uint32_t most_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept;
+
+}  // namespace lull

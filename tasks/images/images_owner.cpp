@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/images/images_owner.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <lull/host/atomic_file.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tasks/images/image_limits.hpp>
+#include <lull/tasks/images/image_pipeline.hpp>
+#include <lull/tasks/images/logo.hpp>
+#include <lull/tasks/images/psnr.hpp>
+#include <lull/tasks/images/reference_blend.hpp>
+#include <lull/tasks/images/reference_resize.hpp>
+
+namespace lull {
+namespace {
+
+using std::filesystem::path;
+
+constexpr option images_options[] = {
+    {"in", option_kind::path, "", "", "folder with PNG and JPEG files; those in folders below it are left alone"},
+    {"out", option_kind::path, "", "", "folder for the results, under the same names; made if there is none"},
+    {"width", option_kind::integer, "", "[1, 32768]", "of the results; without height it follows, without both they keep their size"},
+    {"height", option_kind::integer, "", "[1, 32768]", "of the results; without width it follows"},
+    {"filter", option_kind::choice, "lanczos3", "lanczos3|area", "how pixels are weighed"},
+    {"logo", option_kind::path, "", "", "picture that is laid over each result, in its own size"},
+    {"opacity", option_kind::real, "0.6", "[0, 1]", "of the logo"},
+    {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right", "where the logo stands"},
+    {"margin", option_kind::integer, "16", "[0, 32768]", "pixels between the logo and the edges"},
+    {"threads", option_kind::integer, "", "[1, 256]", "that decode and encode; as many as there are cores"},
+    {"slot", option_kind::size, "256MiB", "", "memory of the machine for a batch; there are three"},
+};
+
+constexpr std::uint32_t slots = 3;           // one is worked on while the next is filled and the last is taken
+constexpr std::size_t judged = 4;            // results that the verifier looks at
+constexpr double least_psnr = 50;            // dB
+
+image_filter filter_of(std::string const& name) { return name == "area" ? image_filter::area : image_filter::lanczos3; }
+
+image_corner corner_of(std::string const& name) {
+  if (name == "top_left") return image_corner::top_left;
+  if (name == "top_right") return image_corner::top_right;
+  return name == "bottom_left" ? image_corner::bottom_left : image_corner::bottom_right;
+}
+
+/// Both refused before any work, and with nothing made: a folder that is not there, and one that is both.
+void check_input(path const& in, path const& out) {
+  namespace fs = std::filesystem;
+  std::error_code why;
+  if (!fs::is_directory(in, why)) throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
+  if (fs::equivalent(in, out, why)) throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
+}
+
+void make_output(path const& out) {
+  namespace fs = std::filesystem;
+  std::error_code why;
+  fs::create_directories(out, why);
+  if (!fs::is_directory(out)) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + (why ? why.message() : "it is a file"));
+  try {
+    atomic_file const probe{out / ".lull-writable"};
+  } catch (device_error const& reason) {
+    throw usage_error("images: out=" + out.string() + " cannot be written: " + reason.what());
+  }
+}
+
+class images_owner final : public task_owner {
+ public:
+  explicit images_owner(option_values const& values) : values_(values) {
+    for (char const* name : {"in", "out"}) {
+      if (!values_.has(name)) throw usage_error(std::string{"images: "} + name + " is missing: give " + name + "=FOLDER");
+    }
+    filter_ = filter_of(values_.text("filter"));
+    place_ = {corner_of(values_.text("corner")), static_cast<std::uint32_t>(values_.integer("margin")), values_.real("opacity")};
+    if (values_.has("width")) width_ = static_cast<std::uint32_t>(values_.integer("width"));
+    if (values_.has("height")) height_ = static_cast<std::uint32_t>(values_.integer("height"));
+  }
+
+  void prepare(executor& machine) override {
+    check_input(values_.path("in"), values_.path("out"));
+    if (values_.has("logo")) logo_ = decode(values_.path("logo").string());
+    std::size_t const most = values_.size_bytes("slot");
+    list_orders(most);
+    make_output(values_.path("out"));
+    std::size_t largest = 0;
+    std::size_t all = 0;
+    for (image_order const& each : orders_) {
+      largest = std::max(largest, each.plan.bytes());
+      all += each.plan.bytes();
+    }
+    // Several pictures a batch where they are small.
+    slots_.emplace(machine, slots, std::max(largest, std::min(all, most)));
+    logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity) : std::vector<logo_ref::pixel>(1)}};
+  }
+
+  job_description describe() const override {
+    resize_pictures const task{.batches = slots_->batches(), .slots = slots_->count(), .logo = logo()};
+    return lull::describe(task, "images");
+  }
+
+  void reset() override { pipeline_.reset(); }
+  /// What a run leaves behind on the machine depends on which files were decoded first; the results are in files.
+  std::vector<task_array> arrays() const override { return {}; }
+
+  void serve(job& fed) override {
+    unsigned const cores = std::max(1U, std::thread::hardware_concurrency());
+    unsigned const threads = values_.has("threads") ? static_cast<unsigned>(values_.integer("threads")) : cores;
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < judged && i < orders_.size(); ++i) kept.push_back(i * orders_.size() / std::min(judged, orders_.size()));
+    pipeline_ = std::make_unique<image_pipeline>(orders_, threads, std::move(kept));
+    pipeline_->serve(fed, *slots_);
+  }
+
+  verification verify() override {
+    double worst = std::numeric_limits<double>::infinity();
+    std::size_t looked_at = 0;
+    for (std::size_t at = 0; at < orders_.size(); ++at) {
+      image_order const& order = orders_[at];
+      auto pixels = pipeline_->kept(at);
+      if (!pixels) continue;
+      image const found{order.plan.out, std::move(*pixels), {}};
+      image expected = reference_resize(decode(order.from), order.plan.out.width, order.plan.out.height, order.plan.filter);
+      if (logo_) expected = reference_blend(expected, *logo_, place_);
+      worst = std::min(worst, psnr(expected, found));
+      ++looked_at;
+    }
+    char text[160];
+    std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted", looked_at,
+                  orders_.size(), worst, least_psnr);
+    return {worst >= least_psnr, text};
+  }
+
+  std::vector<std::string> write() override {
+    std::uint64_t const written = pipeline_ ? pipeline_->written() : 0;
+    std::vector<std::string> lines{"pictures: " + std::to_string(written) + " written to " + values_.path("out").string() +
+                                   (failures() != 0 ? ", " + std::to_string(failures()) + " failed:" : "")};
+    lines.insert(lines.end(), refused_.begin(), refused_.end());
+    if (pipeline_) lines.insert(lines.end(), pipeline_->problems().begin(), pipeline_->problems().end());
+    return lines;
+  }
+
+  std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
+
+ private:
+  logo_ref logo() const {
+    if (!logo_) return {};
+    return {logo_pixels_.data(), logo_->shape.width, logo_->shape.height};
+  }
+
+  /// All files that can be resized, by name; the others are noted.
+  void list_orders(std::size_t most_bytes) {
+    namespace fs = std::filesystem;
+    std::vector<path> files;
+    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("in")}) {
+      std::error_code ignored;
+      if (!each.is_directory(ignored) && !each.path().filename().string().starts_with('.')) files.push_back(each.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (path const& file : files) {
+      try {
+        image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}};
+        order.plan = plan_of(order.header.shape);
+        if (order.plan.bytes() > most_bytes) {
+          throw input_error(order.from, 0,
+                            "takes " + std::to_string(order.plan.bytes()) + " bytes of the machine to resize, more than slot=" +
+                                values_.spelling("slot") + ": raise that");
+        }
+        orders_.push_back(std::move(order));
+      } catch (input_error const& reason) {
+        refused_.push_back(reason.what());
+      }
+    }
+    if (orders_.empty() && refused_.empty()) throw input_error(values_.path("in").string(), 0, "holds no file");
+  }
+
+  resize_plan plan_of(image_shape const& in) const {
+    auto const like = [](std::uint32_t side, std::uint32_t wanted, std::uint32_t other) {
+      double const exact = static_cast<double>(side) * wanted / other;
+      return static_cast<std::uint32_t>(std::clamp(std::round(exact), 1.0, static_cast<double>(max_image_side)));
+    };
+    image_shape out = in;
+    if (width_) out.width = *width_;
+    if (height_) out.height = *height_;
+    if (width_ && !height_) out.height = like(in.height, *width_, in.width);
+    if (height_ && !width_) out.width = like(in.width, *height_, in.height);
+    resize_plan made{in, out, filter_, 0, 0};
+    if (!logo_) return made;
+    bool const left = place_.corner == image_corner::top_left || place_.corner == image_corner::bottom_left;
+    bool const top = place_.corner == image_corner::top_left || place_.corner == image_corner::top_right;
+    auto const margin = static_cast<std::int32_t>(place_.margin);
+    made.logo_x = left ? margin : static_cast<std::int32_t>(out.width) - margin - static_cast<std::int32_t>(logo_->shape.width);
+    made.logo_y = top ? margin : static_cast<std::int32_t>(out.height) - margin - static_cast<std::int32_t>(logo_->shape.height);
+    return made;
+  }
+
+  option_values values_;
+  image_filter filter_ = image_filter::lanczos3;
+  logo_place place_;
+  std::optional<std::uint32_t> width_;
+  std::optional<std::uint32_t> height_;
+  std::optional<image> logo_;
+  std::vector<image_order> orders_;
+  std::vector<std::string> refused_;  // a line each
+  std::optional<picture_slots> slots_;
+  machine_array<logo_ref::pixel> logo_pixels_;
+  std::unique_ptr<image_pipeline> pipeline_;
+};
+
+}  // namespace
+
+task_entry images_entry() {
+  return {.name = "images",
+          .help = "resize the pictures of a folder and lay a logo over them",
+          .options = images_options,
+          .type = &type_of<resize_pictures>,
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<images_owner>(values); }};
+}
+
+}  // namespace lull

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/resize.hpp>
+
+namespace lull {
+
+/// The logo as the task lays it over pictures, (height, width): its colours times its alpha times the opacity.
+std::vector<logo_ref::pixel> weighed(image const& logo, double opacity);
+
+}  // namespace lull

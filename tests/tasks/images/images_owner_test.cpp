@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The image job from folder to folder, on CPU threads.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/atomic_file.hpp>
+#include <lull/host/cli/alone.hpp>
+#include <lull/host/counter_random.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/tasks/images/images_owner.hpp>
+#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/write_image.hpp>
+
+namespace lull {
+namespace {
+
+namespace fs = std::filesystem;
+
+class images : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/lull_images_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    fs::create_directory(folder_ / "in");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static image picture(image_shape const& shape, std::uint64_t seed = 1) {
+    image made{shape, std::vector<std::uint8_t>(shape.bytes()), {}};
+    counter_random const random{seed, 0};
+    for (std::size_t i = 0; i < made.pixels.size(); ++i) made.pixels[i] = static_cast<std::uint8_t>(random.at(i));
+    return made;
+  }
+  void add(std::string const& name, image_shape const& shape, std::uint64_t seed = 1) {
+    image_kind const kind = name.ends_with(".png") ? image_kind::png : image_kind::jpeg;
+    write_image((folder_ / "in" / name).string(), kind, picture(shape, seed));
+  }
+  using given = std::vector<std::pair<std::string, std::string>>;
+  std::unique_ptr<task_owner> owner(given const& more = {}) const {
+    option_values values{entry_.options};
+    values.set("in", (folder_ / "in").string());
+    values.set("out", (folder_ / "out").string());
+    for (auto const& [name, text] : more) values.set(name, text);
+    return entry_.make(values);
+  }
+  /// Lines of `write`.
+  std::vector<std::string> run(task_owner& job) {
+    job.prepare(*machine_);
+    alone_result const done = run_alone(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
+    EXPECT_EQ(done.state, job_state::finished);
+    return job.write();
+  }
+  image result(std::string const& name) const { return decode((folder_ / "out" / name).string()); }
+  template <class Error>
+  std::string refusal(given const& more = {}) {
+    try {
+      owner(more)->prepare(*machine_);
+    } catch (Error const& reason) {
+      return reason.what();
+    }
+    return "not refused";
+  }
+
+  task_entry const entry_ = images_entry();
+  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads});
+  fs::path folder_;
+};
+
+TEST_F(images, every_picture_of_a_folder_is_resized_under_its_name) {
+  add("a.png", {40, 30, 3, 8});
+  add("b.png", {33, 47, 4, 16});
+  add("c.jpg", {64, 20, 3, 8});
+  add("d.png", {20, 20, 1, 8});
+  auto const job = owner({{"width", "16"}});
+  auto const lines = run(*job);
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(result("a.png").shape, (image_shape{16, 12, 3, 8}));
+  EXPECT_EQ(result("b.png").shape, (image_shape{16, 23, 4, 16}));
+  EXPECT_EQ(result("c.jpg").shape, (image_shape{16, 5, 3, 8}));
+  EXPECT_EQ(result("d.png").shape, (image_shape{16, 16, 1, 8}));
+  verification const judged = job->verify();
+  EXPECT_TRUE(judged.ok) << judged.message;
+  EXPECT_EQ(job->failures(), 0U);
+}
+
+TEST_F(images, without_a_size_pictures_keep_theirs_bit_for_bit) {
+  add("a.png", {40, 30, 3, 8});
+  auto const job = owner();
+  run(*job);
+  EXPECT_EQ(result("a.png").pixels, picture({40, 30, 3, 8}).pixels);
+}
+
+TEST_F(images, a_logo_lies_in_its_corner) {
+  add("a.png", {40, 30, 3, 8});
+  image white{{4, 3, 3, 8}, std::vector<std::uint8_t>(36, 255), {}};
+  write_image((folder_ / "logo.png").string(), image_kind::png, white);
+  auto const job = owner({{"logo", (folder_ / "logo.png").string()}, {"opacity", "1"}, {"corner", "top_right"}, {"margin", "2"}});
+  run(*job);
+  image const found = result("a.png");
+  image expected = picture({40, 30, 3, 8});
+  for (std::size_t y = 2; y < 5; ++y) {
+    for (std::size_t x = 34; x < 38; ++x) {
+      for (std::size_t c = 0; c < 3; ++c) expected.pixels[(y * 40 + x) * 3 + c] = 255;
+    }
+  }
+  EXPECT_EQ(found.pixels, expected.pixels);
+  EXPECT_TRUE(job->verify().ok);
+}
+
+TEST_F(images, bad_files_are_named_and_the_rest_goes_on) {
+  add("a.png", {40, 30, 3, 8});
+  add("z.jpg", {64, 48, 3, 8});
+  std::string const whole = read_file(folder_ / "in/z.jpg", 1 << 20);
+  write_file(folder_ / "in/cut.jpg", whole.substr(0, whole.size() - 200));
+  write_file(folder_ / "in/note.txt", "no picture");
+  write_file(folder_ / "in/.hidden", "nobody's business");
+  fs::create_directory(folder_ / "in/below");
+  auto const job = owner({{"height", "8"}});
+  auto const lines = run(*job);
+  EXPECT_EQ(job->failures(), 2U);
+  std::string all;
+  for (std::string const& line : lines) all += line + '\n';
+  EXPECT_NE(all.find("2 written"), std::string::npos) << all;
+  EXPECT_NE(all.find("note.txt: "), std::string::npos) << all;
+  EXPECT_NE(all.find("cut.jpg: "), std::string::npos) << all;
+  EXPECT_EQ(all.find("hidden"), std::string::npos) << all;
+  EXPECT_TRUE(fs::exists(folder_ / "out/z.jpg"));
+  EXPECT_FALSE(fs::exists(folder_ / "out/cut.jpg"));
+}
+
+TEST_F(images, many_batches_give_what_one_gives) {
+  for (int i = 0; i < 40; ++i) add("p" + std::to_string(i) + ".png", {40U + static_cast<unsigned>(i), 30, 3, 8}, static_cast<std::uint64_t>(i));
+  auto const job = owner({{"width", "20"}, {"slot", "64KiB"}, {"threads", "3"}});
+  run(*job);
+  fs::rename(folder_ / "out", folder_ / "small");
+  auto const other = owner({{"width", "20"}});
+  run(*other);
+  for (int i = 0; i < 40; ++i) {
+    std::string const name = "p" + std::to_string(i) + ".png";
+    EXPECT_EQ(read_file(folder_ / "small" / name, 1 << 20), read_file(folder_ / "out" / name, 1 << 20)) << name;
+  }
+}
+
+TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
+  for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
+  auto const job = owner({{"slot", "1MiB"}});
+  job->prepare(*machine_);
+  alone_result const done = run_alone(*machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
+  EXPECT_EQ(done.state, job_state::cancelled);
+  for (fs::directory_entry const& each : fs::directory_iterator{folder_ / "out"}) {
+    EXPECT_EQ(decode(each.path().string()).pixels.size(), 90'000U) << each.path();
+  }
+  job->reset();
+  run_alone(*machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
+  EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
+}
+
+TEST_F(images, refused_before_any_work) {
+  EXPECT_NE(refusal<input_error>().find("holds no file"), std::string::npos);
+  add("a.png", {40, 30, 3, 8});
+  fs::create_directory_symlink(folder_ / "in", folder_ / "out");
+  EXPECT_NE(refusal<usage_error>().find("in and out are one folder"), std::string::npos);
+  fs::remove(folder_ / "out");
+  write_file(folder_ / "out", "a file");
+  EXPECT_NE(refusal<usage_error>().find("cannot be made a folder"), std::string::npos);
+  fs::remove(folder_ / "out");
+  EXPECT_NE(refusal<input_error>({{"logo", (folder_ / "none.png").string()}}).find("none.png"), std::string::npos);
+  option_values const nothing{entry_.options};
+  EXPECT_THROW(entry_.make(nothing), usage_error);
+}
+
+TEST_F(images, pictures_larger_than_a_slot_are_named_by_what_their_header_claims) {
+  add("a.png", {400, 300, 3, 8});
+  add("b.png", {4, 3, 3, 8});
+  auto const job = owner({{"slot", "100KiB"}});
+  auto const lines = run(*job);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[1].find("a.png: takes "), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find("slot=100KiB"), std::string::npos) << lines[1];
+}
+
+TEST_F(images, the_machine_s_memory_is_a_limit) {
+  add("a.png", {400, 300, 3, 8});
+  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1 << 20});
+  EXPECT_THROW(owner()->prepare(*small), limit_error);
+}
+
+}  // namespace
+}  // namespace lull
