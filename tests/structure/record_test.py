@@ -86,11 +86,13 @@ if os.environ["RANK"] == "0":
         program.chmod(0o755)
         self.measure("nccl")
         rows = self.read("nccl")["rows"]
-        self.assertEqual([(row["task"], row["mode"]) for row in rows], [("compute", "streams"), ("compute", "graph"), ("streaming", "streams"), ("streaming", "graph")])
+        modes = [("streams", 4), ("graph", 4), ("graph", 2)]
+        expected = [(task, *mode) for task in ("compute", "streaming") for mode in modes]
+        self.assertEqual([(row["task"], row["mode"], row["microbatches"]) for row in rows], expected)
         self.assertEqual(rows[1]["first"], {"slowdown_percent": 0.5, "ranks": [{"ms": 3}, {"ms": 3}]})
         self.assertEqual(rows[1]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
         self.assertIn("--graph", rows[1]["command"])
-        self.assertIn("rank 1 ended with 1", rows[2]["first"]["not_run"])
+        self.assertIn("rank 1 ended with 1", rows[3]["first"]["not_run"])
 
     def test_an_interval_holds_the_median_or_is_not_given(self):
         self.assertIsNone(record.median_interval([1] * 5))
