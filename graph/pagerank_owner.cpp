@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/load.hpp>
@@ -11,6 +10,7 @@
 #include <lull/graph/verify_pagerank.hpp>
 #include <lull/host/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/shipped_file.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -37,26 +37,7 @@ constexpr option pagerank_options[] = {
 
 constexpr char const* shipped_graph = "debian12-packages.el.gz";
 constexpr char const* shipped_names = "debian12-packages.names.gz";
-
-/// A file that belongs to Lull.
-path shipped(char const* name) {
-  std::vector<path> folders;
-  if (char const* const wanted = std::getenv("LULL_DATA"); wanted != nullptr && *wanted != '\0') {
-    folders = {wanted};
-  } else {
-    folders = {LULL_DATA_DIR, LULL_INSTALLED_DATA_DIR};
-  }
-  std::string tried;
-  for (path const& folder : folders) {
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(folder / name, ignored)) return folder / name;
-    tried += (tried.empty() ? "" : " or ") + folder.string();
-  }
-  throw input_error(name, 0,
-                    "not found in " + tried +
-                        "; name the folder that holds it in the environment variable LULL_DATA, or give graph=FILE, "
-                        "kronecker=SCALE or uniform=SCALE");
-}
+constexpr char const* other_graphs = "graph=FILE, kronecker=SCALE or uniform=SCALE";
 
 std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   constexpr std::uint64_t most_bytes = 1ULL << 32;
@@ -153,7 +134,7 @@ class pagerank_owner final : public task_owner {
   csr make_graph() const {
     if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));
     if (values_.given("uniform")) return generate_uniform(generator("uniform"));
-    return load_graph((values_.given("graph") ? values_.path("graph") : shipped(shipped_graph)).string());
+    return load_graph((values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs)).string());
   }
 
   generate_options generator(std::string_view scale) const {
@@ -164,7 +145,7 @@ class pagerank_owner final : public task_owner {
   std::vector<std::string> make_names(std::uint32_t vertices) const {
     if (values_.has("names")) return read_names(values_.path("names"), vertices);
     if (values_.given("graph") || values_.given("kronecker") || values_.given("uniform")) return {};
-    return read_names(shipped(shipped_names), vertices);
+    return read_names(shipped_file(shipped_names, other_graphs), vertices);
   }
 
   static std::string sum_up(pagerank_progress const& end) {

@@ -7,12 +7,13 @@
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/images/images_owner.hpp>
+#include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
 
 namespace lull {
 
 std::span<task_entry const> catalogue() {
-  static std::array const entries{pagerank_entry(), images_entry(), compute_entry(), streaming_entry()};
+  static std::array const entries{pagerank_entry(), images_entry(), mlp_entry(), classify_entry(), compute_entry(), streaming_entry()};
   return entries;
 }
 

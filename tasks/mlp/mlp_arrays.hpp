@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/owner.hpp>
+#include <lull/tasks/mlp/labelled_rows.hpp>
+#include <lull/tasks/mlp/mlp.hpp>
+
+namespace lull {
+
+/// One layer's parameters on the host.
+struct layer_values {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+  std::vector<float> weights;  // (inputs, outputs)
+  std::vector<float> bias;     // (outputs,)
+};
+
+/// Each parameter uniform in ±1/√inputs, drawn by counter_random{seed, layer}: weights row by row, then biases.
+std::vector<layer_values> first_layers(std::span<std::uint32_t const> sizes, std::uint64_t seed);
+
+struct mlp_settings {
+  std::uint32_t epochs = 30;
+  std::uint32_t batch = 64;
+  std::uint64_t seed = 1;
+  float scale = 1;
+  float rate = 0.001f;
+  float mean_decay = 0.9f;
+  float square_decay = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0.01f;
+};
+
+/// The rows of a table that are named, one after the other.
+struct row_table {
+  std::vector<float> values;          // (rows, features)
+  std::vector<std::uint32_t> labels;  // (rows,)
+};
+row_table rows_of(labelled_rows const& all, std::span<std::uint32_t const> which);
+
+/// What a perceptron is trained or asked with, on a machine. Must go before the machine does.
+class mlp_arrays {
+ public:
+  /// Training; where `training` has no rows, judging alone, whose answers are kept. Throws limit_error.
+  mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
+             mlp_settings const& settings);
+
+  mlp_task task() const noexcept { return {model_.data()}; }
+  /// Those that a run writes.
+  std::vector<task_array> written() const;
+  /// Back to the layers that it was made with.
+  void reset();
+
+  std::vector<layer_values> layers() const;
+  std::vector<double> epoch_loss() const { return epoch_loss_.read(); }  // sums over the training rows
+  std::vector<std::uint64_t> epoch_right() const { return epoch_right_.read(); }
+  bool stopped() const { return stopped_.read().front() != 0; }
+  std::vector<std::uint32_t> answers() const { return answers_.read(); }
+  std::vector<float> certainty() const { return certainty_.read(); }
+
+ private:
+  struct layer_arrays {
+    machine_array<float> weights[3];  // value, mean, square
+    machine_array<float> bias[3];
+    machine_array<float> output;
+    machine_array<float> gradient;
+  };
+
+  std::vector<layer_values> first_;
+  std::vector<layer_arrays> layers_;
+  machine_array<float> values_[2];  // of training and held-out rows
+  machine_array<std::uint32_t> labels_[2];
+  machine_array<float> inputs_[2];
+  machine_array<std::uint32_t> batch_labels_[2];
+  machine_array<float> loss_;
+  machine_array<std::uint32_t> right_;
+  machine_array<double> epoch_loss_;
+  machine_array<std::uint64_t> epoch_right_;
+  machine_array<std::uint32_t> answers_;
+  machine_array<float> certainty_;
+  machine_array<std::uint32_t> stopped_;
+  machine_array<mlp_model> model_;
+};
+
+}  // namespace lull

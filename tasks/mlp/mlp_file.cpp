@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/mlp/mlp_file.hpp>
+
+#include <lull/host/error.hpp>
+#include <lull/host/npz/npz_reader.hpp>
+#include <lull/host/npz/npz_writer.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 34;
+
+std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
+
+std::vector<float> read_array(npz_reader const& file, std::string const& name, std::vector<std::uint64_t> const& shape) {
+  npz_array const* const found = file.find(name);
+  npz_array const wanted{name, npz_type::f4, shape};
+  if (found == nullptr) throw input_error(file.path(), 0, "is no perceptron of Lull's: it holds no " + name);
+  if (*found != wanted) {
+    throw input_error(file.path(), 0, name + " is " + format_npz_shape(*found) + ", and " + format_npz_shape(wanted) + " is needed");
+  }
+  std::vector<float> values(found->bytes() / sizeof(float));
+  file.read_into(name, std::as_writable_bytes(std::span{values}));
+  return values;
+}
+
+}  // namespace
+
+void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
+  npz_writer file{path};
+  auto const add = [&](std::string const& name, std::vector<std::uint64_t> shape, std::span<float const> values) {
+    file.add({name, npz_type::f4, std::move(shape)}, std::as_bytes(values));
+  };
+  add("scale", {1}, {&model.scale, 1});
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    layer_values const& layer = model.layers[l];
+    add(numbered("weights", l), {layer.inputs, layer.outputs}, layer.weights);
+    add(numbered("bias", l), {layer.outputs}, layer.bias);
+  }
+  file.commit();
+}
+
+mlp_file read_mlp(std::string const& path) {
+  npz_reader const file{path, most_bytes};
+  mlp_file made;
+  made.scale = read_array(file, "scale", {1}).front();
+  std::uint64_t const layers = (file.size() - 1) / 2;
+  if (layers < 1 || layers > mlp_model::most_layers || file.size() != 1 + 2 * layers) {
+    throw input_error(path, 0, "is no perceptron of Lull's: it holds " + std::to_string(file.size()) + " arrays");
+  }
+  for (std::uint64_t l = 0; l < layers; ++l) {
+    npz_array const* const weights = file.find(numbered("weights", l));
+    if (weights == nullptr || weights->shape.size() != 2) throw input_error(path, 0, "is no perceptron of Lull's: " + numbered("weights", l) + " is missing or no matrix");
+    std::uint64_t const inputs = made.layers.empty() ? weights->shape[0] : made.layers.back().outputs;
+    std::uint64_t const outputs = weights->shape[1];
+    if (inputs == 0 || outputs == 0 || inputs > 0xffff'ffff || outputs > 0xffff'ffff) throw input_error(path, 0, numbered("weights", l) + " has an impossible size");
+    made.layers.push_back({static_cast<std::uint32_t>(inputs), static_cast<std::uint32_t>(outputs),
+                           read_array(file, numbered("weights", l), {inputs, outputs}), read_array(file, numbered("bias", l), {outputs})});
+  }
+  return made;
+}
+
+}  // namespace lull
