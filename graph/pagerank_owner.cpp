@@ -108,6 +108,11 @@ class pagerank_owner final : public task_owner {
 
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
+  std::vector<path> inputs() const override {
+    if (values_.given("kronecker") || values_.given("uniform")) return {};
+    return {values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs)};
+  }
+
   verification verify() override {
     pagerank_progress const end = arrays_.value().progress();
     auto const verdict = verify_pagerank(out_, arrays_->ranks(),

@@ -46,7 +46,7 @@ namespace detail {
 job handle_of(std::shared_ptr<submitted> state) { return job{std::move(state)}; }
 
 submitted::submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
-    : machine_(std::move(machine)), description_(std::move(description)) {
+    : machine_(std::move(machine)), description_(std::move(description)), capacity_(ring_capacity) {
   if (description_.grain == 0) throw usage_error{"job '" + description_.name + "': a grain of no items; ask for 1 or more"};
   cursor_ = static_cast<cursor*>(machine_->allocate(sizeof(cursor)));
   cells_ = static_cast<ring_cell*>(machine_->allocate(ring_capacity * sizeof(ring_cell)));
@@ -122,6 +122,43 @@ job_progress submitted::progress() const {
   now.at.round = machine_->load_mapped(&line->round);
   now.at.step = static_cast<std::uint32_t>(machine_->load_mapped(&line->step));
   return now;
+}
+
+std::vector<std::uint64_t> submitted::save() {
+  cursor now{};
+  machine_->read(&now, cursor_, sizeof now);
+  std::vector<ring_cell> cells(capacity_);
+  machine_->read(cells.data(), cells_, capacity_ * sizeof(ring_cell));
+  std::uint64_t const handed_back = now.ends.pushed - now.ends.popped;
+  std::vector<std::uint64_t> saved{now.ticket, now.done, now.limit, now.round, now.step, now.phases, now.items, now.state, now.fed, handed_back};
+  if (saved.size() + 2 * handed_back > state_words) throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
+  for (std::uint64_t at = now.ends.popped; at != now.ends.pushed; ++at) {
+    ring_cell const& cell = cells[at % capacity_];
+    saved.insert(saved.end(), {cell.tag_and_begin, cell.count});
+  }
+  saved.resize(state_words);
+  return saved;
+}
+
+void submitted::restore(std::span<std::uint64_t const> saved) {
+  cursor now{};
+  machine_->read(&now, cursor_, sizeof now);
+  now.ticket = saved[0];
+  now.done = saved[1];
+  now.limit = saved[2];
+  now.round = saved[3];
+  now.step = static_cast<std::uint32_t>(saved[4]);
+  now.phases = saved[5];
+  now.items = saved[6];
+  now.state = static_cast<std::uint32_t>(saved[7]);
+  now.fed = saved[8];
+  std::uint64_t const handed_back = saved[9];
+  if (handed_back > capacity_) throw limit_error{"job '" + description_.name + "': more chunks were handed back than this machine has room for"};
+  std::vector<ring_cell> cells(capacity_);
+  for (std::uint64_t at = 0; at < handed_back; ++at) cells[at] = {1, saved[10 + 2 * at], saved[11 + 2 * at], 0};  // of the first lap
+  now.ends = {handed_back, 0};
+  machine_->write(cells_, cells.data(), cells.size() * sizeof(ring_cell));
+  machine_->write(cursor_, &now, sizeof now);
 }
 
 void submitted::read_totals() {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ class task_owner {
   /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
   virtual void reset() = 0;
   virtual std::vector<task_array> arrays() const = 0;
+  /// The files that `prepare` reads: a checkpoint is of these.
+  virtual std::vector<std::filesystem::path> inputs() const { return {}; }
   /// Of a fed task, whose input comes while the job is about: called by a thread of its own from submission on. Gives the machine
   /// input as it has room, takes what is done, and returns when the job is over and all is taken; throws what went wrong, and then
   /// the job is cancelled. Others return at once.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
@@ -42,6 +44,13 @@ class submitted {
   /// Blocks for its own small copy.
   void feed(std::uint64_t fed);
   job_progress progress() const;
+  /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no block is
+  /// inside. Throws limit_error where more chunks are handed back than fit.
+  static constexpr std::size_t state_words = 10 + 2 * 4096;
+  std::vector<std::uint64_t> save();
+  /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside. Throws limit_error
+  /// where this machine's ring is too small.
+  void restore(std::span<std::uint64_t const> saved);
   /// Reads what was done; called when no block is inside.
   void read_totals();
 
@@ -50,6 +59,7 @@ class submitted {
   job_description description_;
   cursor* cursor_ = nullptr;
   ring_cell* cells_ = nullptr;
+  std::uint64_t const capacity_;
   mapped_memory line_;
   std::atomic<wish> wish_{wish::run};
   mutable std::mutex mutex_;

@@ -63,15 +63,25 @@ class lone_job {
         std::this_thread::sleep_for(round);
       }
     }
+    bubble_record const found = record_.read().front();
+    record_.fill_zero();
+    sum_.chunks += found.chunks;
+    sum_.stay_ns += found.stay_ns;
+    sum_.wait_ns += found.wait_ns;
+    if (found.last_out_ns > found.opened_ns) time_ns_ += found.last_out_ns - found.opened_ns;
   }
 
   detail::submitted& job() { return *job_; }
+  /// What was done until the last close, and the time that the bubbles took together.
+  std::uint64_t chunks() const noexcept { return sum_.chunks; }
+  std::uint64_t stay_ns() const noexcept { return sum_.stay_ns; }
+  std::uint64_t wait_ns() const noexcept { return sum_.wait_ns; }
+  std::chrono::nanoseconds time() const noexcept { return std::chrono::nanoseconds{time_ns_}; }
   lull::job handle() const { return detail::handle_of(job_); }
   bool over() const {
     phase_state const reached = job_->reached();
     return reached == phase_state::finished || reached == phase_state::failed;
   }
-  bubble_record record() const { return record_.read().front(); }
 
  private:
   gate_ref gate() const { return {line_.data(), record_.data(), 0}; }
@@ -92,6 +102,8 @@ class lone_job {
   machine_array<slot_line> slot_;
   std::shared_ptr<detail::submitted> job_;
   std::array<std::unique_ptr<bubble_mark>, 2> marks_;
+  bubble_record sum_{};
+  std::uint64_t time_ns_ = 0;
 };
 
 }  // namespace
@@ -100,20 +112,28 @@ double alone_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner) {
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, state_keeper* keeper) {
   lone_job alone{machine, job};
+  if (keeper != nullptr) keeper->begin(alone.job());
   std::optional<serving> served;
   if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
   alone.open();
   while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
-    if (!alone.over()) alone.renew();  // a worker of a job that is over would leave later than the last that worked
+    if (alone.over()) break;
+    if (keeper != nullptr && keeper->due()) {
+      alone.close();
+      keeper->save(alone.job());
+      alone.open();
+    } else {
+      alone.renew();  // not for a job that is over: such a worker would leave later than the last that worked
+    }
   }
   alone.close();
   alone.job().read_totals();
   job_progress const reached = alone.job().progress();
-  bubble_record const record = alone.record();
   alone_result found;
+  if (keeper != nullptr) keeper->end(alone.job(), alone.over());
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;
@@ -122,11 +142,11 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.jobs = found.state == job_state::finished ? 1 : 0;
   found.items = reached.items;
   found.phases = reached.phases;
-  found.chunks = record.chunks;
-  if (found.jobs == 1) found.chunks_of_job = record.chunks;
-  if (record.last_out_ns > record.opened_ns) found.time = std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
-  found.stay_ns = record.stay_ns;
-  found.wait_ns = record.wait_ns;
+  found.chunks = alone.chunks();
+  if (found.jobs == 1) found.chunks_of_job = alone.chunks();
+  found.time = alone.time();
+  found.stay_ns = alone.stay_ns();
+  found.wait_ns = alone.wait_ns();
   return found;
 }
 

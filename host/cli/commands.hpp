@@ -23,6 +23,9 @@ struct run_settings {
   std::optional<std::string> task;
   std::optional<std::string> job_file;
   std::string at_most;  // a duration; empty: to the end
+  std::optional<std::string> checkpoint;  // folder
+  std::string checkpoint_every = "60s";
+  bool resume = false;
   std::optional<std::string> report;
   bool verify = false;
   bool json = false;

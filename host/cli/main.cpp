@@ -87,6 +87,9 @@ exit_code dispatch(int argc, char** argv) {
   add_task_options(*runs, run);
   runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
   runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
+  CLI::Option* const folder = runs->add_option("--checkpoint", run.checkpoint, "folder for a file from which the job can be taken up again");
+  runs->add_option("--checkpoint-every", run.checkpoint_every, "how often it is written; also when the job is stopped")->capture_default_str()->needs(folder);
+  runs->add_flag("--resume", run.resume, "begin where the file in that folder ends, if there is one")->needs(folder);
   CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, and what to do");
   doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));

@@ -9,6 +9,7 @@
 #include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/asked_task.hpp>
+#include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/setting.hpp>
@@ -53,6 +54,11 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
   job_description const job = owner->describe();
+  std::unique_ptr<checkpoints> saves;
+  if (asked.checkpoint) {
+    if (mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
+    saves = std::make_unique<checkpoints>(*asked.checkpoint, duration_of(asked.checkpoint_every, "--checkpoint-every"), asked.resume, request, *owner, *machine);
+  }
 
   report done = begin_report("run", kind, asked.device);
   done.config.mode = name_of(mode);
@@ -70,7 +76,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       if (line) line->update(std::min(opened, phases));
       return stop.requested() || std::chrono::steady_clock::now() - begin >= limit;
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get());
+    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get());
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 
@@ -83,7 +89,11 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
     }
     for (std::string& each : owner->write()) lines.push_back(std::move(each));
-  } else if (asked.verify) {
+  } else if (saves) {
+    lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+  }
+  if (saves && saves->resumed()) lines.insert(lines.begin(), "taken up from " + saves->file().string());
+  if (found.state != job_state::finished && asked.verify) {
     lines.push_back("not verified: the task did not come to its end");
   }
   done.jobs.push_back(result);

@@ -87,6 +87,7 @@ class mlp_owner final : public task_owner {
   job_description describe() const override { return lull::describe(arrays_->task(), "mlp"); }
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
+  std::vector<std::filesystem::path> inputs() const override { return {data_file(values_)}; }
 
   verification verify() override {
     double const loss = arrays_->epoch_loss().front() / static_cast<double>(training_.labels.size());
@@ -175,6 +176,7 @@ class classify_owner final : public task_owner {
   job_description describe() const override { return lull::describe(arrays_->task(), "classify"); }
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
+  std::vector<std::filesystem::path> inputs() const override { return {values_.path("model"), data_file(values_)}; }
 
   verification verify() override {
     std::uint64_t const right = arrays_->epoch_right().front();

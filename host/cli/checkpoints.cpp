@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cli/checkpoints.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include <zlib.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/submitted.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::size_t piece = std::size_t{8} << 20;
+
+/// Of all that was read, file after file.
+std::string fingerprint(std::vector<std::filesystem::path> const& files) {
+  uLong sum = crc32(0, nullptr, 0);
+  std::vector<char> buffer(piece);
+  for (std::filesystem::path const& each : files) {
+    std::ifstream in{each, std::ios::binary};
+    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+      sum = crc32(sum, reinterpret_cast<Bytef const*>(buffer.data()), static_cast<uInt>(in.gcount()));
+    }
+  }
+  char text[16];
+  std::snprintf(text, sizeof text, "%08lx", sum);
+  return text;
+}
+
+}  // namespace
+
+checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, task_request const& request, task_owner& owner,
+                         executor& machine)
+    : file_(folder / (request.name + ".npz")), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
+  if (arrays_.empty()) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+  std::error_code why;
+  std::filesystem::create_directories(folder, why);
+  if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+  what_ = {request.name, format_task(request), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
+  for (task_array const& each : arrays_) what_.arrays.push_back({each.name, npz_type::u1, {each.bytes}});
+}
+
+void checkpoints::begin(detail::submitted& job) {
+  next_ = std::chrono::steady_clock::now() + every_;
+  if (!resume_ || !std::filesystem::exists(file_)) return;
+  auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
+    machine_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
+  };
+  job.restore(read_checkpoint(file_, what_, sink, buffer_));
+  resumed_ = true;
+}
+
+void checkpoints::save(detail::submitted& job) {
+  auto const source = [&](std::size_t array, std::uint64_t offset, std::span<std::byte> bytes) {
+    machine_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
+  };
+  write_checkpoint(file_, what_, job.save(), source, buffer_);
+  next_ = std::chrono::steady_clock::now() + every_;
+}
+
+void checkpoints::end(detail::submitted& job, bool over) {
+  if (!over) return save(job);
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);  // it would begin the next run at its end
+}
+
+}  // namespace lull
