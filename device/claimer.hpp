@@ -307,11 +307,9 @@ class claimer {
     World::template store<order::relaxed, scope::system>(line->phases,
                                                          World::template load<order::relaxed, scope::device>(known_.cursor->phases));
     World::template store<order::relaxed, scope::system>(line->round, at.round);
-    World::template store<order::relaxed, scope::system>(line->step, at.step);
     World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
     // release: what earlier phases wrote, to a host that takes it from the machine
-    std::uint32_t const with_round = static_cast<std::uint32_t>(at.round) << 8 | static_cast<std::uint32_t>(state);
-    World::template store<order::release, scope::system>(line->state, with_round);
+    World::template store<order::release, scope::system>(line->where, reached{at.round, at.step, state}.word());
   }
 
   LULL_HD void wait(std::uint64_t& since_ns) noexcept {

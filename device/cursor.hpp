@@ -37,12 +37,27 @@ enum class failure : std::uint32_t { none = 0, too_many_items, by_task };
 struct alignas(128) progress_line {
   std::uint64_t phases;  // opened so far
   std::uint64_t round;
-  std::uint32_t step;
-  std::uint32_t state;  // low 8 bits: a phase_state, starved, open, finished or failed; above: the round's low bits, so that one load says both
+  std::uint64_t where;  // a reached: released last, and so what orders all the rest
   std::uint32_t why;    // a failure
 };
 
-static_assert(offsetof(progress_line, state) == offsetof(progress_line, step) + 4 && offsetof(progress_line, step) % 8 == 0);
+/// Step, state and the low bits of the round in one word.
+class reached {
+ public:
+  static constexpr std::uint64_t round_mask = 0xffffff;
+
+  LULL_HD explicit constexpr reached(std::uint64_t word) noexcept : word_(word) {}
+  LULL_HD constexpr reached(std::uint64_t round, std::uint32_t step, phase_state state) noexcept
+      : word_((round & round_mask) << 40 | std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | step) {}
+
+  LULL_HD constexpr std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(word_); }
+  LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }  // starved, open, finished or failed
+  LULL_HD constexpr std::uint64_t round() const noexcept { return word_ >> 40; }
+  LULL_HD constexpr std::uint64_t word() const noexcept { return word_; }
+
+ private:
+  std::uint64_t word_;
+};
 
 /// A task's progress across bubbles, in memory of the device. Zeroed with a ring, a grain and a progress line, it is
 /// starved at the first phase. Words that different blocks write at different rates have lines of their own.

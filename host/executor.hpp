@@ -100,6 +100,8 @@ class executor {
   virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;
   /// Return when the copy is done; words that blocks write at the same time are read one by one.
   virtual void write(void* to, void const* from, std::size_t bytes) = 0;
+  /// A word that blocks read by an acquiring load: who finds the value finds all that was written before.
+  virtual void publish(std::uint64_t* word, std::uint64_t value) = 0;
   virtual void read(void* to, void const* from, std::size_t bytes) = 0;
   virtual void fill_zero(void* to, std::size_t bytes) = 0;
   virtual std::unique_ptr<bubble_mark> make_mark() = 0;

@@ -93,22 +93,21 @@ bool submitted::wait(std::chrono::nanoseconds at_most) {
   return changed_.wait_for(lock, at_most, [this] { return is_final(state_); });
 }
 
-phase_state submitted::reached() const noexcept {
+phase_state submitted::reached() const noexcept { return where().state(); }
+
+lull::reached submitted::where() const noexcept {
   auto const* const line = static_cast<progress_line const*>(line_.host);
-  // step and state share an aligned 64-bit word
-  return phase_state{static_cast<std::uint32_t>(machine_->load_mapped(&line->step) >> 32 & 0xff)};
+  return lull::reached{machine_->load_mapped(&line->where)};
 }
 
 std::uint64_t submitted::rounds() const noexcept {
-  auto const* const line = static_cast<progress_line const*>(line_.host);
-  constexpr std::uint64_t mask = 0xffffff;
-  // The round beside the state was written after what it says is done; the whole word before it, and may be newer.
-  std::uint64_t const low = machine_->load_mapped(&line->step) >> 40;
-  std::uint64_t const round = machine_->load_mapped(&line->round);
-  return round - ((round - low) & mask);
+  // What the word says was done before it; the whole round was written before it, too, and may be newer.
+  std::uint64_t const low = where().round();
+  std::uint64_t const round = machine_->load_mapped(&static_cast<progress_line const*>(line_.host)->round);
+  return round - ((round - low) & lull::reached::round_mask);
 }
 
-void submitted::feed(std::uint64_t fed) { machine_->write(&cursor_->fed, &fed, sizeof fed); }
+void submitted::feed(std::uint64_t fed) { machine_->publish(&cursor_->fed, fed); }
 
 job_progress submitted::progress() const {
   auto const* const line = static_cast<progress_line const*>(line_.host);
@@ -120,7 +119,7 @@ job_progress submitted::progress() const {
   }
   now.phases = machine_->load_mapped(&line->phases);
   now.at.round = machine_->load_mapped(&line->round);
-  now.at.step = static_cast<std::uint32_t>(machine_->load_mapped(&line->step));
+  now.at.step = where().step();
   return now;
 }
 

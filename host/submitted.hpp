@@ -55,6 +55,8 @@ class submitted {
   void read_totals();
 
  private:
+  lull::reached where() const noexcept;
+
   std::shared_ptr<executor> machine_;
   job_description description_;
   cursor* cursor_ = nullptr;

@@ -33,6 +33,8 @@ class cuda_executor final : public executor {
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { memory_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { memory_.write(to, from, bytes); }
+  /// Each copy has ended before the next begins.
+  void publish(std::uint64_t* word, std::uint64_t value) override { memory_.write(word, &value, sizeof value); }
   void read(void* to, void const* from, std::size_t bytes) override { memory_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override;

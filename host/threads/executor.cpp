@@ -162,6 +162,10 @@ void threads_executor::write(void* to, void const* from, std::size_t bytes) {
   }
 }
 
+void threads_executor::publish(std::uint64_t* word, std::uint64_t value) {
+  w::store<order::release, scope::system>(*word, value);
+}
+
 void threads_executor::read(void* to, void const* from, std::size_t bytes) {
   auto* out = static_cast<unsigned char*>(to);
   auto* in = static_cast<unsigned char*>(const_cast<void*>(from));

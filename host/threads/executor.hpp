@@ -37,6 +37,7 @@ class threads_executor final : public executor {
   mapped_memory map(std::size_t bytes) override;
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
   void write(void* to, void const* from, std::size_t bytes) override;
+  void publish(std::uint64_t* word, std::uint64_t value) override;
   void read(void* to, void const* from, std::size_t bytes) override;
   void fill_zero(void* to, std::size_t bytes) override;
   std::unique_ptr<bubble_mark> make_mark() override;

@@ -114,6 +114,7 @@ class recording_executor final : public executor {
   mapped_memory map(std::size_t bytes) override { return inner_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { inner_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { inner_.write(to, from, bytes); }
+  void publish(std::uint64_t* word, std::uint64_t value) override { inner_.publish(word, value); }
   void read(void* to, void const* from, std::size_t bytes) override { inner_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
   std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
