@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <lull/device/position.hpp>
@@ -8,16 +9,25 @@
 
 namespace lull {
 
-/// One place of the ring. `turn` is 2 × lap while free and 2 × lap + 1 while it holds an entry, so that a zeroed ring is empty.
-struct ring_cell {
-  std::uint64_t turn;
-  std::uint64_t tag_and_begin;  // tagged
-  std::uint64_t count;
-  std::uint64_t unused;
+/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; whoever empties it gives it free when
+/// he has read it.
+struct alignas(128) ring_group {
+  static constexpr std::uint64_t places = 64;
+  struct cell {
+    std::uint64_t tag_and_begin;  // tagged
+    std::uint64_t count;
+  };
+
+  std::uint64_t taken;  // a bit for each place
+  std::uint64_t full;
+  alignas(128) cell cells[places];
 };
 
-/// The two ends of the ring. They only grow.
-struct alignas(128) ring_ends {
+/// Groups for so many places.
+LULL_HD constexpr std::uint64_t ring_groups(std::uint64_t places) noexcept { return (places + ring_group::places - 1) / ring_group::places; }
+
+/// How many were ever pushed and popped. They only grow.
+struct alignas(128) ring_counts {
   std::uint64_t pushed;
   std::uint64_t popped;
 };
@@ -28,79 +38,88 @@ struct handed_back {
   std::uint64_t count = 0;
 };
 
-/// The handed-back chunks of one cursor: a bounded queue for many pushers and poppers, after D. Vyukov's bounded MPMC
-/// queue (1024cores.net). Neither end waits for the other: a full ring refuses, and a ring whose oldest entry is still
-/// being written looks empty.
+/// The handed-back chunks of one cursor, in no order: places in a ring, searched by each block from a place of its own on. When a
+/// bubble closes a hundred blocks push at once, and when the next opens they pop: each finds its own place, and no two wait for
+/// one word that only one of them can change (docs/decisions/places-of-the-ring.md). Neither end waits for the other: a full ring
+/// refuses, and an entry that is still being written is not found.
 template <class World>
 class ring_ref {
  public:
-  /// `capacity` is a power of two.
-  LULL_HD ring_ref(ring_ends* ends, ring_cell* cells, std::uint64_t capacity) noexcept
-      : ends_(ends), cells_(cells), capacity_(capacity) {}
+  /// `capacity`: places in use of all groups. `home`: where to search first.
+  LULL_HD ring_ref(ring_counts* counts, ring_group* groups, std::uint64_t capacity, std::uint64_t home) noexcept
+      : counts_(counts), groups_(groups), capacity_(capacity), home_(home < capacity ? home : 0) {}
 
-  /// A cheap look, for the yield point: false means that nothing was there.
+  /// A cheap look, for the yield point. What it misses, a later look finds.
   LULL_HD bool perhaps() const noexcept {
-    return World::template load<order::relaxed, scope::device>(ends_->pushed) !=
-           World::template load<order::relaxed, scope::device>(ends_->popped);
+    return World::template load<order::relaxed, scope::device>(counts_->pushed) !=
+           World::template load<order::relaxed, scope::device>(counts_->popped);
   }
 
   /// False when full: the caller keeps the chunk. Publishes what the caller has seen so far.
   LULL_HD bool push(handed_back entry) noexcept {
-    std::uint64_t at = World::template load<order::relaxed, scope::device>(ends_->pushed);
-    for (;;) {
-      ring_cell& cell = cells_[at & (capacity_ - 1)];
-      std::uint64_t const free = lap(at) * 2;
-      // acquire: the popper of the lap before is done reading the cell
-      std::uint64_t const turn = World::template load<order::acquire, scope::device>(cell.turn);
-      if (turn == free) {
-        if (World::template compare_exchange<order::relaxed, scope::device>(ends_->pushed, at, at + 1)) {
-          World::template store<order::relaxed, scope::device>(cell.tag_and_begin, entry.at.word());
-          World::template store<order::relaxed, scope::device>(cell.count, entry.count);
-          // release: publishes the entry, and through the pusher's own acquires the phase that it belongs to
-          World::template store<order::release, scope::device>(cell.turn, free + 1);
-          return true;
-        }
-      } else if (turn < free) {
-        return false;  // the cell still holds an entry of the lap before
-      }
-      at = World::template load<order::relaxed, scope::device>(ends_->pushed);
-    }
+    // acquire: the popper before is done reading the place
+    ring_group::cell* const cell = find([this](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
+      std::uint64_t const before = World::template fetch_or<order::acquire, scope::device>(group.taken, bit);
+      candidates &= ~before;
+      return (before & bit) == 0;
+    });
+    if (cell == nullptr) return false;
+    World::template store<order::relaxed, scope::device>(cell->tag_and_begin, entry.at.word());
+    World::template store<order::relaxed, scope::device>(cell->count, entry.count);
+    // release: publishes the entry, and through the pusher's own acquires the phase that it belongs to
+    World::template fetch_or<order::release, scope::device>(group_->full, bit_);
+    World::template fetch_add<order::relaxed, scope::device>(counts_->pushed, std::uint64_t{1});
+    return true;
   }
 
   /// `count` 0 when nothing is there.
   LULL_HD handed_back pop() noexcept {
-    std::uint64_t at = World::template load<order::relaxed, scope::device>(ends_->popped);
-    for (;;) {
-      ring_cell& cell = cells_[at & (capacity_ - 1)];
-      std::uint64_t const full = lap(at) * 2 + 1;
-      // acquire: the entry, and all that its pusher knew of the phase
-      std::uint64_t const turn = World::template load<order::acquire, scope::device>(cell.turn);
-      if (turn == full) {
-        if (World::template compare_exchange<order::relaxed, scope::device>(ends_->popped, at, at + 1)) {
-          handed_back const entry{tagged{World::template load<order::relaxed, scope::device>(cell.tag_and_begin)},
-                                  World::template load<order::relaxed, scope::device>(cell.count)};
-          // release: the cell may be written again
-          World::template store<order::release, scope::device>(cell.turn, full + 1);
-          return entry;
-        }
-      } else if (turn < full) {
-        return {};
-      }
-      at = World::template load<order::relaxed, scope::device>(ends_->popped);
-    }
+    // acquire: the entry, and all that its pusher knew of the phase
+    ring_group::cell* const cell = find([this](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
+      std::uint64_t const before = World::template fetch_and<order::acquire, scope::device>(group.full, ~bit);
+      candidates &= before & ~bit;
+      return (before & bit) != 0;
+    });
+    if (cell == nullptr) return {};
+    handed_back const entry{tagged{World::template load<order::relaxed, scope::device>(cell->tag_and_begin)},
+                            World::template load<order::relaxed, scope::device>(cell->count)};
+    // release: the place may be written again
+    World::template fetch_and<order::release, scope::device>(group_->taken, ~bit_);
+    World::template fetch_add<order::relaxed, scope::device>(counts_->popped, std::uint64_t{1});
+    return entry;
   }
 
  private:
-  /// at / capacity, without the division that a GPU does in software.
-  LULL_HD std::uint64_t lap(std::uint64_t at) const noexcept {
-    int bits = 0;
-    while (capacity_ >> bits > 1) ++bits;
-    return at >> bits;
+  /// The first place from home on for which `take` says yes; null: none. `take(group, bit, candidates)` leaves those places of the
+  /// group that are still worth asking for.
+  template <class Take>
+  LULL_HD ring_group::cell* find(Take const& take) noexcept {
+    constexpr std::uint64_t places = ring_group::places;
+    std::uint64_t const groups = ring_groups(capacity_);
+    std::uint64_t at = home_ / places;
+    std::uint64_t const first = home_ % places;
+    for (std::uint64_t n = 0; n < groups; ++n, at = at + 1 < groups ? at + 1 : 0) {
+      ring_group& group = groups_[at];
+      std::uint64_t const here = capacity_ - at * places;
+      std::uint64_t candidates = here < places ? (std::uint64_t{1} << here) - 1 : ~std::uint64_t{0};
+      for (std::uint64_t i = 0; i < places && candidates != 0; ++i) {
+        std::uint64_t const place = (first + i) % places;
+        std::uint64_t const bit = std::uint64_t{1} << place;
+        if ((candidates & bit) == 0 || !take(group, bit, candidates)) continue;
+        group_ = &group;
+        bit_ = bit;
+        return &group.cells[place];
+      }
+    }
+    return nullptr;
   }
 
-  ring_ends* ends_;
-  ring_cell* cells_;
+  ring_counts* counts_;
+  ring_group* groups_;
   std::uint64_t capacity_;
+  std::uint64_t home_;
+  ring_group* group_ = nullptr;  // of the place that was found
+  std::uint64_t bit_ = 0;
 };
 
 }  // namespace lull

@@ -58,10 +58,10 @@ NO_LEASE                 | protocol | fair   | cycle     | LEAVES STALL LEASES=2
 WAIT_WITHOUT_STATE       | protocol | fair   | cycle     | LEAVES_FAILED FAILURES=1
 PARKING                  | protocol | fair   | cycle     | LEAVES STALL EDGES=2 PHASES=2 ITEMS0=1
 HELD_NOT_POLLED          | protocol | fair   | cycle     | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=1 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
-PUSH_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4
-POP_WITHOUT_EXCHANGE     | ring     | safety | assertion | PUSHES=4
-TURN_BEFORE_ENTRY        | ring     | safety | assertion | PUSHES=4
-TURN_BEFORE_READ         | ring     | safety | assertion | PUSHES=4
+TAKE_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4
+EMPTY_WITHOUT_EXCHANGE   | ring     | safety | assertion | PUSHES=4
+FULL_BEFORE_ENTRY        | ring     | safety | assertion | PUSHES=4
+FREE_BEFORE_READ         | ring     | safety | assertion | PUSHES=4
 '
 
 names() { grep '|' <<<"$table" | cut -d '|' -f 1 | tr -d ' '; }

@@ -92,7 +92,7 @@ inline check_at_rest() {
 #ifdef LEAVE_ANY
 #define may_leave true
 #define may_stay true
-#define may_look_empty true  // a ring whose oldest entry is still being written (ring.pml)
+#define may_look_empty true  // a ring whose entries are still being written (ring.pml)
 #else
 #define may_look_empty false
 #define may_leave (gate[s] != mine || lease_says || held_says)
@@ -285,6 +285,10 @@ yield_point:
       if
       :: empty(ring) || may_look_empty -> goto by_ticket
       :: nempty(ring) ->
+        if
+        :: len(ring) > 1 -> ring?tag, begin, count; ring!tag, begin, count  // in no order
+        :: true
+        fi;
         ring?tag, begin, count; next = 0; at_once = 1;
         if
         :: knows && tag == known_tag -> goto in_hand

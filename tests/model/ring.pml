@@ -20,11 +20,12 @@
 #define may_stall
 #endif
 #define step may_stall atomic
+#define ALL ((1 << CAPACITY) - 1)
 
 // ---- the shared words
-byte pushed, popped;
-byte turn[CAPACITY];   // 2 × lap while free, 2 × lap + 1 while it holds an entry
+byte taken, written;      // a bit for each place
 byte entry[CAPACITY];  // tag, begin and count: written in any number of steps, here in one
+byte pushed, popped;
 
 // ---- what only the properties know
 byte pushes;                      // begun; also the name of the entry
@@ -42,90 +43,83 @@ inline begin_operation() {
   :: else -> break
   od;
   other = 0;
+  candidates = ALL;
   alone[me] = (busy == 0);
   busy++;
   at_work[me] = 1
 }
-#define end_operation busy--; at_work[me] = 0; at = 0; seen = 0
+#define end_operation busy--; at_work[me] = 0; place = 0; before = 0; candidates = 0
+
+inline choose_place() {  // the first candidate from the block's own place on
+  place = me % CAPACITY;
+  do
+  :: candidates >> place & 1 -> break
+  :: else -> place = (place + 1) % CAPACITY
+  od
+}
 
 proctype block(byte me) {
-  byte at, seen, mine, other;
+  byte place, before, candidates, mine, other;
   do
   :: atomic { pushes < PUSHES -> pushes++; mine = pushes; begin_operation() }
-    step { at = pushed }
     do
-    :: true ->
-      step { seen = turn[at % CAPACITY] }
+    :: atomic {
+        candidates == 0 ->                // full
+        assert(!alone[me] || published == CAPACITY);
+        refused++; mine = 0; end_operation; break
+      }
+    :: candidates != 0 ->
+#ifdef TAKE_WITHOUT_EXCHANGE
+      step { choose_place(); before = taken }
+      step { taken = before | 1 << place }
+#else
+      step { choose_place(); before = taken; taken = taken | 1 << place }
+#endif
       if
-      :: seen == at / CAPACITY * 2 ->
-        may_stall
-        if
-#ifdef PUSH_WITHOUT_EXCHANGE
-        :: atomic { pushed = at + 1 }
+      :: before >> place & 1 -> atomic { candidates = candidates & ~before }
+      :: else ->
+#ifdef FULL_BEFORE_ENTRY
+        step { written = written | 1 << place; in_ring[mine] = 1; published++ }
+        step { entry[place] = mine }
 #else
-        :: atomic { pushed == at -> pushed = at + 1 }
+        step { entry[place] = mine }
+        step { written = written | 1 << place; in_ring[mine] = 1; published++ }
 #endif
-#ifdef TURN_BEFORE_ENTRY
-          step { turn[at % CAPACITY] = seen + 1; in_ring[mine] = 1; published++ }
-          step { entry[at % CAPACITY] = mine; mine = 0; end_operation }
-#else
-          step { entry[at % CAPACITY] = mine }
-          step { turn[at % CAPACITY] = seen + 1; in_ring[mine] = 1; published++; mine = 0; end_operation }
-#endif
-          break
-#ifndef PUSH_WITHOUT_EXCHANGE
-        :: atomic { pushed != at -> skip }
-#endif
-        fi
-      :: atomic {
-          seen < at / CAPACITY * 2 ->       // full
-          assert(!alone[me] || published == CAPACITY);
-          refused++; mine = 0; end_operation; break
-        }
-      :: seen > at / CAPACITY * 2 -> skip
-      fi;
-      step { at = pushed }
+        step { pushed++; mine = 0; end_operation }
+        break
+      fi
     od
   :: atomic { begin_operation() }
-    step { at = popped }
     do
-    :: true ->
-      step { seen = turn[at % CAPACITY] }
+    :: atomic {
+        candidates == 0 ->                // empty, or what there is is still being written
+        assert(!alone[me] || published == 0);
+        end_operation; break
+      }
+    :: candidates != 0 ->
+#ifdef EMPTY_WITHOUT_EXCHANGE
+      step { choose_place(); before = written }
+      step { written = before & ~(1 << place); if :: before >> place & 1 -> published-- :: else fi }
+#else
+      step { choose_place(); before = written; written = written & ~(1 << place); if :: before >> place & 1 -> published-- :: else fi }
+#endif
       if
-      :: seen == at / CAPACITY * 2 + 1 ->
-        may_stall
-        if
-#ifdef POP_WITHOUT_EXCHANGE
-        :: atomic { popped = at + 1; published-- }
-#else
-        :: atomic { popped == at -> popped = at + 1; published-- }
+      :: !(before >> place & 1) -> atomic { candidates = candidates & before }
+      :: else ->
+#ifdef FREE_BEFORE_READ
+        step { taken = taken & ~(1 << place) }
 #endif
-#ifdef TURN_BEFORE_READ
-          step { turn[at % CAPACITY] = seen + 1 }
-#endif
-          step {
-            mine = entry[at % CAPACITY];
-            assert(mine > 0 && in_ring[mine] == 1);  // popped once, and only what was pushed
-            in_ring[mine] = 2
-          }
-#ifdef TURN_BEFORE_READ
-          atomic { mine = 0; end_operation }
-#else
-          step { turn[at % CAPACITY] = seen + 1; mine = 0; end_operation }
-#endif
-          break
-#ifndef POP_WITHOUT_EXCHANGE
-        :: atomic { popped != at -> skip }
-#endif
-        fi
-      :: atomic {
-          seen < at / CAPACITY * 2 + 1 ->   // empty, or the oldest entry is still being written
-          assert(!alone[me] || published == 0);
-          end_operation; break
+        step {
+          mine = entry[place];
+          assert(mine > 0 && in_ring[mine] == 1);  // popped once, and only what was pushed
+          in_ring[mine] = 2
         }
-      :: seen > at / CAPACITY * 2 + 1 -> skip
-      fi;
-      step { at = popped }
+#ifndef FREE_BEFORE_READ
+        step { taken = taken & ~(1 << place) }
+#endif
+        step { popped++; mine = 0; end_operation }
+        break
+      fi
     od
   :: atomic { pushes == PUSHES && published == 0 && busy == 0 -> break }
   od;
