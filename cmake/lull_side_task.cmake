@@ -2,6 +2,16 @@
 include_guard()
 include(${CMAKE_CURRENT_LIST_DIR}/lull_cuda20.cmake)
 
+# lull_tensor_cores(my_library)
+#
+# Code of the target for compute capability 9.0 may use what only that one has (sm_90a): side tasks with large products need it.
+function(lull_tensor_cores target)
+  if(LULL_CUDA_ENABLED)
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^90(-real)?$" "90a" OUTPUT_VARIABLE architectures)
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
+  endif()
+endfunction()
+
 # lull_side_task(my_library HEADER <lull/graph/pagerank.hpp> … TYPE lull::pagerank)
 #
 # Makes a side task known to both executors: adds to the target one generated source for the threads executor and one

@@ -25,12 +25,18 @@ struct alignas(16) directive {
 
 /// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
 /// its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
-template <class World>
+///
+/// `Code`: rare code is kept out of the hot path as functions that are called; or all is in one piece, since ptxas makes a kernel's
+/// tensor-core products one after another where it finds any call.
+enum class rare_code { called, inlined };
+
+template <class World, rare_code Code = rare_code::called>
 class claimer {
  public:
   claimer() = default;
-  LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t opened_ns) noexcept
-      : blocks_(blocks) {
+  /// `beside`: blocks that were inside before this one.
+  LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside, std::uint64_t opened_ns) noexcept
+      : blocks_(blocks), home_(places_of_a_block * beside) {
     known_.cursor = at;
     known_.stays = stays;
     account_.opened_ns = opened_ns;
@@ -48,7 +54,104 @@ class claimer {
 
   /// The yield point, for everything that can be found there. Every round of its loop polls.
   template <class Task>
-  LULL_HD LULL_COLD directive next(watch words, Task const& task) noexcept {
+  LULL_HD directive next(watch words, Task const& task) noexcept {
+    if constexpr (Code == rare_code::called) {
+      return find_next_apart(words, task);
+    } else {
+      return find_next(words, task);
+    }
+  }
+
+  /// After the team's `advance`.
+  template <class Task>
+  LULL_HD void open_next(Task const& task) noexcept {
+    open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
+  }
+
+  /// Behind a call of a task that claims by itself: `seen` was looked at then.
+  template <class Task>
+  LULL_HD directive next_behind(typename stay<World>::view const& seen, watch words, Task const& task) noexcept {
+    leave_reason const why = known_.stays.judge(seen);
+    return why != leave_reason::stay ? depart(why, 0) : next(words, task);
+  }
+
+  /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is committed. No items:
+  /// none, or the stay has ended.
+  LULL_HD directive ahead(watch words) noexcept {
+    bearings const known = known_;
+    auto const view = stay<World>::look(words);
+    bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
+    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
+    if (known.stays.judge(view) != leave_reason::stay) return {};
+    if (perhaps) {
+      if (handed_back const entry = ring().pop(); entry.count != 0) {
+        assert(entry.at.tag() == tag());
+        return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
+      }
+    }
+    if (ticket - known.first >= known.extent) return {};
+    // relaxed: as in try_next
+    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+  }
+
+  /// Behind a call of a task that claims by itself: `done` items in `chunks` are stored. Committed with the next commit, or at once.
+  LULL_HD void add_done(std::uint64_t items, std::uint64_t chunks, action how) noexcept {
+    account_.chunks += chunks;
+    account_.items += items;
+    if (how == action::finish) commit_deferred();
+  }
+
+  /// False: the ring is full, and the chunk must be finished.
+  LULL_HD bool hand_back(directive const& undone) noexcept {
+    if (!ring().push({tagged{tag(), undone.begin}, undone.count})) {
+      account_.refused += 1;
+      return false;
+    }
+    account_.handed_back += 1;
+    return true;
+  }
+
+  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
+  LULL_HD void leave(std::uint64_t& entry) noexcept {
+    commit_deferred();
+    entry_word<World>::leave(entry);
+  }
+
+  LULL_HD stay<World> const& stays() const noexcept { return known_.stays; }
+  /// The phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
+  LULL_HD position const& at() const noexcept { return at_; }
+  LULL_HD block_account const& account() const noexcept { return account_; }
+
+ private:
+  static constexpr std::uint64_t places_of_a_block = 2;  // of the ring: so many chunks are in hand at most, as a rule
+
+  /// What a yield point goes by. Read as a whole: a chain of single loads would be on the way of every chunk.
+  struct alignas(16) bearings {
+    lull::cursor* cursor = nullptr;
+    std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
+    std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
+    std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
+    stay<World> stays;
+    std::uint64_t grain = 0;
+  };
+
+  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to
+  /// the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
+  LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
+    bearings const known = known_;
+    auto const view = stay<World>::look(words);
+    bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
+    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
+    commit(done);
+    why = known.stays.judge(view);
+    // Tag and item in one comparison: under another tag the difference is above every extent.
+    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
+    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
+    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+  }
+
+  template <class Task>
+  LULL_HD directive find_next(watch words, Task const& task) noexcept {
     std::uint64_t waits_since_ns = 0;
     for (;;) {
       // Issued together, before anything is decided.
@@ -107,67 +210,24 @@ class claimer {
       wait(waits_since_ns);
     }
   }
-
-  /// After the team's `advance`.
   template <class Task>
-  LULL_HD void open_next(Task const& task) noexcept {
-    open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
-  }
-
-  /// False: the ring is full, and the chunk must be finished.
-  LULL_HD bool hand_back(directive const& undone) noexcept {
-    if (!ring().push({tagged{tag(), undone.begin}, undone.count})) {
-      account_.refused += 1;
-      return false;
-    }
-    account_.handed_back += 1;
-    return true;
-  }
-
-  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
-  LULL_HD void leave(std::uint64_t& entry) noexcept {
-    commit_deferred();
-    entry_word<World>::leave(entry);
-  }
-
-  LULL_HD stay<World> const& stays() const noexcept { return known_.stays; }
-  /// The phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
-  LULL_HD position const& at() const noexcept { return at_; }
-  LULL_HD block_account const& account() const noexcept { return account_; }
-
- private:
-  /// What a yield point goes by. Read as a whole: a chain of single loads would be on the way of every chunk.
-  struct alignas(16) bearings {
-    lull::cursor* cursor = nullptr;
-    std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
-    std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
-    std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
-    stay<World> stays;
-    std::uint64_t grain = 0;
-  };
-
-  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to
-  /// the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
-  LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
-    bearings const known = known_;
-    auto const view = stay<World>::look(words);
-    bool const perhaps = ring_ref<World>{&known.cursor->ends, nullptr, 0}.perhaps();
-    std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
-    commit(done);
-    why = known.stays.judge(view);
-    // Tag and item in one comparison: under another tag the difference is above every extent.
-    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
-    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+  LULL_HD LULL_COLD directive find_next_apart(watch words, Task const& task) noexcept {
+    return find_next(words, task);
   }
 
   /// Makes a chunk of a claim, unless there were no items left after all. What the claim added is the grain of `known`, whatever
   /// the grain is by now.
   LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
-    return begin < known.extent ? piece(known, begin, known.grain) : look_closer(claimed, known.grain);
+    if (begin < known.extent) return piece(known, begin, known.grain);
+    if constexpr (Code == rare_code::called) {
+      return look_closer_apart(claimed, known.grain);
+    } else {
+      return look_closer(claimed, known.grain);
+    }
   }
-  LULL_HD LULL_COLD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
+  LULL_HD LULL_COLD directive look_closer_apart(tagged claimed, std::uint64_t added) noexcept { return look_closer(claimed, added); }
+  LULL_HD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
     if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};
@@ -182,7 +242,9 @@ class claimer {
             left < known.near_end ? action::finish : action::run};
   }
 
-  LULL_HD ring_ref<World> ring() const noexcept { return {&known_.cursor->ends, known_.cursor->cells, known_.cursor->capacity}; }
+  LULL_HD ring_ref<World> ring() const noexcept {
+    return {&known_.cursor->ring, known_.cursor->places, known_.cursor->capacity, home_};
+  }
 
   LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
     // acquire: what led to `from`; release: what led to `to`
@@ -259,24 +321,27 @@ class claimer {
   /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.
   template <class Task>
   LULL_HD bool open(Task const& task, position at) noexcept {
+    // Issued together. Nobody else writes these while the phase is in `opening`.
+    tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};  // of the phase that is over
+    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
+    std::uint64_t const all = World::template load<order::relaxed, scope::device>(known_.cursor->items);
+    std::uint64_t const phases = World::template load<order::relaxed, scope::device>(known_.cursor->phases);
     // acquire, system: the input that a copy brought before the stream raised the word
     std::uint64_t const fed = World::template load<order::acquire, scope::system>(known_.cursor->fed);
     std::uint64_t const items = task.extent(at, fed);
-    tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};  // of the phase that is over
     tagged_state const opening{limit.tag(), phase_state::opening};
-    add_up(at);
-    if (items == starved) return settle(at, opening, phase_state::starved), false;
-    if (items == finished) return settle(at, opening, phase_state::finished), true;
+    add_up(at, all + done);
+    if (items == starved) return settle(at, opening, phase_state::starved, phases), false;
+    if (items == finished) return settle(at, opening, phase_state::finished, phases), true;
     if (items > most_items(blocks_, known_.grain != 0 ? known_.grain : 1)) {
       World::template store<order::relaxed, scope::device>(known_.cursor->why, static_cast<std::uint32_t>(failure::too_many_items));
-      return settle(at, opening, phase_state::failed), true;
+      return settle(at, opening, phase_state::failed, phases), true;
     }
-    World::template store<order::relaxed, scope::device>(known_.cursor->phases,
-                                                         World::template load<order::relaxed, scope::device>(known_.cursor->phases) + 1);
+    World::template store<order::relaxed, scope::device>(known_.cursor->phases, phases + 1);
     if (items == 0) return change(opening, phase_state::due), true;
     tagged const now{limit.tag() + 1, items};
     World::template store<order::relaxed, scope::device>(known_.cursor->limit, now.word());
-    report(at, phase_state::open);
+    report(at, phase_state::open, phases + 1);
     // The state before the ticket: with the ticket out, the phase's last item may be committed at once, and then the state
     // is changed by whoever sees that.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
@@ -287,29 +352,28 @@ class claimer {
   }
 
   /// The books of the phase that is over, and the position of the next.
-  LULL_HD void add_up(position at) noexcept {
-    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
-    std::uint64_t const items = World::template load<order::relaxed, scope::device>(known_.cursor->items);
-    World::template store<order::relaxed, scope::device>(known_.cursor->items, items + done);
+  LULL_HD void add_up(position at, std::uint64_t items) noexcept {
+    World::template store<order::relaxed, scope::device>(known_.cursor->items, items);
     World::template store<order::relaxed, scope::device>(known_.cursor->done, std::uint64_t{0});
     World::template store<order::relaxed, scope::device>(known_.cursor->round, at.round);
     World::template store<order::relaxed, scope::device>(known_.cursor->step, at.step);
   }
 
-  LULL_HD void settle(position at, tagged_state opening, phase_state to) noexcept {
-    report(at, to);
+  LULL_HD void settle(position at, tagged_state opening, phase_state to, std::uint64_t phases) noexcept {
+    report(at, to, phases);
     change(opening, to);
   }
 
-  LULL_HD void report(position at, phase_state state) noexcept {
+  LULL_HD void report(position at, phase_state state, std::uint64_t phases) noexcept {
     progress_line* const line = known_.cursor->progress;
     if (line == nullptr) return;
-    World::template store<order::relaxed, scope::system>(line->phases,
-                                                         World::template load<order::relaxed, scope::device>(known_.cursor->phases));
+    World::template store<order::relaxed, scope::system>(line->phases, phases);
     World::template store<order::relaxed, scope::system>(line->round, at.round);
-    World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
+    if (state == phase_state::failed) {
+      World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
+    }
     // release: what earlier phases wrote, to a host that takes it from the machine
-    World::template store<order::release, scope::system>(line->where, reached{at.round, at.step, state}.word());
+    World::template store<order::release, scope::system>(line->where, progress_word{at.round, at.step, state}.word());
   }
 
   LULL_HD void wait(std::uint64_t& since_ns) noexcept {
@@ -326,6 +390,7 @@ class claimer {
   std::uint64_t extent_ = 0;  // of the phase that is known
   bool knows_ = false;
   std::uint64_t blocks_ = 1;
+  std::uint64_t home_ = 0;  // where to search the ring first
   // this block's books: of the items of its account, those committed
   std::uint64_t committed_ = 0;
   block_account account_;

@@ -37,21 +37,22 @@ enum class failure : std::uint32_t { none = 0, too_many_items, by_task };
 struct alignas(128) progress_line {
   std::uint64_t phases;  // opened so far
   std::uint64_t round;
-  std::uint64_t where;  // a reached: released last, and so what orders all the rest
+  std::uint64_t where;  // a progress_word: released last, and so what orders all the rest
   std::uint32_t why;    // a failure
 };
 
 /// Step, state and the low bits of the round in one word.
-class reached {
+class progress_word {
  public:
   static constexpr std::uint64_t round_mask = 0xffffff;
 
-  LULL_HD explicit constexpr reached(std::uint64_t word) noexcept : word_(word) {}
-  LULL_HD constexpr reached(std::uint64_t round, std::uint32_t step, phase_state state) noexcept
+  LULL_HD explicit constexpr progress_word(std::uint64_t word) noexcept : word_(word) {}
+  LULL_HD constexpr progress_word(std::uint64_t round, std::uint32_t step, phase_state state) noexcept
       : word_((round & round_mask) << 40 | std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | step) {}
 
   LULL_HD constexpr std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(word_); }
-  LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }  // starved, open, finished or failed
+  /// Starved, open, finished or failed.
+  LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }
   LULL_HD constexpr std::uint64_t round() const noexcept { return word_ >> 40; }
   LULL_HD constexpr std::uint64_t word() const noexcept { return word_; }
 
@@ -79,9 +80,9 @@ struct alignas(128) cursor {
   // -- written by a stream that feeds
   alignas(128) std::uint64_t fed;
   // -- handed-back chunks
-  ring_ends ends;
-  alignas(128) ring_cell* cells;
-  std::uint64_t capacity;
+  ring_counts ring;
+  alignas(128) ring_group* places;
+  std::uint64_t capacity;  // places
   progress_line* progress;
 };
 

@@ -32,15 +32,11 @@ concept machine = requires(M const& block) {
   { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
 };
 
-/// The threads that run a chunk together, as a task sees them: the machine's collectives and `leaving()`.
-template <class World, machine Machine>
-class team {
+/// What every team has of its machine.
+template <machine Machine>
+class team_of_machine {
  public:
-  using world = World;
-
-  /// `stays` is looked at by rank 0 alone.
-  LULL_HD team(Machine const& block, watch words, stay<World> const& stays) noexcept
-      : block_(block), words_(words), stays_(stays) {}
+  LULL_HD explicit team_of_machine(Machine const& block) noexcept : block_(block) {}
 
   LULL_HD int rank() const noexcept { return block_.rank(); }
   LULL_HD int size() const noexcept { return block_.size(); }
@@ -55,10 +51,24 @@ class team {
     return block_.exclusive_scan(value, first, op);
   }
 
+ protected:
+  Machine const& block_;
+};
+
+/// The threads that run a chunk together, as a task sees them: the machine's collectives and `leaving()`.
+template <class World, machine Machine>
+class team : public team_of_machine<Machine> {
+ public:
+  using world = World;
+
+  /// `stays` is looked at by rank 0 alone.
+  LULL_HD team(Machine const& block, watch words, stay<World> const& stays) noexcept
+      : team_of_machine<Machine>(block), words_(words), stays_(stays) {}
+
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
   LULL_HD bool leaving() const noexcept {
     if (must_finish_) return false;
-    if (!left_) left_ = block_.broadcast(std::uint32_t{block_.rank() == 0 && stays_.judge(stays_.look(words_)) != leave_reason::stay}) != 0;
+    if (!left_) left_ = this->block_.broadcast(std::uint32_t{this->rank() == 0 && stays_.judge(stays_.look(words_)) != leave_reason::stay}) != 0;
     return left_;
   }
 
@@ -70,7 +80,6 @@ class team {
   LULL_HD bool left() const noexcept { return left_; }
 
  private:
-  Machine const& block_;
   watch const words_;
   stay<World> const& stays_;
   bool must_finish_ = false;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <lull/device/claimer.hpp>
+#include <lull/device/claiming_team.hpp>
 #include <lull/device/side_task.hpp>
 #include <lull/device/slot.hpp>
 #include <lull/device/team.hpp>
@@ -27,7 +29,11 @@ class worker {
     block_.sync();
     if (kept_.next.what != action::leave) {
       fetch_task();
-      stay_inside(leads);
+      if constexpr (task_claims) {
+        stay_claiming();
+      } else {
+        stay_inside(leads);
+      }
     }
     if (inside) leave();
   }
@@ -36,10 +42,15 @@ class worker {
   static constexpr int task_words = (sizeof(Task) + 7) / 8;
   static constexpr std::uint64_t settles_within_ns = 4'000;
 
+  static constexpr bool task_claims = Task::shape.claims == claiming::by_task;
+  using block_claimer = claimer<World, task_claims ? rare_code::inlined : rare_code::called>;
+  struct nothing {};
+
   struct kept {
     directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
-    claimer<World> claims;  // the leader's
+    block_claimer claims;   // the leader's
     bubble_record* record;  // the leader's
+    std::conditional_t<task_claims, chunks_in_hand<World>, nothing> hand;
     alignas(16) unsigned char task[task_words * 8];
   };
 
@@ -61,11 +72,7 @@ class worker {
       directive const now = kept_.next;
       if (now.what == action::advance) {
         if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), members);
-        block_.sync();  // the team's writes, before the leader opens the next phase
-        if (leads) {
-          kept_.claims.open_next(task());
-          kept_.next = kept_.claims.next(words(), task());
-        }
+        open_next(leads);
       } else if (run_chunk(members, now)) {
         if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
       } else if (leads) {
@@ -73,6 +80,14 @@ class worker {
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
+  }
+
+  /// Behind the task's `advance`.
+  LULL_HD void open_next(bool leads) noexcept {
+    block_.sync();  // the team's writes, before the leader opens the next phase
+    if (!leads) return;
+    kept_.claims.open_next(task());
+    kept_.next = kept_.claims.next(words(), task());
   }
 
   /// False: it was handed back.
@@ -88,6 +103,60 @@ class worker {
       if (block_.broadcast(pushed) != 0) return false;
       // No room in the ring: nothing was stored, so the chunk runs once more, to its end.
     }
+  }
+
+  /// The same for a task that claims by itself. Nothing is kept in registers across its calls.
+  LULL_HD void stay_claiming() noexcept {
+    do {
+      if (kept_.next.what == action::advance) {
+        if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), claimers());
+        open_next(block_.rank() == 0);
+      } else {
+        run_chunks();
+        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.seen, words(), task());
+      }
+      block_.sync();
+    } while (kept_.next.what != action::leave);
+  }
+
+  LULL_HD claiming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
+
+  /// The chunk in hand, and all that the task claims while it is busy.
+  LULL_HD void run_chunks() noexcept {
+    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, {}, {}};
+    directive now = kept_.next;
+    for (;;) {
+      block_.sync();
+      task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
+      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed back
+      if (block_.rank() == 0) settle();
+      block_.sync();
+      // No room in the ring for these: done here, to the end.
+      if (kept_.hand.redone == kept_.hand.undone_pieces) return;
+      now = kept_.hand.undone[kept_.hand.redone];
+    }
+  }
+
+  /// Behind a call: commits, and hands back; or behind one that had to be made for want of room.
+  LULL_HD void settle() noexcept {
+    chunks_in_hand<World>& hand = kept_.hand;
+    if (hand.must_finish) {
+      kept_.claims.add_done(hand.undone[hand.redone].count, 1, action::finish);
+      hand.redone += 1;
+      return;
+    }
+    auto const seen = stay<World>::look(words());  // under way while chunks are handed back
+    hand.must_finish = true;
+    int refused = 0;
+    std::uint64_t const pieces = static_cast<std::uint64_t>(hand.undone_pieces);
+    for (int piece = 0; piece < hand.undone_pieces; ++piece) {
+      directive const undone = hand.undone[piece];
+      hand.items -= undone.count;
+      if (!kept_.claims.hand_back(undone)) hand.undone[refused++] = undone;
+    }
+    hand.undone_pieces = refused;
+    hand.seen = seen;
+    kept_.claims.add_done(hand.items, hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
   }
 
   /// False: not inside, whatever was entered is left again.
@@ -120,7 +189,7 @@ class worker {
     }
     // relaxed: nothing is published; a closing edge that misses it costs time alone
     World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
-    kept_.claims = claimer<World>{stays, found.at(), block_.blocks(), opened_ns};
+    kept_.claims = block_claimer{stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
     return true;
   }
 

@@ -110,7 +110,7 @@ class course {
       ASSERT_EQ(runs_[i], times) << "runs of item " << i + how_.first_item;
     }
     EXPECT_EQ(slot_.entry, 0U);
-    EXPECT_EQ(cursor.words.ends.pushed, cursor.words.ends.popped);
+    EXPECT_EQ(cursor.words.ring.pushed, cursor.words.ring.popped);
   }
 
  private:

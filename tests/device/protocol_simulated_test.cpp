@@ -12,6 +12,7 @@
 #include <lull/device/control.hpp>
 #include <lull/device/worker.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/pulling_probe.hpp>
 #include <lull/tests/support/simulated.hpp>
 
 namespace lull {
@@ -34,6 +35,7 @@ class scenario {
     task_.polls = static_cast<std::uint32_t>(draw(4));
     task_.broken = broken;
     task_.feeds = draw(3) == 0 ? 1 : 0;
+    pulls_ = draw(3) == 0;
   }
 
   /// The first thing that went wrong, or nothing.
@@ -54,7 +56,7 @@ class scenario {
     for (test_gate const& gate : gates_) {
       if (gate.line.working != 0) return "a block came that has not said that it leaves, or the other way round";
     }
-    if (cursor_.words.ends.pushed != cursor_.words.ends.popped) return "the ring is not empty";
+    if (cursor_.words.ring.pushed != cursor_.words.ring.popped) return "the ring is not empty";
     return arrays_.wrong();
   }
 
@@ -89,12 +91,16 @@ class scenario {
     std::uint64_t const blocks = 1 + draw(3);
     for (std::uint64_t b = 0; b < blocks; ++b) {
       std::uint64_t const late = draw(5) == 0 ? draw(600) : draw(20);
-      auto const state = std::make_shared<fiber_block_storage>(width_, probe_task::shape.shared_bytes);
+      auto const state = std::make_shared<fiber_block_storage>(width_, pulling_probe::shape.shared_bytes);
       for (int rank = 0; rank < width_; ++rank) {
         steps_.spawn([this, &site, state, rank, blocks, late] {
           idle(late);
           fiber_block const block{*state, rank, width_, blocks};
-          worker<simulated_world, probe_task, fiber_block>{site, block}.run();
+          if (pulls_) {
+            worker<simulated_world, pulling_probe, fiber_block>{site, block}.run();
+          } else {
+            worker<simulated_world, probe_task, fiber_block>{site, block}.run();
+          }
         });
       }
     }
@@ -161,6 +167,7 @@ class scenario {
   std::vector<slot_line> slots_;
   std::vector<worker_site> sites_;
   probe_task task_;
+  bool pulls_ = false;  // the same, claiming by itself
 };
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {

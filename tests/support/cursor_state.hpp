@@ -29,12 +29,12 @@ struct test_gate {
 /// A cursor with its ring in plain memory, at the state that submitting leaves.
 struct test_cursor {
   test_cursor(std::uint32_t grain, std::uint64_t capacity, std::uint32_t first_tag = 0, std::uint64_t first_round = 0)
-      : cells(capacity) {
+      : places(ring_groups(capacity)) {
     words.ticket = words.limit = tagged{first_tag, 0}.word();
     words.state = tagged_state{first_tag, phase_state::starved}.word();
     words.round = first_round;
     words.grain = grain;
-    words.cells = cells.data();
+    words.places = places.data();
     words.capacity = capacity;
     words.progress = &progress;
   }
@@ -43,7 +43,7 @@ struct test_cursor {
 
   phase_state state() const { return tagged_state{words.state}.state(); }
 
-  std::vector<ring_cell> cells;
+  std::vector<ring_group> places;
   progress_line progress{};
   cursor words{};
 };

@@ -52,30 +52,35 @@ struct probe_task {
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
-    std::uint64_t const phase = phase_of(c.at);
-    auto store = [&] {
-      for (std::uint64_t item = c.begin + team.rank(); item < c.end; item += team.size()) {
-        values[phase * width + item] = value(phase, item);
-        runs[phase * width + item] += 1;
-        for (std::uint64_t before = 0; before < phase; ++before) {
-          std::uint64_t const count = extents[before];
-          if (count != 0 && runs[before * width + item % count] == 0) *errors += 1;
-        }
-      }
-    };
-    if (broken == mutant::stores_early) store();
+    if (broken == mutant::stores_early) store(c, team);
     if (broken == mutant::skips_a_chunk && c.begin == 1) return;
-    // The first and last of the team meet through the storage, so that a missing barrier shows.
+    meet(c, team);
+    for (std::uint32_t i = 0; i < polls; ++i) {
+      if (team.leaving()) return;
+    }
+    if (broken != mutant::stores_early) store(c, team);
+    if (broken == mutant::runs_twice && c.begin == 0) store(c, team);
+  }
+
+  /// Collective. The first and last of the team meet through the storage, so that a missing barrier shows.
+  LULL_HD void meet(chunk c, auto const& team) const noexcept {
     auto* const seen = static_cast<std::uint64_t*>(team.shared());
     if (team.rank() == 0) *seen = c.begin + 1;
     if (broken != mutant::no_barrier) team.sync();
     if (*seen != c.begin + 1) *errors += 1;
     team.sync();
-    for (std::uint32_t i = 0; i < polls; ++i) {
-      if (team.leaving()) return;
+  }
+
+  LULL_HD void store(chunk c, auto const& team) const noexcept {
+    std::uint64_t const phase = phase_of(c.at);
+    for (std::uint64_t item = c.begin + team.rank(); item < c.end; item += team.size()) {
+      values[phase * width + item] = value(phase, item);
+      runs[phase * width + item] += 1;
+      for (std::uint64_t before = 0; before < phase; ++before) {
+        std::uint64_t const count = extents[before];
+        if (count != 0 && runs[before * width + item % count] == 0) *errors += 1;
+      }
     }
-    if (broken != mutant::stores_early) store();
-    if (broken == mutant::runs_twice && c.begin == 0) store();
   }
 
   LULL_HD void advance(position ended, auto const& team) const noexcept {
@@ -83,6 +88,6 @@ struct probe_task {
   }
 };
 
-static_assert(side_task<probe_task> && has_advance<probe_task>);
+static_assert(is_side_task<probe_task>() && has_advance<probe_task>);
 
 }  // namespace lull

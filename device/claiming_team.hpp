@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include <lull/device/claimer.hpp>
+#include <lull/device/side_task.hpp>
+#include <lull/device/team.hpp>
+
+namespace lull {
+
+/// What a team that claims by itself has in hand during one call; rank 0's, in the block's storage.
+template <class World>
+struct chunks_in_hand {
+  std::uint64_t items = 0;
+  std::uint64_t chunks = 0;
+  int undone_pieces = 0;
+  int redone = 0;  // of those that found no room in the ring
+  bool must_finish = false;
+  directive undone[most_undone];
+  typename stay<World>::view seen;  // behind the call
+};
+
+/// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all that there is
+/// room for.
+template <class World, machine Machine>
+class claiming_team : public team_of_machine<Machine> {
+ public:
+  using world = World;
+  using claims = claimer<World, rare_code::inlined>;
+
+  /// Both null: ordinary code, which has nothing to claim and nothing to leave for.
+  LULL_HD claiming_team(Machine const& block, watch words, claims* of, chunks_in_hand<World>* hand) noexcept
+      : team_of_machine<Machine>(block), words_(words), claims_(of), hand_(hand) {}
+
+  LULL_HD bool stay_ended() const noexcept {
+    return !must_finish() && claims_->stays().judge(stay<World>::look(words_)) != leave_reason::stay;
+  }
+  LULL_HD chunk more() const noexcept {
+    if (must_finish()) return {};
+    directive const found = claims_->ahead(words_);
+    hand_->items += found.count;
+    hand_->chunks += found.count != 0 ? 1 : 0;
+    return {claims_->at(), found.begin, found.begin + found.count};
+  }
+  LULL_HD void hand_back(chunk undone) const noexcept {
+    assert(hand_ != nullptr && hand_->undone_pieces < most_undone);
+    hand_->undone[hand_->undone_pieces++] = {undone.begin, static_cast<std::uint32_t>(undone.size()), action::finish};
+  }
+
+ private:
+  LULL_HD bool must_finish() const noexcept { return hand_ == nullptr || hand_->must_finish; }
+
+  watch const words_;
+  claims* const claims_;
+  chunks_in_hand<World>* const hand_;
+};
+
+}  // namespace lull

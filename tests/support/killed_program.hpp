@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lull::test {
+
+/// Runs a program without its output, and kills it after that time; 0: lets it end. Returns the exit status as waitpid tells it.
+inline int program(std::vector<std::string> arguments, std::chrono::microseconds kill_after) {
+  pid_t const child = fork();
+  if (child == 0) {
+    std::vector<char*> words;
+    for (std::string& each : arguments) words.push_back(each.data());
+    words.push_back(nullptr);
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr) _exit(126);
+    execv(words.front(), words.data());
+    _exit(127);
+  }
+  if (kill_after.count() != 0) {
+    std::this_thread::sleep_for(kill_after);
+    kill(child, SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace lull::test

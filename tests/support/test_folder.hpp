@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace lull::test {
+
+/// A folder of its own for a test's files, gone when the test ends.
+class test_folder {
+ public:
+  test_folder() {
+    std::string name = ::testing::TempDir() + "lull_XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
+    path_ = name;
+  }
+  ~test_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  test_folder(test_folder const&) = delete;
+  test_folder& operator=(test_folder const&) = delete;
+
+  std::filesystem::path const& path() const noexcept { return path_; }
+  std::string at(std::string const& name) const { return (path_ / name).string(); }
+  std::string write(std::string const& name, std::string_view bytes) const {
+    std::filesystem::remove(at(name));  // a file written over may be flushed to the disk first, milliseconds each time
+    std::ofstream{at(name), std::ios::binary}.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return at(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace lull::test
