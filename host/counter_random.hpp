@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <lull/device/world.hpp>
+
 namespace lull {
 
 /// Random numbers by index: number i is what SplitMix64 gives at its i-th call, so any thread can make any of them, and
@@ -11,27 +13,28 @@ namespace lull {
 class counter_random {
  public:
   /// Streams of one seed have nothing in common.
-  constexpr counter_random(std::uint64_t seed, std::uint64_t stream) noexcept
+  LULL_HD constexpr counter_random(std::uint64_t seed, std::uint64_t stream) noexcept
       : key_(mix(mix(seed + golden) + stream)) {}
 
-  constexpr std::uint64_t at(std::uint64_t index) const noexcept { return mix(key_ + (index + 1) * golden); }
+  LULL_HD constexpr std::uint64_t at(std::uint64_t index) const noexcept { return mix(key_ + (index + 1) * golden); }
 
   /// A number below `choices` (at most 2^32), each as likely as any other but for one part in 2^32: floor(at(index) ×
   /// choices / 2^64), in 64 bits.
-  constexpr std::uint64_t below(std::uint64_t index, std::uint64_t choices) const noexcept {
+  LULL_HD constexpr std::uint64_t below(std::uint64_t index, std::uint64_t choices) const noexcept {
     std::uint64_t const r = at(index);
     return ((r >> 32) * choices + ((r & 0xffff'ffff) * choices >> 32)) >> 32;
   }
 
- private:
   static constexpr std::uint64_t golden = 0x9e37'79b9'7f4a'7c15;
 
-  static constexpr std::uint64_t mix(std::uint64_t bits) noexcept {
+  /// The finaliser: every bit of the result depends on every bit of the argument.
+  LULL_HD static constexpr std::uint64_t mix(std::uint64_t bits) noexcept {
     bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9;
     bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11eb;
     return bits ^ (bits >> 31);
   }
 
+ private:
   std::uint64_t key_;
 };
 

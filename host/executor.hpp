@@ -68,6 +68,18 @@ struct mapped_memory {
   void* device = nullptr;
 };
 
+/// Copies between host and machine on a stream of their own, one behind the other. Not thread-safe. Destroying it waits for its own.
+class copy_lane {
+ public:
+  virtual ~copy_lane() = default;
+  /// Enqueue only, from and to pinned memory; other host memory is copied, too, but the call may wait for it. Both sides stay as they are
+  /// until `done`.
+  virtual void copy_in(void* to_machine, void const* from, std::size_t bytes) = 0;
+  virtual void copy_out(void* to, void const* from_machine, std::size_t bytes) = 0;
+  /// Whether all of them have ended. Throws device_error.
+  virtual bool done() = 0;
+};
+
 /// What the runtime asks of a machine. Two stand behind it: `cuda` and `threads`.
 /// Calls marked *enqueue only* do not block, allocate or synchronise; they may come from any thread, one at a time for a
 /// stream. The others are for set-up and for threads of ours, and wait for our own work alone, never for the trainer's.
@@ -104,6 +116,11 @@ class executor {
   virtual void publish(std::uint64_t* word, std::uint64_t value) = 0;
   virtual void read(void* to, void const* from, std::size_t bytes) = 0;
   virtual void fill_zero(void* to, std::size_t bytes) = 0;
+  /// Host memory that copy lanes reach without a copy by the host; what it holds is unspecified. Given back, it is kept for the next who
+  /// asks, for freeing it might wait for the trainer; asking may, where none is kept that fits. Throws limit_error.
+  virtual void* pin(std::size_t bytes) = 0;
+  virtual void unpin(void* memory) noexcept = 0;
+  virtual std::unique_ptr<copy_lane> make_copy_lane() = 0;
   virtual std::unique_ptr<bubble_mark> make_mark() = 0;
 
   // -- on the trainer's path: enqueue only --

@@ -192,7 +192,7 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   for (std::uint64_t bubble = from; bubble < past; ++bubble) {
     placed const& was = placed_[bubble % records];
     bubble_record const& record = copies_[bubble & ref_.record_mask];
-    auto const length = was.timed ? machine_.length(mark_of(bubble)) : seen(record);
+    auto const length = was.timed ? was.length : seen(record);
     collected_ = bubble;
     if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - ~record.not_saw_ns});
     if (was.timed) {
@@ -214,14 +214,19 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   return longest;
 }
 
-/// Its workers are out, or, where there was none, its end is reached.
-bool gate::is_over(std::uint64_t bubble) const {
+/// Its workers are out, or, where there was none, its end is reached: the length is asked for once, and kept.
+bool gate::is_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
+  placed& was = placed_[bubble % records];
   bool const timed = [&] {
     std::lock_guard const lock{mutex_};
-    return placed_[bubble % records].timed;
+    return was.timed;
   }();
-  return timed ? machine_.length(mark).has_value() : machine_.workers_left(mark);
+  if (!timed) return machine_.workers_left(mark);
+  auto const length = machine_.length(mark);
+  std::lock_guard const lock{mutex_};
+  was.length = length;
+  return length.has_value();
 }
 
 /// Copies the records of bubbles [from, past) and zeroes their places for later ones.

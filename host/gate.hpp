@@ -69,6 +69,7 @@ class gate {
     bool timed = false;        // observed: no worker, the edges say how long it was
     bool at_open = false;      // when its worker is launched
     std::optional<bool> host_ahead{};  // of an observed bubble
+    std::optional<std::chrono::nanoseconds> length{};  // likewise, once its edges tell it
     std::chrono::nanoseconds lease{0};
     std::chrono::steady_clock::time_point opened{};  // on the host
     std::uint64_t range = 0;                         // on a tool's timeline
@@ -76,7 +77,7 @@ class gate {
 
   site_state& find(site where);
   bool any_stands() const noexcept;
-  bool is_over(std::uint64_t bubble) const;
+  bool is_over(std::uint64_t bubble);
   void take_records(std::uint64_t from, std::uint64_t past);
   void launch_all(bubble_mark& mark);
   void close_now(stream_handle stream, landing how);

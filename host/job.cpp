@@ -44,16 +44,17 @@ bool job::wait(std::chrono::nanoseconds at_most) const { return checked(state_).
 namespace detail {
 
 job handle_of(std::shared_ptr<submitted> state) { return job{std::move(state)}; }
+submitted& state_of(job const& handle) { return checked(handle.state_); }
 
 submitted::submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
     : machine_(std::move(machine)), description_(std::move(description)), capacity_(ring_capacity) {
   if (description_.grain == 0) throw usage_error{"job '" + description_.name + "': a grain of no items; ask for 1 or more"};
   cursor_ = static_cast<cursor*>(machine_->allocate(sizeof(cursor)));
-  cells_ = static_cast<ring_cell*>(machine_->allocate(ring_capacity * sizeof(ring_cell)));
+  places_ = static_cast<ring_group*>(machine_->allocate(groups() * sizeof(ring_group)));
   line_ = machine_->map(sizeof(progress_line));
   cursor words{};
   words.grain = description_.grain;
-  words.cells = cells_;
+  words.places = places_;
   words.capacity = ring_capacity;
   words.progress = static_cast<progress_line*>(line_.device);
   machine_->write(cursor_, &words, sizeof words);
@@ -61,7 +62,7 @@ submitted::submitted(std::shared_ptr<executor> machine, job_description descript
 
 submitted::~submitted() {
   machine_->unmap(line_, sizeof(progress_line));
-  machine_->release(cells_);
+  machine_->release(places_);
   machine_->release(cursor_);
 }
 
@@ -95,16 +96,16 @@ bool submitted::wait(std::chrono::nanoseconds at_most) {
 
 phase_state submitted::reached() const noexcept { return where().state(); }
 
-lull::reached submitted::where() const noexcept {
+progress_word submitted::where() const noexcept {
   auto const* const line = static_cast<progress_line const*>(line_.host);
-  return lull::reached{machine_->load_mapped(&line->where)};
+  return progress_word{machine_->load_mapped(&line->where)};
 }
 
 std::uint64_t submitted::rounds() const noexcept {
   // What the word says was done before it; the whole round was written before it, too, and may be newer.
   std::uint64_t const low = where().round();
   std::uint64_t const round = machine_->load_mapped(&static_cast<progress_line const*>(line_.host)->round);
-  return round - ((round - low) & lull::reached::round_mask);
+  return round - ((round - low) & progress_word::round_mask);
 }
 
 void submitted::feed(std::uint64_t fed) { machine_->publish(&cursor_->fed, fed); }
@@ -126,14 +127,15 @@ job_progress submitted::progress() const {
 std::vector<std::uint64_t> submitted::save() {
   cursor now{};
   machine_->read(&now, cursor_, sizeof now);
-  std::vector<ring_cell> cells(capacity_);
-  machine_->read(cells.data(), cells_, capacity_ * sizeof(ring_cell));
-  std::uint64_t const handed_back = now.ends.pushed - now.ends.popped;
+  std::vector<ring_group> places(groups());
+  machine_->read(places.data(), places_, places.size() * sizeof(ring_group));
+  std::uint64_t const handed_back = now.ring.pushed - now.ring.popped;
   std::vector<std::uint64_t> saved{now.ticket, now.done, now.limit, now.round, now.step, now.phases, now.items, now.state, now.fed, handed_back};
   if (saved.size() + 2 * handed_back > state_words) throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
-  for (std::uint64_t at = now.ends.popped; at != now.ends.pushed; ++at) {
-    ring_cell const& cell = cells[at % capacity_];
-    saved.insert(saved.end(), {cell.tag_and_begin, cell.count});
+  for (ring_group const& group : places) {
+    for (std::uint64_t at = 0; at < ring_group::places; ++at) {
+      if ((group.full >> at & 1) != 0) saved.insert(saved.end(), {group.cells[at].tag_and_begin, group.cells[at].count});
+    }
   }
   saved.resize(state_words);
   return saved;
@@ -153,11 +155,18 @@ void submitted::restore(std::span<std::uint64_t const> saved) {
   now.fed = saved[8];
   std::uint64_t const handed_back = saved[9];
   if (handed_back > capacity_) throw limit_error{"job '" + description_.name + "': more chunks were handed back than this machine has room for"};
-  std::vector<ring_cell> cells(capacity_);
-  for (std::uint64_t at = 0; at < handed_back; ++at) cells[at] = {1, saved[10 + 2 * at], saved[11 + 2 * at], 0};  // of the first lap
-  now.ends = {handed_back, 0};
-  machine_->write(cells_, cells.data(), cells.size() * sizeof(ring_cell));
+  std::vector<ring_group> places(groups());
+  for (std::uint64_t at = 0; at < handed_back; ++at) {
+    ring_group& group = places[at / ring_group::places];
+    group.cells[at % ring_group::places] = {saved[10 + 2 * at], saved[11 + 2 * at]};
+    group.taken = group.full |= std::uint64_t{1} << at % ring_group::places;
+  }
+  now.ring = {handed_back, 0};
+  machine_->write(places_, places.data(), places.size() * sizeof(ring_group));
   machine_->write(cursor_, &now, sizeof now);
+  // No block will say this anew of a job that was over.
+  auto* const line = static_cast<progress_line*>(line_.host);
+  *line = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
 }
 
 void submitted::read_totals() {

@@ -51,6 +51,8 @@ namespace detail {
 class submitted;
 /// Of a job that no runtime keeps.
 job handle_of(std::shared_ptr<submitted> state);
+/// Of a handle that is not empty.
+submitted& state_of(job const& handle);
 }  // namespace detail
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none touches
@@ -60,7 +62,8 @@ class job {
   job() = default;
 
   job_progress progress() const;
-  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done.
+  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done. Once its state is `paused` no block is
+  /// inside until `resume`.
   void pause();
   void resume();
   /// Final. The task's arrays may be freed once `wait` has returned.
@@ -77,6 +80,7 @@ class job {
  private:
   friend class runtime;
   friend job detail::handle_of(std::shared_ptr<detail::submitted> state);
+  friend detail::submitted& detail::state_of(job const& handle);
   explicit job(std::shared_ptr<detail::submitted> state) : state_(std::move(state)) {}
 
   std::shared_ptr<detail::submitted> state_;

@@ -2,6 +2,7 @@
 #include <lull/host/keeper.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include <lull/host/error.hpp>
@@ -27,18 +28,11 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
       log_(std::move(log)),
       summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
       lease_(lease_at_close({})) {
-  auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates.size() * sizeof(slot_line)));
-  for (int p = 0; p < places; ++p) {
-    for (std::size_t g = 0; g < gates_.size(); ++g) {
-      slot_line* const slot = slots + static_cast<std::size_t>(p) * gates_.size() + g;
-      places_[static_cast<std::size_t>(p)].slots.push_back({.slot = slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = {}});
-    }
-  }
   for (auto const& each : gates_) each->note_lease(lease_);
 }
 
 keeper::~keeper() {
-  machine_->release(places_[0].slots[0].slot);  // one allocation holds all of them
+  for (slot_line* const each : allocated_) machine_->release(each);
   for (place const& each : places_) {
     for (slot_of_gate const& slot : each.slots) machine_->unmap(slot.answer, sizeof(std::uint64_t));
   }
@@ -46,8 +40,37 @@ keeper::~keeper() {
 
 void keeper::add(std::shared_ptr<submitted> job) {
   std::lock_guard const lock{mutex_};
+  make_slots_for(job->kernel());
   job->order = submitted_++;
   queue(std::move(job));
+}
+
+/// A worker that was enqueued for a task that has ended since still looks into its slot. What stands there must be of its kind, or
+/// nothing: it would take the functor for another than it is.
+void keeper::make_slots_for(worker_kernel const& kernel) {
+  auto const is_its = [&](slot_of_gate const& slot) { return slot.of_stream != nullptr && slot.resident == kernel.resident; };
+  if (std::any_of(places_[0].slots.begin(), places_[0].slots.end(), is_its)) return;
+  std::array<std::vector<slot_of_gate>, places> made;
+  auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates_.size() * sizeof(slot_line)));
+  try {
+    allocated_.push_back(slots);
+    for (std::size_t i = 0; i < places * gates_.size(); ++i) {
+      made[i / gates_.size()].push_back({.slot = slots + i,
+                                         .answer = machine_->map(sizeof(std::uint64_t)),
+                                         .resident = kernel.resident,
+                                         .of_stream = gates_[i % gates_.size()].get(),
+                                         .graph = {}});
+    }
+  } catch (...) {
+    for (auto const& of_place : made) {
+      for (slot_of_gate const& each : of_place) machine_->unmap(each.answer, sizeof(std::uint64_t));
+    }
+    throw;
+  }
+  for (std::size_t p = 0; p < places; ++p) {
+    auto& into = places_[p].slots;
+    into.insert(into.end(), std::make_move_iterator(made[p].begin()), std::make_move_iterator(made[p].end()));
+  }
 }
 
 void keeper::queue(std::shared_ptr<submitted> job) {
@@ -96,7 +119,7 @@ void keeper::follow_captures() {
     } else if (std::none_of(slots.begin(), slots.end(), is_its)) {
       try {
         for (captured_slot const& each : graph->slots()) {
-          slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .graph = graph, .resident = each.kernel.resident});
+          slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .resident = each.kernel.resident, .graph = graph});
         }
       } catch (limit_error const&) {  // no pinned memory now: what it has of slots is served
       }
@@ -134,9 +157,10 @@ void keeper::look_after(int index) {
   if (here.at == stage::filling && move_slots(index, true)) {
     here.at = stage::standing;
     here.who->set_state(job_state::placed);
-    for (std::size_t g = 0; g < gates_.size(); ++g) {  // the first slots are the streams'
-      worker_kernel const& kernel = here.who->kernel();
-      gates_[g]->stand(index, {kernel, {here.slots[g].slot, gates_[g]->ref(), machine_->rooms_of(kernel)}});
+    worker_kernel const& kernel = here.who->kernel();
+    for (slot_of_gate const& slot : here.slots) {
+      if (slot.of_stream == nullptr || slot.resident != kernel.resident) continue;
+      slot.of_stream->stand(index, {kernel, {slot.slot, slot.of_stream->ref(), machine_->rooms_of(kernel)}});
     }
   }
   if (here.at == stage::standing) {
@@ -151,7 +175,8 @@ void keeper::look_after(int index) {
   }
   if (here.at == stage::emptying && move_slots(index, false)) {
     settle(*here.who);
-    if (here.who->state() == job_state::paused) queue(here.who);
+    job_state const now = here.who->state();
+    if (now == job_state::paused || now == job_state::queued) queue(here.who);
     here.who.reset();
     here.at = stage::empty;
   }
@@ -191,7 +216,7 @@ void keeper::choose_for(int index) {
 }
 
 bool keeper::in_graphs() const {
-  return places_[0].slots.size() > gates_.size();
+  return std::any_of(places_[0].slots.begin(), places_[0].slots.end(), [](slot_of_gate const& slot) { return slot.graph != nullptr; });
 }
 
 /// One exchange under way for each slot; true when all have succeeded.
@@ -208,7 +233,7 @@ bool keeper::move_slots(int index, bool fill) {
       if (said % 2 == 1) slot.full = slot.fills;  // else somebody stayed inside: asked again below
       slot.asked = 0;
     }
-    if (slot.full == fill || (slot.resident != nullptr && fill && slot.resident != here.who->kernel().resident)) continue;
+    if (slot.full == fill || (fill && slot.resident != here.who->kernel().resident)) continue;
     all = false;
     slot_content content;
     if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
@@ -229,7 +254,11 @@ void keeper::settle(submitted& job) {
       return job.set_state(job_state::failed);
     default: break;
   }
-  job.set_state(job.wanted() == submitted::wish::cancel ? job_state::cancelled : job_state::paused);
+  // Paused only by its owner's wish: who has wished so and sees it knows that nobody is inside until he resumes it.
+  submitted::wish const wanted = job.wanted();
+  job.set_state(wanted == submitted::wish::cancel  ? job_state::cancelled
+                : wanted == submitted::wish::pause ? job_state::paused
+                                                   : job_state::queued);
 }
 
 void keeper::renew_leases() {

@@ -29,6 +29,7 @@ class keeper {
          std::function<void(std::string_view)> log);
   ~keeper();
 
+  /// Throws limit_error.
   void add(std::shared_ptr<submitted> job);
   /// True when something may change soon, so that the next round should come soon.
   bool round();
@@ -62,17 +63,18 @@ class keeper {
     std::uint64_t asked = 0;  // id of the exchange under way; 0: none
     bool fills = false;       // what that one does
     bool full = false;
-    // In a captured graph:
-    std::shared_ptr<captured_gate> graph;
     void const* resident = nullptr;  // the one kind of worker that looks there
+    gate* of_stream = nullptr;       // or
+    std::shared_ptr<captured_gate> graph;
   };
   struct place {
     stage at = stage::empty;
     std::shared_ptr<submitted> who;
-    std::vector<slot_of_gate> slots;  // (gates,), then of captured graphs, which have but the first place
+    std::vector<slot_of_gate> slots;  // of each kind of worker one a gate; of captured graphs, which have but the first place
   };
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
+  void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void look_after(int index);
   void choose_for(int index);
@@ -91,6 +93,7 @@ class keeper {
   std::uint64_t next_id_ = 1;
   mutable std::mutex mutex_;  // all that follows
   int quiet_ = 0;
+  std::vector<slot_line*> allocated_;  // of the streams' slots, a piece for each kind of worker
   std::uint64_t submitted_ = 0;
   std::deque<std::shared_ptr<submitted>> waiting_;  // the next one first
   std::array<place, places> places_;

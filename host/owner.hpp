@@ -28,6 +28,9 @@ struct verification {
   std::string message;  // one sentence with the figures
 };
 
+/// What became of a task's own account of its work.
+enum class account { none, begun, resumed };
+
 /// A task's host half: makes its arrays, describes it as a job, judges and writes its result. The command line, checkpoints and
 /// the contract suite use this and nothing else of a task. Not thread-safe; calls may block, none is for the trainer's path.
 class task_owner {
@@ -39,11 +42,19 @@ class task_owner {
   virtual void prepare(executor& machine) = 0;
   /// The functor over those arrays, with its name and grain. After `prepare`.
   virtual job_description describe() const = 0;
+  /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.
+  virtual std::uint64_t most_rounds() const { return 0; }
   /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
   virtual void reset() = 0;
   virtual std::vector<task_array> arrays() const = 0;
   /// The files that `prepare` reads: a checkpoint is of these.
   virtual std::vector<std::filesystem::path> inputs() const { return {}; }
+  /// Of a task whose state is in the files that it makes, not in `arrays`, which are empty then: it keeps account of them from now on; with
+  /// `resume`, and where there is such a file, it goes on from what `save_account` wrote. After `prepare`, before the job is submitted.
+  /// Throws input_error, with the reason, for a file that is not of this job. Others keep none.
+  virtual account keep_account(std::filesystem::path const& /*file*/, bool /*resume*/) { return account::none; }
+  /// Atomically, at any moment from `keep_account` on, `serve` or not.
+  virtual void save_account(std::filesystem::path const& /*file*/) {}
   /// Of a fed task, whose input comes while the job is about: called by a thread of its own from submission on. Gives the machine
   /// input as it has room, takes what is done, and returns when the job is over and all is taken; throws what went wrong, and then
   /// the job is cancelled. Others return at once.

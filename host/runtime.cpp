@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -91,7 +90,7 @@ class runtime::state {
     machine_->load(kernel, description.blocks_per_processor);
     captured_->enable(kernel);
     std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
-    auto made = std::make_shared<detail::submitted>(machine_, std::move(description), std::bit_ceil(4 * alive));
+    auto made = std::make_shared<detail::submitted>(machine_, std::move(description), 4 * alive);
     keeper_->add(made);
     wake();
     return job{std::move(made)};

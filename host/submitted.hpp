@@ -19,7 +19,7 @@ class submitted {
  public:
   enum class wish { run, pause, cancel };
 
-  /// Allocates and writes the cursor. `ring_capacity` is a power of two, four times the blocks that can be alive or more.
+  /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that can be alive or more.
   submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
   ~submitted();
   submitted(submitted const&) = delete;
@@ -55,12 +55,13 @@ class submitted {
   void read_totals();
 
  private:
-  lull::reached where() const noexcept;
+  progress_word where() const noexcept;
+  std::uint64_t groups() const noexcept { return ring_groups(capacity_); }
 
   std::shared_ptr<executor> machine_;
   job_description description_;
   cursor* cursor_ = nullptr;
-  ring_cell* cells_ = nullptr;
+  ring_group* places_ = nullptr;
   std::uint64_t const capacity_;
   mapped_memory line_;
   std::atomic<wish> wish_{wish::run};

@@ -4,6 +4,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/ranges.hpp>
 #include <lull/host/room_need.hpp>
+#include <lull/host/tensor_map.hpp>
 
 namespace lull {
 
@@ -12,6 +13,8 @@ std::string why_no_cuda(int) { return "this build of Lull has no CUDA: it was co
 std::unique_ptr<executor> detail::make_cuda_executor(executor_options const&) { throw usage_error{why_no_cuda(0)}; }
 
 room_need measure_rooms(int device, std::function<void(stream_handle)> const&, int) { throw usage_error{why_no_cuda(device)}; }
+
+tensor_map map_of_boxes(void const*, tensor_shape const&, std::uint32_t) { throw usage_error{why_no_cuda(0)}; }
 
 std::uint64_t detail::begin_range(char const*) noexcept { return 0; }
 void detail::end_range(std::uint64_t) noexcept {}

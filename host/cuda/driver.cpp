@@ -35,6 +35,7 @@ cuda_driver resolve_all() {
   resolve(found.node_attribute, "cuGraphKernelNodeGetAttribute", 12000);
   resolve(found.function_attribute, "cuFuncGetAttribute", 12000);
   resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
+  resolve(found.encode_tensor_map, "cuTensorMapEncodeTiled", 12000);
   resolve(found.error_name, "cuGetErrorName", 12000);
   if (found.memory_operations == nullptr || found.device_get == nullptr) {
     throw usage_error{"the CUDA driver has no stream memory operations: install driver 525 or later"};

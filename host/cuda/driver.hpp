@@ -24,6 +24,7 @@ struct cuda_driver {
   decltype(&cuGraphKernelNodeGetAttribute) node_attribute = nullptr;
   decltype(&cuFuncGetAttribute) function_attribute = nullptr;
   decltype(&cuKernelGetAttribute) kernel_attribute = nullptr;
+  decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
   decltype(&cuGetErrorName) error_name = nullptr;
 
   bool has_green_contexts() const noexcept {

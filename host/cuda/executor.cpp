@@ -7,6 +7,7 @@
 #include <string>
 
 #include <lull/host/cuda/captured.hpp>
+#include <lull/host/cuda/copy_lane.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull {
@@ -155,6 +156,8 @@ room_plan cuda_executor::rooms_of(worker_kernel const& kernel) const {
   std::lock_guard const lock{grids_mutex_};
   return grids_.at(kernel.resident).rooms;
 }
+
+std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }
 
 std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
 

@@ -37,6 +37,9 @@ class cuda_executor final : public executor {
   void publish(std::uint64_t* word, std::uint64_t value) override { memory_.write(word, &value, sizeof value); }
   void read(void* to, void const* from, std::size_t bytes) override { memory_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
+  void* pin(std::size_t bytes) override { return memory_.pin(bytes); }
+  void unpin(void* memory) noexcept override { memory_.unpin(memory); }
+  std::unique_ptr<copy_lane> make_copy_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
   stream_found look_at(stream_handle stream, visit from) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;

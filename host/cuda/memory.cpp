@@ -42,6 +42,7 @@ cuda_memory::~cuda_memory() {
   if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
   if (small_device_ != nullptr) cudaFree(small_device_);
+  for (pinned const& each : pinned_) cudaFreeHost(each.memory);
   cudaGetLastError();
 }
 
@@ -113,6 +114,34 @@ void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
   if (memory.host == nullptr) return;
   std::lock_guard const lock{mutex_};
   mapped_.give_back(static_cast<std::size_t>(static_cast<unsigned char*>(memory.host) - arena_host_), bytes);
+}
+
+void* cuda_memory::pin(std::size_t bytes) {
+  on_device const here{device_};
+  std::lock_guard const lock{mutex_};
+  pinned* best = nullptr;
+  for (pinned& each : pinned_) {
+    if (!each.in_use && each.bytes >= bytes && (best == nullptr || each.bytes < best->bytes)) best = &each;
+  }
+  if (best == nullptr) {
+    void* memory = nullptr;
+    cudaError_t const code = cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
+    if (code == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw limit_error{"this computer has no " + std::to_string(bytes) + " bytes of memory to pin"};
+    }
+    LULL_CUDA(code);
+    best = &pinned_.emplace_back(pinned{memory, bytes, false});
+  }
+  best->in_use = true;
+  return best->memory;
+}
+
+void cuda_memory::unpin(void* memory) noexcept {
+  std::lock_guard const lock{mutex_};
+  for (pinned& each : pinned_) {
+    if (each.memory == memory) each.in_use = false;
+  }
 }
 
 void cuda_memory::write(void* to, void const* from, std::size_t bytes) {

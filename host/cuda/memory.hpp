@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -33,12 +34,20 @@ class cuda_memory {
   void write(void* to, void const* from, std::size_t bytes);
   void read(void* to, void const* from, std::size_t bytes);
   void fill_zero(void* to, std::size_t bytes);
+  void* pin(std::size_t bytes);
+  void unpin(void* memory) noexcept;
 
  private:
   static constexpr std::size_t arena_bytes = std::size_t{1} << 20;          // pinned
   static constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;  // on the device
   static constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
   static constexpr std::size_t staging_bytes = std::size_t{8} << 20;
+
+  struct pinned {
+    void* memory;
+    std::size_t bytes;
+    bool in_use;
+  };
 
   void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
@@ -49,6 +58,7 @@ class cuda_memory {
   std::size_t const limit_bytes_;
   std::size_t used_bytes_ = 0;
   std::map<void*, std::size_t> allocated_;
+  std::vector<pinned> pinned_;
   cuda_stream stream_;
   cudaMemPool_t pool_ = nullptr;
   unsigned char* arena_host_ = nullptr;  // arena, then staging

@@ -24,10 +24,14 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
 
 /// Ordinary code has nothing to leave for.
 template <class Task>
-__device__ team<cuda_world, block_of<Task>> undisturbed(block_of<Task> const& block, stay<cuda_world> const& nowhere) {
-  team<cuda_world, block_of<Task>> members{block, watch{}, nowhere};
-  members.begin_chunk(true);
-  return members;
+__device__ auto undisturbed(block_of<Task> const& block, stay<cuda_world> const& nowhere) {
+  if constexpr (Task::shape.claims == claiming::by_task) {
+    return claiming_team<cuda_world, block_of<Task>>{block, watch{}, nullptr, nullptr};
+  } else {
+    team<cuda_world, block_of<Task>> members{block, watch{}, nowhere};
+    members.begin_chunk(true);
+    return members;
+  }
 }
 
 /// One phase as an ordinary kernel, a chunk a block.

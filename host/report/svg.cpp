@@ -102,6 +102,12 @@ void svg::line(double x1, double y1, double x2, double y2, std::string_view stro
               attribute("stroke", stroke) + "/>\n";
 }
 
+void svg::polyline(std::span<point const> points, std::string_view stroke) {
+  std::string places;
+  for (point const& each : points) places += (places.empty() ? "" : " ") + number(each.x) + "," + number(each.y);
+  content_ += "<polyline" + attribute("points", places) + attribute("fill", "none") + attribute("stroke", stroke) + "/>\n";
+}
+
 void svg::text(double x, double y, std::string_view text, text_style const& style) {
   if (text.empty()) return;
   content_ += "<text" + attribute("x", x) + attribute("y", y) + attribute("font-size", style.size) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,10 @@ namespace lull {
 /// Text of one self-contained SVG picture. Texts are escaped; bytes that XML cannot hold become U+FFFD.
 class svg {
  public:
+  struct point {
+    double x;
+    double y;
+  };
   struct text_style {
     double size = 14;  // px
     std::string fill = "#111111";
@@ -24,6 +29,8 @@ class svg {
   void rect(double x, double y, double width, double height, std::string_view fill, std::string_view stroke,
             std::string_view hint);
   void line(double x1, double y1, double x2, double y2, std::string_view stroke);
+  /// One line through all points.
+  void polyline(std::span<point const> points, std::string_view stroke);
   void text(double x, double y, std::string_view text, text_style const& style);
   /// The whole picture; nothing can be drawn after it.
   std::string close();

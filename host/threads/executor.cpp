@@ -84,6 +84,21 @@ class threads_mark final : public bubble_mark {
   int workers_ = 0;
 };
 
+/// By a thread, so that what is not waited for is missed here, too.
+class threads_copy_lane final : public copy_lane {
+ public:
+  void copy_in(void* to, void const* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void copy_out(void* to, void const* from, std::size_t bytes) override { copy(to, from, bytes); }
+  bool done() override { return stream_.idle(); }
+
+ private:
+  void copy(void* to, void const* from, std::size_t bytes) {
+    stream_.enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
+  }
+
+  threads_stream stream_;
+};
+
 threads_stream& stream_of(stream_handle stream) { return *static_cast<threads_stream*>(stream); }
 
 int default_processors(int asked) {
@@ -179,6 +194,16 @@ void threads_executor::read(void* to, void const* from, std::size_t bytes) {
 }
 
 void threads_executor::fill_zero(void* to, std::size_t bytes) { std::memset(to, 0, bytes); }
+
+void* threads_executor::pin(std::size_t bytes) {
+  void* const memory = ::operator new(std::max<std::size_t>(bytes, 1), line, std::nothrow);
+  if (memory == nullptr) throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
+  return memory;
+}
+
+void threads_executor::unpin(void* memory) noexcept { ::operator delete(memory, line); }
+
+std::unique_ptr<copy_lane> threads_executor::make_copy_lane() { return std::make_unique<threads_copy_lane>(); }
 
 std::unique_ptr<bubble_mark> threads_executor::make_mark() { return std::make_unique<threads_mark>(); }
 

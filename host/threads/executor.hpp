@@ -40,6 +40,9 @@ class threads_executor final : public executor {
   void publish(std::uint64_t* word, std::uint64_t value) override;
   void read(void* to, void const* from, std::size_t bytes) override;
   void fill_zero(void* to, std::size_t bytes) override;
+  void* pin(std::size_t bytes) override;
+  void unpin(void* memory) noexcept override;
+  std::unique_ptr<copy_lane> make_copy_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;

@@ -24,11 +24,15 @@ void stay_resident(worker_site const& site, thread_block const& block) {
 
 /// Ordinary code has nothing to leave for.
 template <class Task>
-team<threads_world, thread_block> undisturbed(thread_block const& block) {
-  static stay<threads_world> const stays;
-  team<threads_world, thread_block> members{block, watch{}, stays};
-  members.begin_chunk(true);
-  return members;
+auto undisturbed(thread_block const& block) {
+  if constexpr (Task::shape.claims == claiming::by_task) {
+    return claiming_team<threads_world, thread_block>{block, watch{}, nullptr, nullptr};
+  } else {
+    static stay<threads_world> const stays;
+    team<threads_world, thread_block> members{block, watch{}, stays};
+    members.begin_chunk(true);
+    return members;
+  }
 }
 
 template <class Task>

@@ -14,6 +14,7 @@
 
 #include <lull/host/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -22,19 +23,14 @@ namespace fs = std::filesystem;
 
 class AtomicFile : public testing::Test {
  protected:
-  AtomicFile() {
-    std::string name = (fs::temp_directory_path() / "lull_atomic_file_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~AtomicFile() override { fs::remove_all(folder_); }
-
   static std::string content(fs::path const& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {})); }
 
-  fs::path folder_;
+  test::test_folder files_;
+  fs::path const folder_ = files_.path();
 };
 
 // No file of this process grows beyond so many bytes while it lives: a full disk that a test can make.

@@ -117,6 +117,9 @@ class recording_executor final : public executor {
   void publish(std::uint64_t* word, std::uint64_t value) override { inner_.publish(word, value); }
   void read(void* to, void const* from, std::size_t bytes) override { inner_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
+  void* pin(std::size_t bytes) override { return inner_.pin(bytes); }
+  void unpin(void* memory) noexcept override { inner_.unpin(memory); }
+  std::unique_ptr<copy_lane> make_copy_lane() override { return inner_.make_copy_lane(); }
   std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
 
   stream_found look_at(stream_handle stream, visit from) override {

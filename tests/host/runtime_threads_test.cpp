@@ -14,6 +14,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/stream.hpp>
+#include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 
 namespace lull {
@@ -84,6 +85,34 @@ TEST_P(runtime_on_threads, two_jobs_and_a_third_waiting_all_end) {
   }
   train(side, trainer, [&] { return is_over(jobs[0]) && is_over(jobs[1]) && is_over(jobs[2]); });
   for (auto const& each : arrays) EXPECT_STREQ(each->wrong(), nullptr);
+}
+
+TEST_P(runtime_on_threads, a_worker_that_was_enqueued_for_one_kind_of_task_never_meets_another) {
+  probe_arrays one{{20, 30, 5}};
+  probe_arrays other{{20, 30, 5}};
+  float sink = 0;
+  compute_task const compute{&sink, 64, 300, 10};
+  threads_stream trainer;
+  runtime side{options()};
+  std::vector<job> jobs{side.submit(one.task()), side.submit(other.task())};
+  for (job const& each : jobs) {
+    while (each.progress().state != job_state::placed) std::this_thread::yield();
+  }
+  std::atomic<bool> goes = false;
+  trainer.enqueue([&goes] { goes.wait(false); });
+  for (int i = 0; i < 60; ++i) {  // all for the probes, which are done in the first of them
+    bubble const idle{side, &trainer, site{"wait"}};
+    trainer.enqueue([] { std::this_thread::sleep_for(1ms); });
+  }
+  for (int i = 0; i < 2; ++i) jobs.push_back(side.submit(compute));  // these take the places that the probes leave
+  goes = true;
+  goes.notify_all();
+  trainer.synchronize();
+  train(side, trainer, [&] { return is_over(jobs[2]) && is_over(jobs[3]); });
+  for (job const& each : jobs) EXPECT_EQ(each.progress().state, job_state::finished);
+  for (int i : {2, 3}) EXPECT_EQ(jobs[static_cast<std::size_t>(i)].progress().items, 64U * 300);
+  EXPECT_STREQ(one.wrong(), nullptr);
+  EXPECT_STREQ(other.wrong(), nullptr);
 }
 
 TEST_P(runtime_on_threads, a_higher_priority_goes_first) {

@@ -28,6 +28,7 @@
 #include <lull/tests/report/bubbles.hpp>
 #include <lull/tests/report/picture.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -41,12 +42,10 @@ class report_at_end : public testing::Test {
   report_at_end() {
     unsetenv("LULL");
     unsetenv("LULL_REPORT");
-    fs::create_directory(folder_);
   }
   ~report_at_end() override {
     unsetenv("LULL");
     unsetenv("LULL_REPORT");
-    fs::remove_all(folder_);
   }
 
   runtime_options options(runtime_mode mode) {
@@ -91,7 +90,8 @@ class report_at_end : public testing::Test {
     EXPECT_EQ(report["time"], "cpu");
   }
 
-  fs::path folder_ = fs::temp_directory_path() / ("lull_" + std::string{testing::UnitTest::GetInstance()->current_test_info()->name()});
+  test::test_folder files_;
+  std::filesystem::path const folder_ = files_.path();
   std::mutex mutex_;
   std::vector<std::string> lines_;
 };

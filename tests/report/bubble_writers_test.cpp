@@ -17,6 +17,7 @@
 #include <lull/host/report/time_text.hpp>
 #include <lull/tests/report/bubbles.hpp>
 #include <lull/tests/report/picture.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -235,16 +236,13 @@ TEST(bubble_timeline, a_long_name_is_cut_between_two_characters) {
 
 class bubble_file : public testing::Test {
  protected:
-  bubble_file() { std::filesystem::create_directory(folder_); }
-  ~bubble_file() override { std::filesystem::remove_all(folder_); }
-
   std::string written(std::string const& name) {
     write_bubble_report(folder_ / name, two_gates());
     return read_file(folder_ / name, 1 << 20);
   }
 
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                  ("lull_" + std::string{testing::UnitTest::GetInstance()->current_test_info()->name()});
+  test::test_folder files_;
+  std::filesystem::path const folder_ = files_.path();
 };
 
 TEST_F(bubble_file, the_ending_picks_the_format) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,14 @@ TEST(Svg, TextIsEscapedAndStaysUtf8) {
   EXPECT_EQ(xml_text("\xF4\x90\x80\x80"), bad + bad + bad + bad);  // beyond Unicode
   EXPECT_EQ(xml_text("\xE2(\xA1"), bad + "(" + bad);               // no continuation
   EXPECT_EQ(xml_text("\xE2\x82"), bad + bad);                      // cut off
+}
+
+TEST(Svg, APolylineGoesThroughItsPoints) {
+  svg picture;
+  picture.open(10, 10, "line", "two points");
+  std::vector<svg::point> const points{{1, 2.5}, {3.126, 4}};
+  picture.polyline(points, "#000000");
+  EXPECT_NE(picture.close().find("points=\"1,2.5 3.13,4\" fill=\"none\" stroke=\"#000000\"/>"), std::string::npos);
 }
 
 }  // namespace

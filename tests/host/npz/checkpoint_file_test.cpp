@@ -17,7 +17,7 @@ namespace {
 using namespace test;
 
 TEST(CheckpointFile, ReadsWhatWasWritten) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   state const written(mlp);
   for (std::size_t const buffer_bytes : {1u, 7u, 60u, 1000u}) {
@@ -28,7 +28,7 @@ TEST(CheckpointFile, ReadsWhatWasWritten) {
 }
 
 TEST(CheckpointFile, IsAnNpzFileThatTellsOfItself) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   write(path, mlp, state(mlp));
   auto const arrays = read_npz(path);
@@ -48,7 +48,7 @@ TEST(CheckpointFile, IsAnNpzFileThatTellsOfItself) {
 }
 
 TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("mlp.npz", "old");
   auto const refused = [&](auto const& change, std::string const& expected) {
     auto description = mlp;
@@ -78,7 +78,7 @@ TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
 }
 
 TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("mlp.npz", "old");
   std::array<std::byte, 8> buffer{};
   for (int const pieces : {0, 1, 9}) {
@@ -95,7 +95,7 @@ TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
 // Killed while it writes one checkpoint after the other: there is always a whole one, and the next writer finds no
 // rubbish.
 TEST(CheckpointFile, AKillAtAnyInstantLeavesAWholeOne) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   auto large = mlp;
   large.arrays[0].shape = {1000, 500};

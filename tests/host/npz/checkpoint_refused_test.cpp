@@ -23,7 +23,7 @@ void expect_refused(std::string const& path, checkpoint_description const& expec
 }
 
 TEST(CheckpointRefused, AnotherJobsIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   write(path, mlp, state(mlp));
   auto other = mlp;
@@ -48,7 +48,7 @@ TEST(CheckpointRefused, AnotherJobsIsRefused) {
 }
 
 TEST(CheckpointRefused, OtherArraysAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   write(path, mlp, state(mlp));
   std::string const anew = "; remove the file, or name another folder for checkpoints, to begin anew";
@@ -75,7 +75,7 @@ TEST(CheckpointRefused, OtherArraysAreRefused) {
 }
 
 // A checkpoint file with another description.
-std::string described(graph_folder const& folder, std::string const& text, npz_type type = npz_type::u1) {
+std::string described(test_folder const& folder, std::string const& text, npz_type type = npz_type::u1) {
   auto const path = folder.at("described.npz");
   std::uint64_t const elements = type == npz_type::u1 ? text.size() : 1;
   write_npz(path, {{{"lull.checkpoint", type, {elements}}, text}, {{"lull.cursor", npz_type::u8, {1}}, "12345678"}});
@@ -83,7 +83,7 @@ std::string described(graph_folder const& folder, std::string const& text, npz_t
 }
 
 TEST(CheckpointRefused, OtherVersionsAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string const anew =
       " than version 1, which this Lull reads: resume with the Lull that wrote it; remove the file, or name another "
       "folder for "
@@ -96,7 +96,7 @@ TEST(CheckpointRefused, OtherVersionsAreRefused) {
 }
 
 TEST(CheckpointRefused, OtherFilesAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const other = folder.at("other.npz");
   write_npz(other, {{{"weights", npz_type::f4, {1}}, "1234"}});
   std::string const no_member =
@@ -120,7 +120,7 @@ TEST(CheckpointRefused, OtherFilesAreRefused) {
 }
 
 TEST(CheckpointRefused, ATornOrDamagedFileIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   write(folder.at("whole.npz"), mlp, state(mlp));
   std::string const whole = content(folder.at("whole.npz"));
   for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {
@@ -138,7 +138,7 @@ TEST(CheckpointRefused, ATornOrDamagedFileIsRefused) {
 }
 
 TEST(CheckpointRefused, SettingsOfAnyBytesAreKeptApart) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("mlp.npz");
   auto bytes = mlp;
   bytes.settings = std::string("mlp:data=\xff\x01\0.csv", 15);

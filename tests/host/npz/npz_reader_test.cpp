@@ -18,7 +18,7 @@ using namespace test;
 using detail::npz_member;
 
 TEST(NpzReader, ReadsWhatWasWritten) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("file.npz");
   for (std::uint64_t const zip64_from : {~0ULL, 0ULL, 700ULL, 1ULL << 20}) {  // 700: some arrays with, some without
     write_npz(path, sample_arrays(), zip64_from);
@@ -29,7 +29,7 @@ TEST(NpzReader, ReadsWhatWasWritten) {
 }
 
 TEST(NpzReader, HandsOutPiecesInOrder) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("file.npz");
   write_npz(path, sample_arrays());
   npz_reader const file(path, 1 << 20);
@@ -47,7 +47,7 @@ TEST(NpzReader, HandsOutPiecesInOrder) {
 }
 
 TEST(NpzReader, WrongCallsAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("file.npz");
   write_npz(path, sample_arrays());
   npz_reader const file(path, 1 << 20);
@@ -63,7 +63,7 @@ TEST(NpzReader, WrongCallsAreRefused) {
 }
 
 TEST(NpzReader, TruncatedAtEveryByteIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   for (std::uint64_t const zip64_from : {~0ULL, 0ULL}) {
     write_npz(folder.at("whole.npz"), sample_arrays(), zip64_from);
     std::string const whole = content(folder.at("whole.npz"));
@@ -79,7 +79,7 @@ TEST(NpzReader, TruncatedAtEveryByteIsRefused) {
 }
 
 TEST(NpzReader, EveryFlippedBitIsFound) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("file.npz");
   for (std::uint64_t const zip64_from : {~0ULL, 0ULL}) {
     write_npz(path, sample_arrays(), zip64_from);
@@ -101,7 +101,7 @@ TEST(NpzReader, EveryFlippedBitIsFound) {
 }
 
 TEST(NpzReader, DamagedDataIsNamed) {
-  graph_folder const folder;
+  test_folder const folder;
   write_npz(folder.at("file.npz"), {{{"first", npz_type::u1, {4}}, "good"}, {{"second", npz_type::u1, {4}}, "data"}});
   std::string damaged = content(folder.at("file.npz"));
   damaged[damaged.find("data")] = 'D';
@@ -115,7 +115,7 @@ TEST(NpzReader, DamagedDataIsNamed) {
 }
 
 TEST(NpzReader, WhatIsNoFileOfOursIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const refused = [](std::string const& path, std::string const& expected, std::uint64_t limit = 1 << 20) {
     auto const what = refusal_of(path, [&] { read_npz(path, limit); });
     EXPECT_NE(what.find(expected), std::string::npos) << what;
@@ -134,7 +134,7 @@ TEST(NpzReader, WhatIsNoFileOfOursIsRefused) {
 }
 
 TEST(NpzReader, OtherPeoplesArchivesAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const script = folder.write("make.py", R"(
 import sys, zipfile
 npy = b'\x93NUMPY\x01\x00v\x00' + b"{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }".ljust(117) + b'\nxyz'
@@ -172,7 +172,7 @@ std::string put_together(std::vector<std::pair<npz_member, std::string>> members
 }
 
 TEST(NpzReader, PartsThatDoNotFitAreRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const member = [](npz_array array) { return npz_member{.array = std::move(array)}; };
   auto const refused = [&](std::string const& bytes, std::string const& expected) {
     auto const what = refusal_of(folder.write("file.npz", bytes));
@@ -196,7 +196,7 @@ TEST(NpzReader, PartsThatDoNotFitAreRefused) {
 }
 
 TEST(NpzReader, BeyondFourGibibytes) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("large.npz");
   npz_member large{.array = {"large", npz_type::f4, {5, 1ULL << 28}}, .crc = 1, .zip64 = true};  // a hole on the disk
   npz_member small{.array = {"small", npz_type::u1, {4}}, .zip64 = true};

@@ -17,7 +17,7 @@ namespace {
 using namespace test;
 
 TEST(NpzWriter, PiecesOfAnySizeGiveTheSameFile) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const arrays = sample_arrays();
   write_npz(folder.at("whole.npz"), arrays);
   for (std::size_t const most : {1u, 3u, 1000u}) {
@@ -35,7 +35,7 @@ TEST(NpzWriter, PiecesOfAnySizeGiveTheSameFile) {
 }
 
 TEST(NpzWriter, AFileIsItsMembersAndThenTheDirectory) {
-  graph_folder const folder;
+  test_folder const folder;
   write_npz(folder.at("one.npz"), {{{"a", npz_type::u1, {3}}, "xyz"}});
   std::string const file = content(folder.at("one.npz"));
   // zip header and name, .npy header, data, closing; entry and name; end
@@ -46,7 +46,7 @@ TEST(NpzWriter, AFileIsItsMembersAndThenTheDirectory) {
 }
 
 TEST(NpzWriter, Zip64FieldsAreWhereTheFormatHasThem) {
-  graph_folder const folder;
+  test_folder const folder;
   write_npz(folder.at("one.npz"), {{{"a", npz_type::u1, {3}}, "xyz"}, {{"b", npz_type::u1, {0}}, ""}}, 0);
   std::string const file = content(folder.at("one.npz"));
   constexpr std::size_t member = 30 + 5 + 20 + 128 + 24;  // and its data
@@ -75,7 +75,7 @@ TEST(NpzWriter, Zip64FieldsAreWhereTheFormatHasThem) {
 }
 
 TEST(NpzWriter, WhatCannotBeIsRefusedBeforeAByteIsWritten) {
-  graph_folder const folder;
+  test_folder const folder;
   npz_writer file(folder.at("file.npz"));
   auto const refused = [&](npz_array const& array, std::string const& expected) {
     try {
@@ -109,7 +109,7 @@ TEST(NpzWriter, WhatCannotBeIsRefusedBeforeAByteIsWritten) {
 }
 
 TEST(NpzWriter, AKillBetweenAnyTwoPiecesLeavesTheOldFile) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("file.npz", "old");
   auto const arrays = sample_arrays();
   for (std::size_t pieces = 0; pieces <= 2 * arrays.size(); ++pieces) {
@@ -132,7 +132,7 @@ TEST(NpzWriter, AKillBetweenAnyTwoPiecesLeavesTheOldFile) {
 }
 
 TEST(NpzWriter, AFullDiskLeavesTheOldFileAndNothingElse) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("file.npz", "old");
   for (std::size_t const length : {5'000u, 500'000u}) {  // seen at commit, seen at write
     int const code = in_child([&] {
@@ -159,7 +159,7 @@ int run_python(std::string const& script, std::string const& arguments) {
 }
 
 TEST(NpzWriter, PythonsZipArchivesAgree) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const script = folder.write("check.py", R"(
 import sys, zipfile
 for path in sys.argv[1:]:
@@ -180,7 +180,7 @@ for path in sys.argv[1:]:
 }
 
 TEST(NpzWriter, NumpyLoadsIt) {
-  graph_folder const folder;
+  test_folder const folder;
   if (run_python(folder.write("numpy_at_hand.py", "import sys\ntry: import numpy\nexcept ImportError: sys.exit(1)\n"),
                  "") != 0) {
     GTEST_SKIP() << "NOT RUN: " << LULL_PYTHON << " has no numpy";

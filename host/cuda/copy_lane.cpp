@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda/copy_lane.hpp>
+
+#include <chrono>
+#include <thread>
+
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/on_device.hpp>
+
+namespace lull {
+
+namespace {
+
+cuda_stream lowest_on(int device) {
+  on_device const here{device};
+  int lowest = 0;
+  int highest = 0;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  return cuda_stream{lowest};
+}
+
+}  // namespace
+
+cuda_copy_lane::cuda_copy_lane(int device) : device_(device), stream_(lowest_on(device)) {}
+
+/// Without a call that blocks. An error of the device has nobody to go to, and ends the copies, too.
+cuda_copy_lane::~cuda_copy_lane() {
+  try {
+    while (!done()) std::this_thread::sleep_for(std::chrono::microseconds{20});
+  } catch (device_error const&) {
+  }
+}
+
+void cuda_copy_lane::copy_in(void* to_machine, void const* from, std::size_t bytes) {
+  on_device const here{device_};
+  LULL_CUDA(cudaMemcpyAsync(to_machine, from, bytes, cudaMemcpyHostToDevice, stream_.get()));
+}
+
+void cuda_copy_lane::copy_out(void* to, void const* from_machine, std::size_t bytes) {
+  on_device const here{device_};
+  LULL_CUDA(cudaMemcpyAsync(to, from_machine, bytes, cudaMemcpyDeviceToHost, stream_.get()));
+}
+
+bool cuda_copy_lane::done() {
+  on_device const here{device_};
+  cudaError_t const state = cudaStreamQuery(stream_.get());
+  if (state == cudaErrorNotReady) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's
+    return false;
+  }
+  LULL_CUDA(state);
+  return true;
+}
+
+}  // namespace lull

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// Copies on a non-blocking stream of the lowest priority. Any thread, on any device and while any stream is being captured.
+class cuda_copy_lane final : public copy_lane {
+ public:
+  explicit cuda_copy_lane(int device);
+  ~cuda_copy_lane() override;
+  cuda_copy_lane(cuda_copy_lane const&) = delete;
+  cuda_copy_lane& operator=(cuda_copy_lane const&) = delete;
+
+  void copy_in(void* to_machine, void const* from, std::size_t bytes) override;
+  void copy_out(void* to, void const* from_machine, std::size_t bytes) override;
+  bool done() override;
+
+ private:
+  int const device_;
+  cuda_stream stream_;
+};
+
+}  // namespace lull
