@@ -4,7 +4,7 @@ include(GoogleTest)
 find_package(GTest REQUIRED)
 
 # lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
-#           [PROCESSORS n])
+#           [PROCESSORS n] [FILTER pattern])
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
 # process of its own.
@@ -15,9 +15,10 @@ find_package(GTest REQUIRED)
 # Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
 # sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
+# FILTER: those of the executable's tests that are meant, as --gtest_filter has it (default all).
 # PROCESSORS: how many it keeps busy (default 1), so that CTest does not start others beside it for which no core is left.
 function(lull_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PROCESSORS" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -54,6 +55,7 @@ function(lull_test)
   gtest_discover_tests(
     ${target}
     TEST_PREFIX ${arg_NAME}.
+    TEST_FILTER "${arg_FILTER}"
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES ${properties})

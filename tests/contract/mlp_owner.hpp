@@ -19,6 +19,8 @@ namespace lull {
 /// that both places of a batch are written whole.
 class small_mlp_owner final : public task_owner {
  public:
+  explicit small_mlp_owner(mlp_precision precision = mlp_precision::fp32) { settings_.precision = precision; }
+
   void prepare(executor& machine) override {
     counter_random const random{3, 0};
     training_ = table(random, 0, 75);
@@ -39,10 +41,13 @@ class small_mlp_owner final : public task_owner {
     double const loss = arrays_->epoch_loss().front() / 75;
     double const expected = reference_first_loss(first_, training_, settings_);
     std::uint64_t const right = arrays_->epoch_right().back();
-    std::uint64_t const found = reference_right(arrays_->layers(), held_out_, 1);
-    char text[120];
-    std::snprintf(text, sizeof text, "loss %.7f, expected %.7f; right %d, expected %d", loss, expected, static_cast<int>(right), static_cast<int>(found));
-    return {std::abs(loss - expected) < 1e-4 * expected && right == found, text};
+    bool const rounds = settings_.precision == mlp_precision::bf16;
+    reference_answers const found = reference_right(arrays_->layers(), held_out_, 1, rounds ? 0x1p-8 : 0x1p-24);
+    char text[160];
+    std::snprintf(text, sizeof text, "loss %.7f, expected %.7f; right %d, expected %d of which %d within rounding", loss, expected, static_cast<int>(right),
+                  static_cast<int>(found.right), static_cast<int>(found.unsure));
+    std::uint64_t const apart = right > found.right ? right - found.right : found.right - right;
+    return {std::abs(loss - expected) < (rounds ? 1e-2 : 1e-4) * expected && apart <= found.unsure && found.unsure < 10, text};
   }
   std::vector<std::string> write() override { return {}; }
 

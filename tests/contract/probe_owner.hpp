@@ -13,10 +13,11 @@
 
 namespace lull {
 
-/// The probe task, or one of its mutants.
-class probe_owner final : public task_owner {
+/// The probe task, or one of its mutants; by itself, or claiming by itself.
+template <class Task>
+class basic_probe_owner final : public task_owner {
  public:
-  explicit probe_owner(probe_task::mutant broken = probe_task::mutant::none, std::uint32_t polls = 2,
+  explicit basic_probe_owner(probe_task::mutant broken = probe_task::mutant::none, std::uint32_t polls = 2,
                        std::vector<std::uint64_t> extents = {17, 1, 0, 30, 2, 9})
       : host_(std::move(extents)), broken_(broken), polls_(polls) {}
 
@@ -28,7 +29,8 @@ class probe_owner final : public task_owner {
     advances_ = {machine, host_.advances.size()};
   }
   job_description describe() const override {
-    probe_task task{.extents = extents_.data(),
+    Task task;
+    static_cast<probe_task&>(task) = {.extents = extents_.data(),
                     .phases = extents_.size(),
                     .values = values_.data(),
                     .runs = runs_.data(),
@@ -73,5 +75,7 @@ class probe_owner final : public task_owner {
   machine_array<std::uint64_t> errors_;
   machine_array<std::uint64_t> advances_;
 };
+
+using probe_owner = basic_probe_owner<probe_task>;
 
 }  // namespace lull

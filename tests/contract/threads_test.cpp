@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/threads/executor.hpp>
-#include <lull/tests/contract/contract.hpp>
+#include <lull/tests/contract/cases.hpp>
 #include <lull/tests/contract/probe_owner.hpp>
 
 namespace lull {
@@ -16,20 +16,7 @@ threads_executor machine_of(int blocks, int width) {
   return threads_executor{{.kind = executor_kind::threads, .processors = blocks, .team_width = width}};
 }
 
-TEST_P(contract, is_kept_by_one_block_alone) {
-  threads_executor machine = machine_of(1, 1);
-  EXPECT_EQ(contract_violation(GetParam(), machine), "");
-}
-
-TEST_P(contract, is_kept_by_teams_of_one) {
-  threads_executor machine = machine_of(3, 1);
-  EXPECT_EQ(contract_violation(GetParam(), machine), "");
-}
-
-TEST_P(contract, is_kept_by_teams_of_four) {
-  threads_executor machine = machine_of(2, 4);
-  EXPECT_EQ(contract_violation(GetParam(), machine, {.every_k = 4, .random_runs = 3}), "");
-}
+[[maybe_unused]] bool const joined = (join_shipped(contract_on::threads), true);
 
 #if !defined(__SANITIZE_THREAD__)  // a mutant races, and ThreadSanitizer would say so
 using mutant = probe_task::mutant;

@@ -8,13 +8,12 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 
-#include <gtest/gtest.h>
-
+#include <lull/host/contract/preempted.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/owner.hpp>
-#include <lull/tests/contract/preempted.hpp>
 
 namespace lull {
 
@@ -29,7 +28,7 @@ struct contract_case {
   friend void PrintTo(contract_case const& which, std::ostream* out) { *out << which.name; }
 };
 
-/// `lull_side_task(... TYPE lull::preempted<Task>)` must stand in the program's CMakeLists.txt.
+/// CMake's lull_contract() gives the wrapped task its workers.
 template <side_task Task>
 contract_case under_contract(std::string name, std::function<std::unique_ptr<task_owner>()> make_owner) {
   static_assert(side_task<preempted<Task>>, "with a pointer beside it, the functor no longer fits a slot");
@@ -54,8 +53,5 @@ struct contract_effort {
 /// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
 /// chunk of the close. Empty: kept. Else the first violation, with the run in which it showed.
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
-
-/// INSTANTIATE_TEST_SUITE_P(pagerank, contract, testing::Values(under_contract<pagerank>("pagerank", make_owner)));
-class contract : public testing::TestWithParam<contract_case> {};
 
 }  // namespace lull

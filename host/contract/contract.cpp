@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/tests/contract/contract.hpp>
+#include <lull/host/contract/contract.hpp>
 
 #include <algorithm>
-#include <bit>
+#include <chrono>
 #include <cstddef>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include <lull/device/cursor.hpp>
-#include <lull/device/gate.hpp>
-#include <lull/device/slot.hpp>
-#include <lull/device/threads_world.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/contract/lone_bubbles.hpp>
 
 namespace lull {
 
@@ -19,7 +19,7 @@ namespace {
 
 /// Far longer than a bubble needs: a bubble that ends by it without a single chunk begun shows a task that waits for
 /// ever.
-constexpr std::uint64_t lease_ns = 10'000'000'000;
+constexpr std::chrono::seconds lease{10};
 
 using bytes = std::vector<std::byte>;
 
@@ -41,37 +41,21 @@ struct disturbance {
   }
 };
 
-/// What the machine holds for one task: gate, slot, cursor, ring, and the preemption's line.
+/// The task and the preemption's line on the machine.
 class stage {
  public:
   stage(contract_case const& which, executor& machine)
       : which_(which),
-        machine_(machine),
-        kernel_(machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads) {
-    machine_.load(kernel_, 0);
-    blocks_ = machine_.blocks_of(kernel_);
-    capacity_ = std::bit_ceil(4 * blocks_);
-    gate_.line = make<gate_line>(1);
-    gate_.records = make<bubble_record>(1);
-    slot_ = make<slot_line>(1);
-    cursor_ = make<cursor>(1);
-    cells_ = make<ring_cell>(capacity_);
-    with_ = make<preemption>(1);
-    mark_ = machine_.make_mark();
-  }
-  ~stage() {
-    for (void* memory : memory_) machine_.release(memory);
-  }
-  stage(stage const&) = delete;
-  stage& operator=(stage const&) = delete;
+        bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads, lease),
+        with_(machine, 1) {}
 
-  std::uint64_t blocks() const { return blocks_; }
   preemption const& counts() const { return counts_; }
 
   /// One run from the start; the first violation.
   std::string run(job_description const& task, disturbance const& how, std::uint64_t most_bubbles,
                   std::mt19937_64& random) {
-    start(task, how.grain);
+    bubbles_.begin(which_.wrap(task.functor, with_.data()), how.grain);
+    counts_ = {};
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
     for (std::uint64_t bubble = 0; bubble < most_bubbles; ++bubble) {
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
@@ -79,14 +63,13 @@ class stage {
       std::uint64_t const finished_before = counts_.finished_items;
       run_bubble(how.where, how.where == close_place::nowhere ? 0 : k + stalled);
       stalled = counts_.finished_items == finished_before ? stalled + 1 : 0;
-      cursor const now = read(cursor_);
+      cursor const now = bubbles_.reached();
       phase_state const state = tagged_state{now.state}.state();
-      if (counts_.late_starts >= blocks_) {
-        return std::to_string(counts_.late_starts) + " chunks began after the close on " + std::to_string(blocks_) +
-               " blocks";
+      if (counts_.late_starts >= bubbles_.blocks()) {
+        return std::to_string(counts_.late_starts) + " chunks began after the close on " +
+               std::to_string(bubbles_.blocks()) + " blocks";
       }
-      if (entry_word<threads_world>::inside(read(slot_).entry) != 0)
-        return "the entry word says that somebody is still inside";
+      if (bubbles_.inside() != 0) return "the entry word says that somebody is still inside";
       if (state == phase_state::failed) return "the job failed";
       if (state == phase_state::finished) return settle(now);
       if (state == phase_state::starved) return "the task starves: a contract case must bring its input at the start";
@@ -97,52 +80,17 @@ class stage {
   }
 
  private:
-  template <class T>
-  T* make(std::size_t count) {
-    memory_.push_back(machine_.allocate(count * sizeof(T)));
-    return static_cast<T*>(memory_.back());
-  }
-  template <class T>
-  T read(T const* from) const {
-    T value;
-    machine_.read(&value, from, sizeof value);
-    return value;
-  }
-  template <class T>
-  void write(T* to, T const& value) const {
-    machine_.write(to, &value, sizeof value);
-  }
-
-  void start(job_description const& task, std::uint32_t grain) {
-    machine_.fill_zero(cells_, capacity_ * sizeof(ring_cell));
-    cursor words{};
-    words.grain = grain;
-    words.cells = cells_;
-    words.capacity = capacity_;
-    write(cursor_, words);
-    slot_line slot{};
-    slot.at = tagged_cursor{0, cursor_}.word();
-    slot.lease_ns = lease_ns;
-    slot.functor = which_.wrap(task.functor, with_);
-    write(slot_, slot);
-    counts_ = {};
-  }
-
   void run_bubble(close_place where, std::uint64_t close_at) {
-    ++bubble_;
-    counts_.gate = gate_.line;
-    counts_.value = static_cast<std::uint32_t>(2 * bubble_);
+    counts_.gate = bubbles_.gate();
+    counts_.value = bubbles_.closing_value() + 2;  // of the bubble that comes
     counts_.where = where;
     counts_.close_at = close_at;
     counts_.events = counts_.closed = counts_.starts = counts_.late_starts = counts_.polls = 0;
-    write(with_, counts_);
-    stream_handle const trainer = machine_.plain_stream();
-    machine_.open_edge(trainer, gate_, counts_.value - 1, bubble_, *mark_, false);
-    machine_.launch(kernel_, {slot_, gate_, machine_.rooms_of(kernel_)}, mark_.get());
-    while (!machine_.workers_left(*mark_)) std::this_thread::yield();
-    machine_.close_edge(trainer, gate_, counts_.value, *mark_, false, {});
-    machine_.synchronize(trainer);
-    counts_ = read(with_);
+    with_.write(std::span<preemption const>{&counts_, 1});
+    bubbles_.open();
+    while (!bubbles_.left()) std::this_thread::yield();
+    bubbles_.close();
+    counts_ = with_.read().front();
   }
 
   std::string settle(cursor const& last) const {
@@ -154,23 +102,13 @@ class stage {
       return "chunks of " + std::to_string(counts_.finished_items) + " items ran to their end, but the phases had " +
              std::to_string(counts_.extents);
     }
-    return last.ends.pushed == last.ends.popped ? "" : "the task finished with chunks still in the ring";
+    return last.ring.pushed == last.ring.popped ? "" : "the task finished with chunks still in the ring";
   }
 
   contract_case const& which_;
-  executor& machine_;
-  worker_kernel const kernel_;
-  std::uint64_t blocks_ = 1;
-  std::uint64_t capacity_ = 4;
-  std::vector<void*> memory_;
-  gate_ref gate_;
-  slot_line* slot_;
-  cursor* cursor_;
-  ring_cell* cells_;
-  preemption* with_;
+  lone_bubbles bubbles_;
+  machine_array<preemption> with_;
   preemption counts_{};
-  std::uint64_t bubble_ = 0;
-  std::unique_ptr<bubble_mark> mark_;
 };
 
 /// A task's arrays: read, compared, poisoned.

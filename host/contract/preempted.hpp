@@ -29,7 +29,7 @@ struct alignas(128) preemption {
       late_starts;  // … by a block that could know of the close: at most one a block, and none on the one that closed
   std::uint64_t polls;
   // -- of the run
-  std::uint64_t finished_items;  // of chunks that were not handed back
+  std::uint64_t finished_items;  // that were not handed back
   std::uint64_t handed_back;     // chunks
   std::uint64_t extents;         // sum over phases
 };
@@ -61,6 +61,29 @@ class preempted_team : public Team {
     return inner_.leaving();
   }
   LULL_HD bool left() const noexcept { return inner_.left(); }
+
+  LULL_HD bool stay_ended() const noexcept {
+    world::template fetch_add<order::relaxed, scope::device>(with_.polls, std::uint64_t{1});
+    pass(close_place::at_poll);
+    return inner_.stay_ended();
+  }
+  LULL_HD chunk more() const noexcept {
+    pass(close_place::at_end);
+    // acquire: the gate's value that the closer wrote
+    std::uint64_t const late = world::template load<order::acquire, scope::device>(with_.closed);
+    chunk const found = inner_.more();
+    if (found.size() == 0) return found;
+    if (late != 0) world::template fetch_add<order::relaxed, scope::device>(with_.late_starts, std::uint64_t{1});
+    world::template fetch_add<order::relaxed, scope::device>(with_.starts, std::uint64_t{1});
+    world::template fetch_add<order::relaxed, scope::device>(with_.finished_items, found.size());
+    pass(close_place::at_start);
+    return found;
+  }
+  LULL_HD void hand_back(chunk undone) const noexcept {
+    world::template fetch_add<order::relaxed, scope::device>(with_.handed_back, std::uint64_t{1});
+    world::template fetch_add<order::relaxed, scope::device>(with_.finished_items, ~undone.size() + 1);
+    inner_.hand_back(undone);
+  }
 
  private:
   Team const& inner_;
@@ -96,8 +119,9 @@ struct preempted {
     }
     task(c, members);
     if (team.rank() == 0) {
-      world::template fetch_add<order::relaxed, scope::device>(
-          members.left() ? with->handed_back : with->finished_items, members.left() ? std::uint64_t{1} : c.size());
+      bool left = false;
+      if constexpr (shape.claims == claiming::by_worker) left = members.left();
+      world::template fetch_add<order::relaxed, scope::device>(left ? with->handed_back : with->finished_items, left ? std::uint64_t{1} : c.size());
       members.pass(close_place::at_end);
     }
   }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/contract/lone_run.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include <lull/host/contract/lone_bubbles.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using clock = std::chrono::steady_clock;
+
+constexpr auto lease = 10s;  // a worker that left by it is followed by another
+constexpr auto look = 50us;  // between two questions whether the blocks are out
+
+void add(lone_run& sum, bubble_record const& one) {
+  sum.chunks += one.chunks;
+  sum.handed_back += one.handed_back;
+  sum.stay += nanoseconds{one.stay_ns};
+  if (one.last_out_ns > one.opened_ns) sum.time += nanoseconds{one.last_out_ns - one.opened_ns};
+  if (one.not_saw_ns != 0) sum.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
+}
+
+}  // namespace
+
+double lone_run::items_per_s() const noexcept {
+  return time.count() == 0 ? 0 : static_cast<double>(items) / std::chrono::duration<double>(time).count();
+}
+
+lone_run& lone_run::operator+=(lone_run const& other) {
+  finished = finished && other.finished;
+  items += other.items;
+  chunks += other.chunks;
+  handed_back += other.handed_back;
+  time += other.time;
+  stay += other.stay;
+  drains.insert(drains.end(), other.drains.begin(), other.drains.end());
+  return *this;
+}
+
+nanoseconds lone_run::chunk_time() const noexcept {
+  return chunks == 0 ? 0ns : stay / static_cast<std::int64_t>(chunks);
+}
+
+lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how) {
+  machine.arrive();
+  job_description const task = owner.describe();
+  lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, lease};
+  bubbles.begin(task.functor, how.grain != 0 ? how.grain : task.grain);
+  auto const end = clock::now() + how.at_most;
+  lone_run found;
+  for (bool over = false; !over;) {
+    auto const closes = how.bubble.count() == 0 ? end : std::min(end, clock::now() + how.bubble);
+    bubbles.open();
+    while (!bubbles.left() && clock::now() < closes) std::this_thread::sleep_for(look);
+    bubble_record const one = bubbles.close();
+    add(found, one);
+    cursor const now = bubbles.reached();
+    phase_state const state = tagged_state{now.state}.state();
+    if (state == phase_state::failed)
+      throw usage_error{task.name + ": the task failed; an extent may be beyond what a phase can have"};
+    if (one.starved_blocks != 0) throw usage_error{task.name + ": the task starves, and nobody feeds it here"};
+    found.items = now.items + now.done;
+    found.finished = state == phase_state::finished;
+    over = found.finished || clock::now() >= end;
+  }
+  return found;
+}
+
+nanoseconds percentile(std::vector<nanoseconds> values, double share) {
+  if (values.empty()) return 0ns;
+  std::sort(values.begin(), values.end());
+  auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  return values[std::clamp<std::size_t>(rank, 1, values.size()) - 1];
+}
+
+}  // namespace lull

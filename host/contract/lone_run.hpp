@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/owner.hpp>
+
+namespace lull {
+
+struct lone_run_options {
+  std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
+  std::uint32_t grain = 0;             // 0: the owner's
+  std::chrono::nanoseconds at_most = std::chrono::seconds{60};
+};
+
+/// What a task did alone on a machine. Times are those of the machine's clock.
+struct lone_run {
+  bool finished = false;    // false: `at_most` came first
+  std::uint64_t items = 0;  // committed
+  std::uint64_t chunks = 0;
+  std::uint64_t handed_back = 0;     // … chunks
+  std::chrono::nanoseconds time{0};  // of the bubbles together, each from its opening until its last block was out
+  std::chrono::nanoseconds stay{0};  // summed over blocks: first chunk → leaving
+  /// Of each bubble whose close found blocks at work: from the first that saw it until the last was out.
+  std::vector<std::chrono::nanoseconds> drains = {};
+
+  lone_run& operator+=(lone_run const& other);  // `finished`: both
+  double items_per_s() const noexcept;
+  std::chrono::nanoseconds chunk_time() const noexcept;  // mean, with the claim
+};
+
+/// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
+/// owner is prepared, and at the start. Blocks. Throws usage_error for a task without code for this machine, one that
+/// fails, or one that starves: nobody feeds it here; limit_error where the machine's memory is used up.
+lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how = {});
+
+/// Nearest rank, `share` in [0, 1]; 0 of nothing.
+std::chrono::nanoseconds percentile(std::vector<std::chrono::nanoseconds> values, double share);
+
+}  // namespace lull

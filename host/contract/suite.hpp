@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Needs GoogleTest, which nothing else that is installed does.
+#pragma once
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/contract/contract.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// Where a task is held to its contract.
+enum class contract_on { every_executor, threads, cuda };
+
+namespace detail {
+
+class contract_test final : public testing::Test {
+ public:
+  explicit contract_test(std::function<void()> const& body) : body_(body) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> const body_;
+};
+
+/// `blocks` blocks of so many CPU threads.
+inline void expect_kept_on_threads(contract_case const& which, int blocks, int width, contract_effort const& effort) {
+  auto const machine = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
+  EXPECT_EQ(contract_violation(which, *machine, effort), "");
+}
+
+/// Needs no two kernels at once, so that compute-sanitizer can run it: under its slowest tool with LULL_CONTRACT=brief
+/// in the environment, which preempts less often, on eight SMs.
+inline void expect_kept_on_cuda(contract_case const& which) {
+  if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+  char const* const asked = std::getenv("LULL_CONTRACT");
+  bool const brief = asked != nullptr && std::string_view{asked} == "brief";
+  auto const machine =
+      make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
+  EXPECT_EQ(
+      contract_violation(which, *machine, brief ? contract_effort{.every_k = 2, .random_runs = 1} : contract_effort{}),
+      "");
+}
+
+}  // namespace detail
+
+/// The task joins the contract suite: adds its tests, NAME_contract.is_kept_…, to the program; one on a GPU where the
+/// task was built with nvcc. Before RUN_ALL_TESTS.
+inline bool join_contract(contract_case which, contract_on where = contract_on::every_executor,
+                          std::source_location from = std::source_location::current()) {
+  auto const shared = std::make_shared<contract_case const>(std::move(which));
+  std::string const suite = shared->name + "_contract";
+  auto const add = [&](char const* name, auto body) {
+    testing::RegisterTest(
+        suite.c_str(), name, nullptr, nullptr, from.file_name(), static_cast<int>(from.line()),
+        [shared, body]() -> testing::Test* { return new detail::contract_test{[shared, body] { body(*shared); }}; });
+  };
+  if (where != contract_on::cuda) {
+    add("is_kept_by_one_block_alone",
+        [](contract_case const& task) { detail::expect_kept_on_threads(task, 1, 1, {}); });
+    add("is_kept_by_teams_of_one", [](contract_case const& task) { detail::expect_kept_on_threads(task, 3, 1, {}); });
+    add("is_kept_by_teams_of_four", [](contract_case const& task) {
+      detail::expect_kept_on_threads(task, 2, 4, {.every_k = 4, .random_runs = 3});
+    });
+  }
+  if (where != contract_on::threads && shared->type.cuda) add("is_kept_on_cuda", detail::expect_kept_on_cuda);
+  return true;
+}
+
+/// One line in a test's source, with lull_contract(…) for the same task in its CMakeLists.txt:
+///   auto const joined = lull::join_contract<my_task>("my_task", make_owner);
+template <side_task Task>
+bool join_contract(std::string name, std::function<std::unique_ptr<task_owner>()> make_owner,
+                   contract_on where = contract_on::every_executor,
+                   std::source_location from = std::source_location::current()) {
+  return join_contract(under_contract<Task>(std::move(name), std::move(make_owner)), where, from);
+}
+
+}  // namespace lull

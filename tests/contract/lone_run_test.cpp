@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task's whole run by itself, in one bubble and in many.
+#include <chrono>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/contract/lone_run.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tests/contract/probe_owner.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+class lone : public testing::Test {
+ protected:
+  lone() { owner_.prepare(*machine_); }
+
+  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+  probe_owner owner_;
+};
+
+constexpr std::uint64_t items_in_all = 17 + 1 + 0 + 30 + 2 + 9;
+
+TEST_F(lone, run_in_one_bubble_ends_with_the_result) {
+  lone_run const found = run_to_end(owner_, *machine_);
+  EXPECT_TRUE(found.finished);
+  EXPECT_EQ(found.items, items_in_all);
+  EXPECT_EQ(found.chunks, items_in_all);
+  EXPECT_GT(found.items_per_s(), 0);
+  EXPECT_TRUE(found.drains.empty());  // nothing closed it
+  EXPECT_TRUE(owner_.verify().ok) << owner_.verify().message;
+}
+
+TEST_F(lone, run_in_many_bubbles_ends_with_the_same) {
+  lone_run const found = run_to_end(owner_, *machine_, {.bubble = 1us});
+  EXPECT_TRUE(found.finished);
+  EXPECT_EQ(found.items, items_in_all);
+  EXPECT_TRUE(owner_.verify().ok) << owner_.verify().message;
+}
+
+TEST_F(lone, grain_makes_fewer_chunks_and_the_same_items) {
+  lone_run const found = run_to_end(owner_, *machine_, {.grain = 4});
+  EXPECT_EQ(found.items, items_in_all);
+  EXPECT_LT(found.chunks, items_in_all);
+}
+
+TEST_F(lone, run_that_takes_too_long_says_that_it_is_not_finished) {
+  EXPECT_FALSE(run_to_end(owner_, *machine_, {.at_most = 0ns}).finished);
+}
+
+TEST_F(lone, runs_add_up) {
+  lone_run sum = run_to_end(owner_, *machine_);
+  lone_run other;
+  other.drains = {3us};
+  other.items = 2;
+  sum += other;
+  EXPECT_FALSE(sum.finished);
+  EXPECT_EQ(sum.items, items_in_all + 2);
+  EXPECT_EQ(sum.drains.size(), 1U);
+}
+
+/// A task whose input never comes.
+class starving_owner final : public task_owner {
+ public:
+  void prepare(executor& machine) override { inner_.prepare(machine); }
+  job_description describe() const override {
+    job_description made = inner_.describe();
+    reinterpret_cast<probe_task*>(made.functor.bytes)->feeds = 1;
+    return made;
+  }
+  void reset() override { inner_.reset(); }
+  std::vector<task_array> arrays() const override { return inner_.arrays(); }
+  verification verify() override { return inner_.verify(); }
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  probe_owner inner_;
+};
+
+TEST_F(lone, task_that_starves_is_refused_instead_of_waited_for) {
+  starving_owner starving;
+  starving.prepare(*machine_);
+  EXPECT_THROW(run_to_end(starving, *machine_), usage_error);
+}
+
+TEST_F(lone, task_without_code_for_the_machine_is_refused) {
+  job_description const task = owner_.describe();
+  EXPECT_TRUE(task.type.threads);
+  class codeless final : public task_owner {
+   public:
+    void prepare(executor&) override {}
+    job_description describe() const override { return {}; }
+    void reset() override {}
+    std::vector<task_array> arrays() const override { return {}; }
+    verification verify() override { return {}; }
+    std::vector<std::string> write() override { return {}; }
+  } none;
+  EXPECT_THROW(run_to_end(none, *machine_), usage_error);
+}
+
+TEST(percentile, is_the_nearest_rank) {
+  EXPECT_EQ(percentile({}, 0.5), 0ns);
+  EXPECT_EQ(percentile({3ns, 1ns, 2ns}, 0.5), 2ns);
+  EXPECT_EQ(percentile({3ns, 1ns, 2ns}, 0), 1ns);
+  EXPECT_EQ(percentile({3ns, 1ns, 2ns, 9ns}, 0.99), 9ns);
+}
+
+}  // namespace
+}  // namespace lull
