@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/product/product_owner.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/counter_random.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tasks/product/product_operands.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::array product_options{
+    option{"rows", option_kind::integer, "1024", "[1, 65536]", "rows of the result"},
+    option{"columns", option_kind::integer, "1024", "[1, 65536]", "columns of the result"},
+    option{"depth", option_kind::integer, "1024", "[1, 65536]", "terms of each sum"},
+    option{"count", option_kind::integer, "1", "[1, 65536]", "products side by side"},
+    option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "times that they are made"},
+    option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]", "of the operands, random in [-1, 1)"},
+};
+
+class product_owner final : public task_owner {
+ public:
+  explicit product_owner(option_values const& values) : values_(values) {}
+
+  void prepare(executor& machine) override {
+    machine_ = &machine;
+    large_shape const shape{number("rows"), number("columns"), number("depth"), number("count")};
+    product_operand const a = operand_at(nullptr, minor::depth, shape.rows, shape.depth);
+    product_operand const b = operand_at(nullptr, minor::depth, shape.columns, shape.depth);
+    pitch_ = (shape.columns + 7U) / 8 * 8;
+    a_ = {machine, a.step * shape.count};
+    b_ = {machine, b.step * shape.count};
+    result_ = {machine, pitch_ * shape.rows * shape.count};
+    fill(a_, 0);
+    fill(b_, 1);
+    work_.of = {shape, {a_.data(), a.pitch, a.step}, {b_.data(), b.pitch, b.step}, nullptr};
+    maps_ = maps_of(machine, work_.of);
+    work_.of.maps = maps_.data();
+    work_.to = {result_.data(), pitch_, pitch_ * shape.rows};
+    work_.rounds = static_cast<std::uint64_t>(values_.integer("rounds"));
+  }
+
+  job_description describe() const override {
+    if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
+    return lull::describe(work_, "product");
+  }
+
+  void reset() override { result_.fill_zero(); }
+  std::vector<task_array> arrays() const override { return {{"result", result_.data(), result_.bytes()}}; }
+
+  verification verify() override {
+    std::mt19937_64 random{1};
+    large_shape const& shape = work_.of.shape;
+    std::vector<bfloat16> b(work_.of.b.step);
+    std::vector<bfloat16> a(shape.depth);
+    std::vector<bfloat16> found(shape.columns);
+    double worst = 0;  // share of what rounding allows
+    for (int matrix = 0; matrix < matrices_checked; ++matrix) {
+      std::uint64_t const count = random() % shape.count;
+      machine_->read(b.data(), b_.data() + count * work_.of.b.step, b.size() * sizeof(bfloat16));
+      for (int i = 0; i < rows_checked; ++i) {
+        std::uint64_t const row = i == 0 ? 0 : i == 1 ? shape.rows - 1 : random() % shape.rows;
+        machine_->read(a.data(), a_.data() + count * work_.of.a.step + row * work_.of.a.pitch, a.size() * sizeof(bfloat16));
+        machine_->read(found.data(), result_.data() + count * work_.to.step + row * work_.to.pitch, found.size() * sizeof(bfloat16));
+        for (std::uint32_t column = 0; column < shape.columns; ++column) {
+          double sum = 0;
+          double size = 0;
+          for (std::uint32_t k = 0; k < shape.depth; ++k) {
+            double const term = static_cast<double>(static_cast<float>(a[k])) * static_cast<double>(static_cast<float>(b[column * work_.of.b.pitch + k]));
+            sum += term;
+            size += std::abs(term);
+          }
+          // Sums in fp32 in any order, however tensor cores cut their terms off: depth × 2^-23 of all terms' sizes (Higham,
+          // "Accuracy and Stability of Numerical Algorithms", section 3.1, with a unit roundoff of 2^-23); then half a unit of bf16.
+          double const allowed = shape.depth * std::ldexp(size, -23) + std::ldexp(std::abs(sum), -8);
+          double const off = std::abs(static_cast<double>(static_cast<float>(found[column])) - sum);
+          if (!(off <= allowed)) {
+            return {false, "product " + std::to_string(count) + ", row " + std::to_string(row) + ", column " + std::to_string(column) + " is " +
+                               std::to_string(static_cast<float>(found[column])) + ", expected " + std::to_string(sum)};
+          }
+          if (allowed > 0) worst = std::max(worst, off / allowed);
+        }
+      }
+    }
+    return {true, std::to_string(matrices_checked * rows_checked) + " rows are what double precision gives, the worst element off by " +
+                      std::to_string(worst) + " of what rounding allows"};
+  }
+
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  static constexpr int matrices_checked = 4;
+  static constexpr int rows_checked = 8;
+
+  std::uint32_t number(std::string_view name) const { return static_cast<std::uint32_t>(values_.integer(name)); }
+
+  void fill(machine_array<bfloat16>& array, std::uint64_t stream) const {
+    counter_random const random{static_cast<std::uint64_t>(values_.integer("seed")), stream};
+    std::vector<bfloat16> piece(std::min<std::size_t>(array.size(), std::size_t{1} << 20));
+    for (std::size_t first = 0; first < array.size(); first += piece.size()) {
+      std::size_t const count = std::min(piece.size(), array.size() - first);
+      for (std::size_t i = 0; i < count; ++i) piece[i] = bfloat16{static_cast<float>(random.at(first + i) >> 40) * 0x1p-23F - 1};
+      machine_->write(array.data() + first, piece.data(), count * sizeof(bfloat16));
+    }
+  }
+
+  option_values values_;
+  executor* machine_ = nullptr;
+  std::uint64_t pitch_ = 0;
+  machine_array<bfloat16> a_;
+  machine_array<bfloat16> b_;
+  machine_array<bfloat16> result_;
+  machine_array<tensor_map> maps_;
+  plain_product work_{};
+};
+
+}  // namespace
+
+task_entry product_entry() {
+  return {"product", "matrix products in bf16: tensor cores and nothing else", product_options, &type_of<plain_product>,
+          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<product_owner>(values); }};
+}
+
+}  // namespace lull

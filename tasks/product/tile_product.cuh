@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/tasks/product/tile_product.hpp>
+#include <lull/tasks/product/wgmma.cuh>
+
+/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 feeds: its first thread is rank 0, claims tiles and
+/// has their operands copied into a ring of stages. Warp 1 polls. Two warpgroups multiply 64 rows of the tile each; in the shadow of the
+/// products just begun they look whether the stay has ended, each for itself, for warpgroups that vote together run in step and cost more
+/// than the polls (docs/decisions/leaving-within-a-tile.md).
+namespace lull::detail {
+
+/// What the warps of a block tell each other, in shared memory behind the stages.
+struct tile_board {
+  static constexpr std::uint32_t most_fed = 8;  // tiles begun and not done by both warpgroups: stages, the one in hand, and some
+
+  std::uint64_t filled[large_tiles::stages];   // barriers: the stage's operands are there
+  std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps
+  large_tiles::place at[large_tiles::stages];  // of the tile that the stage belongs to
+  std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to none, nor does any behind it
+  std::uint64_t fed[most_fed];                   // the last tiles fed, rank 0's
+  std::uint64_t ended;                           // a barrier whose first phase is over when the stay is
+  std::uint64_t all_fed;                         // … when there is nothing more to feed
+  volatile std::uint32_t done[2];                // tiles, by each warpgroup
+  // where rank 0 stopped
+  std::uint32_t begun;  // tiles, the last perhaps not to its end
+  std::uint64_t next;   // of the chunk in hand: that last tile
+  std::uint64_t end;    // … none where it is next
+};
+static_assert(sizeof(tile_board) <= 512);
+static_assert(large_tiles::stages + 2 <= tile_board::most_fed && tile_board::most_fed <= most_undone);
+
+/// Where a stage's operands lie, and how the products find them.
+template <minor A, minor B>
+struct tile_stage {
+  static constexpr std::uint32_t b_offset = large_tiles::rows * large_tiles::depth * sizeof(bfloat16);
+  static constexpr std::uint32_t block = 64 * 64 * sizeof(bfloat16);  // of 64 sides and 64 of the depth
+  static constexpr std::uint32_t eight_rows = 1024;
+  // From one 16 of the depth to the next, in units of 16 bytes: two along a row, or 16 rows further.
+  static constexpr std::uint64_t next_a = A == minor::depth ? 2 : 128;
+  static constexpr std::uint64_t next_b = B == minor::depth ? 2 : 128;
+
+  __device__ static std::uint64_t a_in(std::uint32_t stage, int group) noexcept {
+    return ptx::matrix_in_shared(stage + static_cast<std::uint32_t>(group) * block, A == minor::depth ? 16 : block, eight_rows);
+  }
+  __device__ static std::uint64_t b_in(std::uint32_t stage) noexcept {
+    return ptx::matrix_in_shared(stage + b_offset, B == minor::depth ? 16 : block, eight_rows);
+  }
+
+  /// One thread: the operands of one step into the stage.
+  __device__ static void fill(std::uint32_t stage, std::uint32_t barrier, tensor_map const* maps, large_tiles::place const& at, std::uint32_t k) noexcept {
+    ptx::arrive_expecting(barrier, large_tiles::stage_bytes);
+    fill_side<A>(stage, barrier, maps, at.row, k, at.count, large_tiles::rows);
+    fill_side<B>(stage + b_offset, barrier, maps + 1, at.column, k, at.count, large_tiles::columns);
+  }
+
+ private:
+  template <minor Minor>
+  __device__ static void fill_side(std::uint32_t to, std::uint32_t barrier, tensor_map const* map, std::uint32_t side, std::uint32_t k,
+                                   std::uint32_t count, std::uint32_t sides) noexcept {
+    auto const x = static_cast<int>(k);
+    auto const y = static_cast<int>(side);
+    auto const z = static_cast<int>(count);
+    if constexpr (Minor == minor::depth) {
+      ptx::copy_box(to, map, barrier, x, y, z);
+    } else {
+      for (std::uint32_t i = 0; i < sides; i += 64) ptx::copy_box(to + i / 64 * block, map, barrier, y + static_cast<int>(i), x, z);
+    }
+  }
+};
+
+/// A place in the ring of stages: which, and in which lap.
+struct stage_place {
+  std::uint32_t slot = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void next() noexcept {
+    if (++slot == large_tiles::stages) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// Rank 0: claims and feeds until the stay ends or there is no more.
+template <minor A, minor B>
+class tile_feeder {
+ public:
+  __device__ tile_feeder(tile_board& board, std::uint32_t stages, large_product<A, B> const& of) noexcept : board_(board), stages_(stages), of_(of) {}
+
+  __device__ void run(auto const& team, chunk c) noexcept {
+    now_ = c;
+    next_ = c.begin;
+    large_tiles const tiles{of_.shape};
+    for (;;) {
+      board_.fed[fed_++ % tile_board::most_fed] = next_;
+      if (!feed(tiles.at(next_))) break;
+      if (++next_ < now_.end) continue;
+      now_ = team.more();
+      next_ = now_.begin;
+      if (now_.size() == 0) break;
+    }
+    ptx::await(barrier(board_.emptied), place_.parity ^ 1);
+    board_.no_more[place_.slot] = 1;
+    ptx::arrive(barrier(board_.filled));
+    ptx::arrive(ptx::window(&board_.all_fed));
+    board_.begun = fed_;
+    board_.next = next_;
+    board_.end = now_.end;
+  }
+
+ private:
+  /// False: the stay ended before it was fed.
+  __device__ bool feed(large_tiles::place const& at) noexcept {
+    for (std::uint32_t k = 0; k < of_.shape.depth; k += large_tiles::depth) {
+      ptx::await(barrier(board_.emptied), place_.parity ^ 1);
+      if (ptx::is_over(ptx::window(&board_.ended), 0)) return false;
+      board_.at[place_.slot] = at;
+      board_.no_more[place_.slot] = 0;
+      tile_stage<A, B>::fill(stages_ + place_.slot * large_tiles::stage_bytes, barrier(board_.filled), of_.maps, at, k);
+      place_.next();
+    }
+    return true;
+  }
+
+  __device__ std::uint32_t barrier(std::uint64_t const* of) const noexcept { return ptx::window(of + place_.slot); }
+
+  tile_board& board_;
+  std::uint32_t stages_;
+  large_product<A, B> const& of_;
+  stage_place place_;
+  chunk now_;
+  std::uint64_t next_ = 0;
+  std::uint32_t fed_ = 0;
+};
+
+/// Rank 0, when both warpgroups are through: what they have not both done goes back.
+__device__ inline void hand_back_undone(auto const& team, tile_board const& board) noexcept {
+  std::uint32_t const done = board.done[0] < board.done[1] ? board.done[0] : board.done[1];
+  bool const in_hand = board.next < board.end;
+  std::uint32_t const whole = board.begun - (in_hand ? 1 : 0);
+  for (std::uint32_t at = done; at < whole; ++at) {
+    std::uint64_t const tile = board.fed[at % tile_board::most_fed];
+    team.hand_back({{}, tile, tile + 1});
+  }
+  if (in_hand) team.hand_back({{}, board.next, board.end});
+}
+
+/// One of the two warpgroups that multiply.
+template <tile_polls Polls, minor A, minor B, class Number>
+class tile_warpgroup {
+ public:
+  __device__ tile_warpgroup(tile_board& board, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to) noexcept
+      : board_(board),
+        of_(of),
+        to_(to),
+        group_(static_cast<int>(threadIdx.x / 128) - 1),
+        thread_(threadIdx.x % 128),
+        a_(tile_stage<A, B>::a_in(stages, group_)),
+        b_(tile_stage<A, B>::b_in(stages)) {}
+
+  __device__ __forceinline__ void run(auto const& finish) noexcept {
+    std::uint32_t const steps = (of_.shape.depth + large_tiles::depth - 1) / large_tiles::depth;
+    for (std::uint32_t done = 0;;) {
+      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      if (board_.no_more[place_.slot] != 0) return;
+      large_tiles::place const at = board_.at[place_.slot];
+      float sums[128];
+      if (!multiply(sums, steps)) break;
+      store(sums, at, finish);
+      if (thread_ == 0) board_.done[group_] = ++done;
+    }
+    // Left: what is still being copied must land before the block goes.
+    for (;; place_.next()) {
+      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      if (board_.no_more[place_.slot] != 0) return;
+      give_back(place_.slot);
+    }
+  }
+
+ private:
+  /// The first step's operands are there. False: the stay ended first.
+  __device__ __forceinline__ bool multiply(float (&sums)[128], std::uint32_t steps) noexcept {
+    constexpr std::uint32_t none = large_tiles::stages;
+    std::uint32_t before = none;
+    bool whole = true;
+    begin_step<true>(sums);
+    for (std::uint32_t step = 1;; ++step) {
+      // In the shadow of the products just begun, while those before them end.
+      std::uint32_t const current = place_.slot;
+      place_.next();
+      bool const last = step == steps;
+      bool const there = !last && ptx::is_over(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      ptx::await_products<1>();
+      if (before != none) give_back(before);
+      before = current;
+      if (last) break;
+      if (!there) ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
+      // that there is no more.
+      bool const goes = board_.no_more[place_.slot] != 0 || (Polls == tile_polls::within && ptx::is_over(ptx::window(&board_.ended), 0));
+      whole = !(Polls == tile_polls::within ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
+      if (!whole) break;
+      begin_step<false>(sums);
+    }
+    ptx::await_products<0>();
+    give_back(before);
+    return whole;
+  }
+
+  /// The first of a tile's overwrites: nothing of the sums is then live between two tiles, where registers are few.
+  template <bool First>
+  __device__ __forceinline__ void begin_step(float (&sums)[128]) const noexcept {
+    std::uint64_t const offset = std::uint64_t{place_.slot} * (large_tiles::stage_bytes / 16);
+    ptx::begin_products();
+#pragma unroll
+    for (std::uint32_t i = 0; i < large_tiles::depth / 16; ++i) {
+      std::uint64_t const a = a_ + offset + i * tile_stage<A, B>::next_a;
+      std::uint64_t const b = b_ + offset + i * tile_stage<A, B>::next_b;
+      if (First && i == 0) {
+        ptx::multiply<false, A == minor::side, B == minor::side>(sums, a, b);
+      } else {
+        ptx::multiply<true, A == minor::side, B == minor::side>(sums, a, b);
+      }
+    }
+    ptx::end_products();
+  }
+
+  __device__ void give_back(std::uint32_t slot) const noexcept {
+    if (thread_ % 32 == 0) ptx::arrive(ptx::window(&board_.emptied[slot]));
+  }
+
+  /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
+  /// accumulator fragment).
+  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
+    large_tiles::place const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
+                                   at.column + thread_ % 4 * 2};
+    Number* const to = to_.at + at.count * to_.step;
+    bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
+                       (to_.pitch * sizeof(Number)) % 16 == 0 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+    if (whole) {
+      store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
+    } else {
+      store_piece(sums, own, to + own.row * to_.pitch, finish);
+    }
+  }
+
+  /// `to`: the tile's first column in the thread's row.
+  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+#pragma unroll
+    for (std::uint32_t half = 0; half < 2; ++half) {
+#pragma unroll
+      for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
+        float value[8];
+#pragma unroll
+        for (std::uint32_t i = 0; i < 8; ++i) {
+          value[i] = finish(own.count, own.row + 8 * half, own.column + columns + i / 2 * 8 + i % 2, sums[columns / 2 + i / 2 * 4 + half * 2 + i % 2]);
+        }
+        store_row(to + columns, value);
+        asm volatile("" ::: "memory");  // a piece after the other: begun early, the next would take registers that there are not
+      }
+      to += 8 * to_.pitch;
+    }
+  }
+
+  /// `to`: the thread's row.
+  __device__ __forceinline__ void store_piece(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+#pragma unroll
+    for (std::uint32_t half = 0; half < 2; ++half) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < 64; ++i) {
+        std::uint32_t const column = own.column + i / 2 * 8 + i % 2;
+        if (own.row + 8 * half < of_.shape.rows && column < of_.shape.columns) {
+          to[column] = static_cast<Number>(finish(own.count, own.row + 8 * half, column, sums[i / 2 * 4 + half * 2 + i % 2]));
+        }
+        asm volatile("" ::: "memory");
+      }
+      to += 8 * to_.pitch;
+    }
+  }
+
+  /// Four threads have 32 neighbours of a row, each two of every eight.
+  __device__ __forceinline__ void store_row(Number* to, float const (&value)[8]) const noexcept {
+    if constexpr (sizeof(Number) == 4) {
+#pragma unroll
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        *reinterpret_cast<float2*>(to + i * 8 + thread_ % 4 * 2) = make_float2(value[2 * i], value[2 * i + 1]);
+      }
+    } else {
+      // Exchanged among the four, so that each has eight neighbours.
+      std::uint32_t pairs[4];
+#pragma unroll
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        pairs[i] = ptx::pair_of_bf16(value[2 * i], value[2 * i + 1]);
+      }
+      exchange(pairs[0], pairs[1], 1);
+      exchange(pairs[2], pairs[3], 1);
+      exchange(pairs[0], pairs[2], 2);
+      exchange(pairs[1], pairs[3], 2);
+      *reinterpret_cast<uint4*>(to + thread_ % 4 * 8) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    }
+  }
+  /// One step of a transposition among lanes: whoever has the bit keeps `high` and gives `low` away, the others the other way round.
+  __device__ __forceinline__ void exchange(std::uint32_t& low, std::uint32_t& high, std::uint32_t bit) const noexcept {
+    bool const upper = (thread_ & bit) != 0;
+    std::uint32_t const other = __shfl_xor_sync(~0U, upper ? low : high, static_cast<int>(bit));
+    (upper ? low : high) = other;
+  }
+
+  tile_board& board_;
+  large_product<A, B> const& of_;
+  product_result<Number> const& to_;
+  int const group_;
+  std::uint32_t const thread_;
+  std::uint64_t const a_;
+  std::uint64_t const b_;
+  stage_place place_;
+};
+
+template <tile_polls Polls, minor A, minor B, class Number>
+__device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish) noexcept {
+  std::uint32_t const begin = ptx::window(team.shared());
+  std::uint32_t const stages = (begin + 1023) / 1024 * 1024;
+  auto& board = *reinterpret_cast<tile_board*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) + large_tiles::stages * large_tiles::stage_bytes);
+  std::uint32_t const warp = threadIdx.x / 32;
+  if (threadIdx.x == 0) {
+    constexpr std::uint32_t reading_warps = 8;
+    for (std::uint32_t slot = 0; slot < large_tiles::stages; ++slot) {
+      ptx::barrier_init(ptx::window(&board.filled[slot]), 1);
+      ptx::barrier_init(ptx::window(&board.emptied[slot]), reading_warps);
+    }
+    ptx::barrier_init(ptx::window(&board.ended), 1);
+    ptx::barrier_init(ptx::window(&board.all_fed), 1);
+    board.done[0] = 0;
+    board.done[1] = 0;
+    ptx::publish_barriers();
+    ptx::acquire_map(&of.maps[0]);
+    ptx::acquire_map(&of.maps[1]);
+    ptx::publish_to_copies();
+  }
+  team.sync();
+  // Three warpgroups of the 168 registers that a block of 384 threads is launched with; sums alone are 128.
+  constexpr int launched = 168;
+  if (warp >= 4) {
+    ptx::take_registers<208>();
+    tile_warpgroup<Polls, A, B, Number>{board, stages, of, to}.run(finish);
+    ptx::give_up_registers<launched>();
+  } else {
+    ptx::give_up_registers<88>();
+    if (threadIdx.x == 0) {
+      tile_feeder<A, B>{board, stages, of}.run(team, c);
+    } else if (Polls == tile_polls::within && threadIdx.x == 32) {
+      while (!ptx::is_over(ptx::window(&board.all_fed), 0)) {
+        if (!team.stay_ended()) continue;
+        ptx::arrive(ptx::window(&board.ended));
+        break;
+      }
+    }
+    __syncwarp();
+  }
+  team.sync();
+  // Not before that: a warp that had nothing to do would take back what those that multiply still wait for.
+  if (warp < 4) ptx::take_registers<launched>();
+  if (threadIdx.x != 0) return;
+  hand_back_undone(team, board);
+  for (std::uint32_t slot = 0; slot < large_tiles::stages; ++slot) {
+    ptx::barrier_end(ptx::window(&board.filled[slot]));
+    ptx::barrier_end(ptx::window(&board.emptied[slot]));
+  }
+  ptx::barrier_end(ptx::window(&board.ended));
+  ptx::barrier_end(ptx::window(&board.all_fed));
+}
+
+}  // namespace lull::detail

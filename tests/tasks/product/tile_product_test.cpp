@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on a GPU.
+#include <set>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/tests/tasks/product/product_case.hpp>
+
+namespace lull {
+namespace {
+
+#if defined(LULL_PRODUCT_ON_CUDA)
+constexpr executor_options machine_options{.kind = executor_kind::cuda, .alone = true};
+#else
+constexpr executor_options machine_options{.kind = executor_kind::threads, .alone = true};
+#endif
+
+class products : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = machine_options.kind == executor_kind::cuda ? why_no_cuda(0) : ""; !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    machine_ = make_executor(machine_options);
+  }
+  template <minor A, minor B, class Number, class Finish = as_it_is>
+  void expect_right() {
+    for (large_shape const& shape : test::shapes_to_try()) EXPECT_EQ((test::product_violation<A, B, Number, Finish>(*machine_, shape)), "");
+  }
+  std::unique_ptr<executor> machine_;
+};
+
+TEST_F(products, plain) { expect_right<minor::depth, minor::depth, bfloat16>(); }
+TEST_F(products, forward) { expect_right<minor::depth, minor::depth, bfloat16, biased_relu>(); }
+TEST_F(products, of_inputs_backward) { expect_right<minor::depth, minor::side, bfloat16>(); }
+TEST_F(products, of_weights) { expect_right<minor::side, minor::side, float>(); }
+
+TEST_F(products, bad_ones_are_refused) {
+  large_product<minor::depth, minor::depth> of{{4, 4, 0, 1}, {nullptr, 8, 32}, {nullptr, 8, 32}, nullptr};
+  EXPECT_THROW(maps_of(*machine_, of), usage_error);
+  of.shape = {65536, 65536, 1, 65536};
+  EXPECT_THROW(maps_of(*machine_, of), limit_error);
+  if (machine_->kind() != executor_kind::cuda) return;
+  of.shape = {4, 4, 4, 1};
+  of.a.pitch = 7;
+  EXPECT_THROW(maps_of(*machine_, of), usage_error);
+}
+
+TEST(product_tiles_of_a_shape, are_each_place_once) {
+  for (large_shape const& shape : {large_shape{1, 1, 1, 1}, large_shape{129, 257, 8, 3}, large_shape{4096, 4096, 8, 1}, large_shape{2300, 700, 8, 2}}) {
+    large_tiles const tiles{shape};
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
+    for (std::uint64_t tile = 0; tile < tiles.number(); ++tile) {
+      large_tiles::place const at = tiles.at(tile);
+      EXPECT_LT(at.row, shape.rows);
+      EXPECT_LT(at.column, shape.columns);
+      EXPECT_LT(at.count, shape.count);
+      seen.insert({at.count, at.row, at.column});
+    }
+    EXPECT_EQ(seen.size(), tiles.number());
+  }
+}
+
+}  // namespace
+}  // namespace lull
