@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -60,7 +61,8 @@ bool is_header(std::string_view line) {
 
 class row_reader {
  public:
-  row_reader(std::string const& path, labelled_limits const& limits) : path_(path), limits_(limits) {}
+  /// `features` 0: as many as there are, and a label behind them.
+  row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits) : path_(path), features_(features), limits_(limits) {}
 
   labelled_rows read() {
     bool const packed = path_.ends_with(".gz");
@@ -92,17 +94,22 @@ class row_reader {
       refuse(std::to_string(columns) + " columns instead of " + std::to_string(columns_) + " as in line " +
              std::to_string(first_line_));
     }
-    if (rows_.labels.size() == std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max())) {
+    if (rows_.rows == std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max())) {
       refuse("more rows than the limit max_rows = " + std::to_string(limits_.max_rows));
     }
-    for (std::uint64_t column = 1; column < columns_; ++column)
-      rows_.values.push_back(value_of(next_column(line), column));
-    rows_.labels.push_back(label_of(next_column(line)));
+    std::uint64_t const numbers = features_ != 0 ? features_ : columns_ - 1;
+    for (std::uint64_t column = 1; column <= numbers; ++column) rows_.values.push_back(value_of(next_column(line), column));
+    if (numbers < columns_) rows_.labels.push_back(label_of(next_column(line)));
+    ++rows_.rows;
   }
 
   void set_columns(std::uint64_t columns) {
     first_line_ = line_;
     columns_ = columns;
+    if (features_ != 0) {
+      if (columns == features_ || columns == features_ + 1) return;
+      refuse(std::to_string(columns) + " columns, but rows to class have " + std::to_string(features_) + " numbers, with or without a label behind them");
+    }
     if (columns == 1) refuse("one column, but a row has at least one number and then, behind a comma, its label");
     if (columns - 1 > limits_.max_features) {
       refuse(std::to_string(columns - 1) +
@@ -146,13 +153,13 @@ class row_reader {
   labelled_rows finish() {
     line_ = 0;  // the whole file is meant
     if (columns_ == 0) refuse("is empty");
-    if (rows_.labels.empty()) refuse("holds a line of column names, but no rows");
+    if (rows_.rows == 0) refuse("holds a line of column names, but no rows");
+    rows_.features = static_cast<std::uint32_t>(rows_.values.size() / rows_.rows);
+    if (rows_.labels.empty()) return std::move(rows_);
     auto const [lowest, highest] = std::minmax_element(rows_.labels.begin(), rows_.labels.end());
-    if (*lowest == *highest) {
+    if (*lowest == *highest && features_ == 0) {
       refuse("holds a single class: every label is " + std::to_string(*lowest) + ", so there is nothing to tell apart");
     }
-    rows_.rows = static_cast<std::uint32_t>(rows_.labels.size());
-    rows_.features = static_cast<std::uint32_t>(columns_ - 1);
     rows_.classes = *highest + 1;
     return std::move(rows_);
   }
@@ -160,6 +167,7 @@ class row_reader {
   [[noreturn]] void refuse(std::string const& message) const { throw input_error(path_, line_, message); }
 
   std::string const& path_;
+  std::uint64_t const features_;
   labelled_limits const& limits_;
   labelled_rows rows_;
   std::uint64_t columns_ = 0;  // 0: no line yet
@@ -169,14 +177,25 @@ class row_reader {
 
 }  // namespace
 
-labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits) {
+namespace {
+
+labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
   try {
-    return row_reader{path, limits}.read();
+    return row_reader{path, features, limits}.read();
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   } catch (std::bad_alloc const&) {
     throw limit_error(path + ": not enough memory for its rows; lower max_rows or max_bytes to be told why");
   }
+}
+
+}  // namespace
+
+labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits) { return read_rows(path, 0, limits); }
+
+labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
+  if (features == 0 || features > limits.max_features) throw std::logic_error{"rows to class of no numbers, or of too many"};
+  return read_rows(path, features, limits);
 }
 
 row_split split_rows(std::uint32_t rows, std::uint64_t seed) {

@@ -25,7 +25,7 @@ std::vector<layer_values> first_layers(std::span<std::uint32_t const> sizes, std
   return made;
 }
 
-row_table rows_of(labelled_rows const& all, std::span<std::uint32_t const> which) {
+row_table table_of(labelled_rows const& all, std::span<std::uint32_t const> which) {
   row_table made;
   made.values.reserve(which.size() * all.features);
   for (std::uint32_t const row : which) {
@@ -36,6 +36,24 @@ row_table rows_of(labelled_rows const& all, std::span<std::uint32_t const> which
   return made;
 }
 
+namespace {
+
+std::uint32_t padded(std::uint32_t count) { return (count + 7) / 8 * 8; }
+
+/// (rows, columns) with zeros behind each row and below, and without.
+std::vector<float> padded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
+  std::vector<float> made(std::size_t{padded(rows)} * padded(columns));
+  for (std::size_t row = 0; row < rows; ++row) std::copy_n(&values[row * columns], columns, &made[row * padded(columns)]);
+  return made;
+}
+std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
+  std::vector<float> made(std::size_t{rows} * columns);
+  for (std::size_t row = 0; row < rows; ++row) std::copy_n(&values[row * padded(columns)], columns, &made[row * columns]);
+  return made;
+}
+
+}  // namespace
+
 mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
                        mlp_settings const& settings)
     : first_(layers.begin(), layers.end()) {
@@ -43,6 +61,7 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
   auto const steps_of = [&](row_table const& rows) { return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch); };
   mlp_model model{};
   model.program = {static_cast<std::uint32_t>(layers.size()), steps_of(training), steps_of(held_out), settings.epochs};
+  rounds_ = model.program.phases();
   model.batch = settings.batch;
   model.features = layers.front().inputs;
   model.scale = settings.scale;
@@ -52,27 +71,37 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
   model.square_decay = settings.square_decay;
   model.epsilon = settings.epsilon;
   model.weight_decay = settings.weight_decay;
+  model.precision = settings.precision;
+  model.classes = layers.back().outputs;
+  bool const rounds = settings.precision == mlp_precision::bf16;
+  std::size_t const number_bytes = rounds ? sizeof(bfloat16) : sizeof(float);
   std::uint64_t const batch = settings.batch;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     layer_arrays made;
-    for (auto& each : made.weights) each = {machine, first_[l].weights.size()};
-    for (auto& each : made.bias) each = {machine, first_[l].bias.size()};
-    made.output = {machine, batch * first_[l].outputs};
-    made.gradient = {machine, batch * first_[l].outputs};
-    model.layers[l] = {.inputs = first_[l].inputs,
-                       .outputs = first_[l].outputs,
+    std::uint32_t const inputs = padded(first_[l].inputs);
+    std::uint32_t const outputs = padded(first_[l].outputs);
+    std::size_t const count = std::size_t{inputs} * outputs;
+    for (auto& each : made.weights) each = {machine, count};
+    for (auto& each : made.bias) each = {machine, outputs};
+    if (rounds) made.operand = {machine, count};
+    if (l + 1 < layers.size()) made.output = {machine, batch * outputs * number_bytes};
+    if (!training.labels.empty()) made.gradient = {machine, batch * outputs * number_bytes};
+    model.layers[l] = {.inputs = inputs,
+                       .outputs = outputs,
                        .weights = {made.weights[0].data(), made.weights[1].data(), made.weights[2].data()},
                        .bias = {made.bias[0].data(), made.bias[1].data(), made.bias[2].data()},
+                       .operand = rounds ? static_cast<void*>(made.operand.data()) : made.weights[0].data(),
                        .output = made.output.data(),
                        .gradient = made.gradient.data()};
     layers_.push_back(std::move(made));
   }
+  if (padded(model.classes) > thin_rows) model.logits = (logits_ = {machine, batch * padded(model.classes)}).data();  // a tile is as wide as high
   row_table const* const tables[2] = {&training, &held_out};
   for (int t = 0; t < 2; ++t) {
     values_[t] = {machine, std::span<float const>{tables[t]->values}};
     labels_[t] = {machine, std::span<std::uint32_t const>{tables[t]->labels}};
     (t == 0 ? model.training : model.held_out) = {values_[t].data(), labels_[t].data(), static_cast<std::uint32_t>(tables[t]->labels.size())};
-    model.inputs[t] = (inputs_[t] = {machine, batch * model.features}).data();
+    model.inputs[t] = (inputs_[t] = {machine, batch * padded(model.features) * number_bytes}).data();
     model.labels[t] = (batch_labels_[t] = {machine, batch}).data();
   }
   model.loss = (loss_ = {machine, batch}).data();
@@ -90,8 +119,12 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
 
 void mlp_arrays::reset() {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    layers_[l].weights[0].write(first_[l].weights);
-    layers_[l].bias[0].write(first_[l].bias);
+    auto const weights = padded(first_[l].weights, first_[l].inputs, first_[l].outputs);
+    layers_[l].weights[0].write(weights);
+    std::vector<float> bias = first_[l].bias;
+    bias.resize(padded(first_[l].outputs));
+    layers_[l].bias[0].write(bias);
+    if (layers_[l].operand.size() != 0) layers_[l].operand.write(std::vector<bfloat16>(weights.begin(), weights.end()));
     for (int moment : {1, 2}) {
       layers_[l].weights[moment].fill_zero();
       layers_[l].bias[moment].fill_zero();
@@ -114,6 +147,7 @@ std::vector<task_array> mlp_arrays::written() const {
       add("weights" + layer + names[i], layers_[l].weights[i]);
       add("bias" + layer + names[i], layers_[l].bias[i]);
     }
+    add("operand" + layer, layers_[l].operand);
     add("output" + layer, layers_[l].output);
     add("gradient" + layer, layers_[l].gradient);
   }
@@ -121,6 +155,7 @@ std::vector<task_array> mlp_arrays::written() const {
     add("inputs" + std::to_string(t), inputs_[t]);
     add("labels" + std::to_string(t), batch_labels_[t]);
   }
+  add("logits", logits_);
   add("loss", loss_);
   add("right", right_);
   add("epoch_loss", epoch_loss_);
@@ -134,7 +169,9 @@ std::vector<task_array> mlp_arrays::written() const {
 std::vector<layer_values> mlp_arrays::layers() const {
   std::vector<layer_values> found;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    found.push_back({first_[l].inputs, first_[l].outputs, layers_[l].weights[0].read(), layers_[l].bias[0].read()});
+    auto const& [inputs, outputs, weights, bias] = first_[l];
+    std::vector<float> const values = layers_[l].bias[0].read();
+    found.push_back({inputs, outputs, unpadded(layers_[l].weights[0].read(), inputs, outputs), {values.begin(), values.begin() + outputs}});
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +34,7 @@ struct mlp_settings {
   float square_decay = 0.999f;
   float epsilon = 1e-8f;
   float weight_decay = 0.01f;
+  mlp_precision precision = mlp_precision::fp32;
 };
 
 /// The rows of a table that are named, one after the other.
@@ -40,7 +42,7 @@ struct row_table {
   std::vector<float> values;          // (rows, features)
   std::vector<std::uint32_t> labels;  // (rows,)
 };
-row_table rows_of(labelled_rows const& all, std::span<std::uint32_t const> which);
+row_table table_of(labelled_rows const& all, std::span<std::uint32_t const> which);
 
 /// What a perceptron is trained or asked with, on a machine. Must go before the machine does.
 class mlp_arrays {
@@ -50,12 +52,13 @@ class mlp_arrays {
              mlp_settings const& settings);
 
   mlp_task task() const noexcept { return {model_.data()}; }
+  std::uint64_t rounds() const noexcept { return rounds_; }
   /// Those that a run writes.
   std::vector<task_array> written() const;
   /// Back to the layers that it was made with.
   void reset();
 
-  std::vector<layer_values> layers() const;
+  std::vector<layer_values> layers() const;  // in their own sizes, without what was added
   std::vector<double> epoch_loss() const { return epoch_loss_.read(); }  // sums over the training rows
   std::vector<std::uint64_t> epoch_right() const { return epoch_right_.read(); }
   bool stopped() const { return stopped_.read().front() != 0; }
@@ -66,16 +69,19 @@ class mlp_arrays {
   struct layer_arrays {
     machine_array<float> weights[3];  // value, mean, square
     machine_array<float> bias[3];
-    machine_array<float> output;
-    machine_array<float> gradient;
+    machine_array<bfloat16> operand;  // in bf16 alone
+    machine_array<std::byte> output;  // in the precision of products, as the next
+    machine_array<std::byte> gradient;
   };
 
   std::vector<layer_values> first_;
+  std::uint64_t rounds_ = 0;
   std::vector<layer_arrays> layers_;
   machine_array<float> values_[2];  // of training and held-out rows
   machine_array<std::uint32_t> labels_[2];
-  machine_array<float> inputs_[2];
+  machine_array<std::byte> inputs_[2];
   machine_array<std::uint32_t> batch_labels_[2];
+  machine_array<float> logits_;
   machine_array<float> loss_;
   machine_array<std::uint32_t> right_;
   machine_array<double> epoch_loss_;

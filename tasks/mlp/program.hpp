@@ -10,11 +10,11 @@ namespace lull {
 /// What is done in a phase.
 enum class mlp_phase {
   load,      // the first batch
-  forward,   // through one layer
-  loss,      // of each row, and the gradient of the logits
-  backward,  // through one layer: the gradient of its inputs
-  update,    // of all weights, from their gradients; and the next batch is loaded
-  judge      // each row of a held-out batch: right or wrong; and the next batch is loaded
+  forward,   // through one layer, not the last
+  loss,      // of each row: through the last layer, and back through it; beside it the next batch is loaded
+  backward,  // through one layer: the gradient of its inputs; beside it the layer above is updated, whose weights nobody needs any more
+  update,    // of the layers that were not yet
+  judge      // each row of a held-out batch: through the last layer, right or wrong; beside it the next batch is loaded
 };
 
 /// A step of training or of judging, and a phase of it.
@@ -25,18 +25,20 @@ struct mlp_point {
   std::uint32_t step = 0;  // of the epoch; those that judge follow those that train
 };
 
-/// Training as phases, one a round:
-///   load                                                                            once
-///   an epoch:  a training step: forward 0 … n−1, loss, backward n−1 … 1, update      train_steps times
-///              a judging step:  forward 0 … n−1, judge                               judge_steps times
+/// Training as phases, one a round, n being the layers of weights. What lies between two phases costs as much as a small product, so
+/// there are as few as the products' order allows: a product is followed by another only where it needs all of it.
+///   load                                                                                   once
+///   an epoch:  a training step: forward 0 … n−2, loss, backward n−2 … 1, update             train_steps times
+///              a judging step:  forward 0 … n−2, judge                                      judge_steps times
 struct mlp_program {
-  std::uint32_t layers;  // n, of weights
+  std::uint32_t layers;  // n
   std::uint32_t train_steps;
   std::uint32_t judge_steps;
   std::uint32_t epochs;
 
-  LULL_HD std::uint64_t train_phases() const noexcept { return 2 * std::uint64_t{layers} + 1; }
-  LULL_HD std::uint64_t judge_phases() const noexcept { return std::uint64_t{layers} + 1; }
+  LULL_HD std::uint32_t backward_phases() const noexcept { return layers > 2 ? layers - 2 : 0; }
+  LULL_HD std::uint64_t train_phases() const noexcept { return std::uint64_t{layers} + backward_phases() + 1; }
+  LULL_HD std::uint64_t judge_phases() const noexcept { return layers; }
   LULL_HD std::uint64_t phases_of_epoch() const noexcept { return train_steps * train_phases() + judge_steps * judge_phases(); }
   LULL_HD std::uint64_t phases() const noexcept { return 1 + epochs * phases_of_epoch(); }
 
@@ -50,16 +52,17 @@ struct mlp_program {
     if (of_epoch < training) {
       made.step = static_cast<std::uint32_t>(of_epoch / train_phases());
       auto const phase = static_cast<std::uint32_t>(of_epoch % train_phases());
-      made.what = phase < layers       ? mlp_phase::forward
-                  : phase == layers    ? mlp_phase::loss
-                  : phase < 2 * layers ? mlp_phase::backward
+      std::uint32_t const backward = layers + backward_phases();
+      made.what = phase + 1 < layers   ? mlp_phase::forward
+                  : phase < layers     ? mlp_phase::loss
+                  : phase < backward   ? mlp_phase::backward
                                        : mlp_phase::update;
-      made.layer = phase < layers ? phase : 2 * layers - phase;  // backward from the last to layer 1
+      made.layer = phase < layers ? phase : backward - phase;  // backward from the last but one to layer 1
       return made;
     }
     made.step = train_steps + static_cast<std::uint32_t>((of_epoch - training) / judge_phases());
     auto const phase = static_cast<std::uint32_t>((of_epoch - training) % judge_phases());
-    made.what = phase < layers ? mlp_phase::forward : mlp_phase::judge;
+    made.what = phase + 1 < layers ? mlp_phase::forward : mlp_phase::judge;
     made.layer = phase;
     return made;
   }

@@ -143,15 +143,40 @@ double reference_first_loss(std::span<layer_values const> first, row_table const
   return loss / rows;
 }
 
-std::uint64_t reference_right(std::span<layer_values const> from, row_table const& rows, double scale) {
-  std::vector<layer> const layers = layers_from(from);
-  std::uint64_t right = 0;
+reference_answers reference_right(std::span<layer_values const> from, row_table const& rows, double scale, double roundoff) {
+  reference_answers found;
+  double const share = roundoff * roundoff / 3;
   for (std::size_t at = 0; at < rows.labels.size(); ++at) {
-    numbers const logits = pass(layers, row_at(rows, at, scale)).back();
-    auto const found = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
-    right += found == rows.labels[at] ? 1 : 0;
+    numbers value = row_at(rows, at, scale);
+    numbers variance(value.size());
+    for (layer_values const& each : from) {
+      numbers next(each.bias.begin(), each.bias.end());
+      numbers spread(next.size());
+      for (std::size_t i = 0; i < each.inputs; ++i) {
+        for (std::size_t o = 0; o < each.outputs; ++o) {
+          auto const weight = static_cast<double>(each.weights[i * each.outputs + o]);
+          next[o] += value[i] * weight;
+          spread[o] += weight * weight * (variance[i] + 2 * share * value[i] * value[i]);
+        }
+      }
+      if (&each != &from.back()) {
+        for (std::size_t o = 0; o < next.size(); ++o) {
+          if (next[o] < -6 * std::sqrt(spread[o])) spread[o] = 0;  // the activation is 0, come what may
+          next[o] = std::max(next[o], 0.0);
+        }
+      }
+      value = std::move(next);
+      variance = std::move(spread);
+    }
+    auto const greatest = static_cast<std::size_t>(std::ranges::max_element(value) - value.begin());
+    found.right += greatest == rows.labels[at] ? 1 : 0;
+    bool unsure = false;
+    for (std::size_t c = 0; c < value.size(); ++c) {
+      unsure |= c != greatest && !(value[greatest] - value[c] > 6 * std::sqrt(variance[greatest] + variance[c]));
+    }
+    found.unsure += unsure ? 1 : 0;
   }
-  return right;
+  return found;
 }
 
 }  // namespace lull

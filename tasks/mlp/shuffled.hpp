@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <lull/device/world.hpp>
+#include <lull/host/counter_random.hpp>
 
 namespace lull {
 
@@ -11,11 +12,10 @@ namespace lull {
 /// where it is needed. A Feistel network of six rounds over the next even number of bits, walked until it falls below `count`; its
 /// round function is the finaliser of SplitMix64.
 /// Source: Luby, Rackoff, "How to construct pseudorandom permutations from pseudorandom functions", SIAM J. Comput. 17, 1988; Black,
-/// Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 (cycle walking); Steele, Lea, Flood, "Fast splittable pseudorandom
-/// number generators", OOPSLA 2014.
+/// Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 (cycle walking).
 class shuffled {
  public:
-  LULL_HD shuffled(std::uint64_t key, std::uint32_t count) noexcept : key_(mix(key)), count_(count) {
+  LULL_HD shuffled(std::uint64_t key, std::uint32_t count) noexcept : key_(mixed(key)), count_(count) {
     while ((std::uint64_t{1} << (2 * half_)) < count) ++half_;
   }
 
@@ -30,19 +30,14 @@ class shuffled {
  private:
   static constexpr std::uint32_t rounds = 6;
 
-  LULL_HD static std::uint64_t mix(std::uint64_t bits) noexcept {
-    bits += 0x9e37'79b9'7f4a'7c15;
-    bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11eb;
-    return bits ^ (bits >> 31);
-  }
+  LULL_HD static std::uint64_t mixed(std::uint64_t bits) noexcept { return counter_random::mix(bits + counter_random::golden); }
 
   LULL_HD std::uint32_t once(std::uint32_t value) const noexcept {
     std::uint32_t const mask = (std::uint32_t{1} << half_) - 1;
     std::uint32_t left = value >> half_;
     std::uint32_t right = value & mask;
     for (std::uint32_t round = 0; round < rounds; ++round) {
-      auto const f = static_cast<std::uint32_t>(mix(key_ ^ (std::uint64_t{round} << 32 | right))) & mask;
+      auto const f = static_cast<std::uint32_t>(mixed(key_ ^ (std::uint64_t{round} << 32 | right))) & mask;
       std::uint32_t const next = left ^ f;
       left = right;
       right = next;

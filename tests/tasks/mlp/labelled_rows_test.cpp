@@ -15,7 +15,7 @@
 namespace lull {
 namespace {
 
-using test::graph_folder;
+using test::test_folder;
 using test::gzip;
 
 using floats = std::vector<float>;
@@ -53,7 +53,7 @@ TEST(LabelledRows, TheShippedDigits) {
 }
 
 TEST(LabelledRows, ReadsNumbersAsTheyAreWritten) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string const text =
       "1,2.5,0\r\n"
       "\n"
@@ -73,7 +73,7 @@ TEST(LabelledRows, ReadsNumbersAsTheyAreWritten) {
 }
 
 TEST(LabelledRows, ALineOfNamesMayComeFirst) {
-  graph_folder const folder;
+  test_folder const folder;
   for (std::string const names :
        {"width,height,class", "\xef\xbb\xbf\"width\",\"height\",\"class\"", "a,,1x", "\n\n width , b, c\r"}) {
     auto const found = read_labelled_rows(folder.write("rows.csv", names + "\n1,2,0\n3,4,1\n"));
@@ -131,7 +131,7 @@ TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
       {good + std::string(2097153, ' ') + "\n", 3, "a line of more than 2097152 bytes"},
       {good + std::string(9 << 20, '1'), 3, "a line of more than 2097152 bytes"},
   };
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [text, line, expected] : table) {
     expect_refused(folder.write("rows.csv", text), line, expected);
     expect_refused(folder.write("rows.csv.gz", gzip(text)), line, expected);
@@ -139,8 +139,39 @@ TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
   EXPECT_NO_THROW(read_labelled_rows(folder.write("rows.csv", good)));
 }
 
+TEST(RowsToClass, NeedNoLabels) {
+  test_folder const folder;
+  auto const plain = read_rows_to_class(folder.write("rows.csv", "1,2\n3,4\n5,6\n"), 2);
+  EXPECT_EQ(plain.rows, 3u);
+  EXPECT_EQ(plain.features, 2u);
+  EXPECT_EQ(plain.classes, 0u);
+  EXPECT_EQ(plain.values, (floats{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(plain.labels.empty());
+  auto const labelled = read_rows_to_class(folder.write("rows.csv", "a,b,c\n1,2,3\n3,4,3\n"), 2);  // one class will do
+  EXPECT_EQ(labelled.labels, (labels{3, 3}));
+  EXPECT_EQ(labelled.classes, 4u);
+  EXPECT_EQ(labelled.values, (floats{1, 2, 3, 4}));
+  EXPECT_EQ(read_rows_to_class(folder.write("rows.csv", "1\n2\n"), 1).rows, 2u);
+}
+
+TEST(RowsToClass, OfAnotherWidthAreRefused) {
+  test_folder const folder;
+  auto const refused = [&](std::string const& text, std::uint64_t line, std::string const& expected) {
+    auto const path = folder.write("rows.csv", text);
+    try {
+      read_rows_to_class(path, 2);
+      ADD_FAILURE() << text;
+    } catch (input_error const& error) {
+      EXPECT_EQ(std::string{error.what()}, path + ":" + std::to_string(line) + ": " + expected);
+    }
+  };
+  refused("1\n", 1, "1 columns, but rows to class have 2 numbers, with or without a label behind them");
+  refused("1,2,3,4\n", 1, "4 columns, but rows to class have 2 numbers, with or without a label behind them");
+  refused("1,2\n1,2,0\n", 2, "3 columns instead of 2 as in line 1");
+}
+
 TEST(LabelledRows, LimitsHold) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("rows.csv", "1,2,0\n3,4,5\n");
   EXPECT_EQ(read_labelled_rows(path, {.max_rows = 2, .max_features = 2, .max_classes = 6, .max_bytes = 12}).classes,
             6u);
@@ -151,7 +182,7 @@ TEST(LabelledRows, LimitsHold) {
 }
 
 TEST(LabelledRows, TheWidestRows) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string row;
   for (int column = 0; column < 65'536; ++column) row += "-0.00000001234567890123456e+11,";  // 31 bytes
   auto const path = folder.write("wide.csv", row + "0\n" + row + "1\n" + row + "2\n");
@@ -165,7 +196,7 @@ TEST(LabelledRows, TheWidestRows) {
 }
 
 TEST(LabelledRows, RowsAcrossBlocks) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string text;
   constexpr std::uint32_t rows = 1'000'000;  // some three blocks
   for (std::uint32_t row = 0; row < rows; ++row) text += std::to_string(row) + ",5," + std::to_string(row % 7) + "\n";
@@ -180,7 +211,7 @@ TEST(LabelledRows, RowsAcrossBlocks) {
 }
 
 TEST(LabelledRows, WhatCannotBeReadIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   expect_refused(folder.at("missing.csv"), 0, "cannot be opened: No such file or directory");
   expect_refused(folder.at(""), 0, "is not a regular file");
   expect_refused(folder.write("plain.csv.gz", "1,2,0\n3,4,1\n"), 0, "damaged gzip data: incorrect header check");
@@ -193,7 +224,7 @@ TEST(LabelledRows, WhatCannotBeReadIsRefused) {
 }
 
 TEST(LabelledRows, TruncatedAtEveryByteIsSmallerOrRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string const text = "a,b,c\n1,2.5,0\n-3e1,4,1\n5,6,12\n";
   for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
     auto const path = folder.write("cut.csv", text.substr(0, bytes));
