@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/tasks/images/resize.hpp>
 #include <lull/tasks/images/write_image.hpp>
 
 namespace lull {
@@ -17,10 +18,32 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 500us;  // at what the machine has done
 
+std::size_t rounded_up(std::size_t bytes) { return (bytes + pinned_pool::line - 1) / pinned_pool::line * pinned_pool::line; }
+
+std::size_t in_bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
+  std::size_t largest = 0;
+  std::size_t all = 0;
+  for (image_order const& each : orders) {
+    std::size_t const bytes = rounded_up(each.plan.staged_bytes());
+    largest = std::max(largest, bytes);
+    all += bytes;
+  }
+  return std::max(largest, std::min(all, 2 * batch_bytes));
+}
+
+std::size_t out_bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
+  std::size_t all = 0;
+  for (image_order const& each : orders) all += rounded_up(each.plan.out.bytes());
+  return std::min(all, batch_bytes);
+}
+
 }  // namespace
 
-image_pipeline::image_pipeline(std::vector<image_order> const& orders, unsigned threads, std::vector<std::size_t> kept)
-    : orders_(orders), kept_orders_(std::move(kept)) {
+travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
+    : in(machine, in_bytes(orders, batch_bytes)), out(machine, out_bytes(orders, batch_bytes)) {}
+
+image_pipeline::image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads, std::vector<std::size_t> kept)
+    : orders_(orders), kept_orders_(std::move(kept)), memory_(memory) {
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -47,54 +70,55 @@ void image_pipeline::work() {
   }
 }
 
-/// One picture at least is always on its way, however large.
-bool image_pipeline::may_decode() const {
-  if (most_bytes_ == 0 || next_ == orders_.size()) return false;
-  return in_bytes_ == 0 || in_bytes_ + orders_[next_].plan.in.bytes() <= most_bytes_;
+/// Keeps the room that it found.
+bool image_pipeline::may_decode() {
+  if (!serves_ || next_ == orders_.size()) return false;
+  if (!room_) room_ = memory_.in.take(orders_[next_].plan.staged_bytes());
+  return room_.has_value();
 }
 
 void image_pipeline::decode_next(std::unique_lock<std::mutex>& lock) {
   std::size_t const at = next_++;
+  pixels_of made{at, std::move(*room_), {}};
+  room_.reset();
   image_order const& order = orders_[at];
-  std::size_t const bytes = order.plan.in.bytes();
-  in_bytes_ += bytes;
   ++decoding_;
   lock.unlock();
-  pixels_of made{at, {}, {}};
   std::string problem;
   try {
-    made.pixels.resize(bytes);
-    made.extras = decode_to(order.from, order.header, made.pixels);
+    made.extras = decode_to(order.from, order.header, made.bytes.bytes().first(order.plan.in.bytes()));
+    order.plan.add_tables(made.bytes.bytes());
   } catch (error const& reason) {
     problem = reason.what();
   } catch (std::bad_alloc const&) {
     problem = order.from + ": this computer's memory does not hold it";
   }
+  if (!problem.empty()) made.bytes = {};
   lock.lock();
   --decoding_;
   if (problem.empty()) {
     ready_.push_back(std::move(made));
   } else {
-    in_bytes_ -= bytes;
     problems_.push_back(std::move(problem));
   }
 }
 
 void image_pipeline::encode_next(std::unique_lock<std::mutex>& lock) {
-  pixels_of const made = std::move(to_encode_.front());
+  pixels_of made = std::move(to_encode_.front());
   to_encode_.pop_front();
   ++encoding_;
   lock.unlock();
   image_order const& order = orders_[made.order];
   std::string problem;
   try {
-    write_image(order.to, order.header.kind, order.plan.out, made.pixels, made.extras);
+    write_image(order.to, order.header.kind, order.plan.out, made.bytes.bytes(), made.extras);
+    if (written_to_) written_to_(order);
   } catch (error const& reason) {
     problem = reason.what();
   }
+  made.bytes = {};
   lock.lock();
   --encoding_;
-  out_bytes_ -= made.pixels.size();
   if (problem.empty()) {
     ++written_;
   } else {
@@ -102,14 +126,14 @@ void image_pipeline::encode_next(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// As many as stand ready and fit a slot together; a bubble never waits for more.
-image_pipeline::batch image_pipeline::take_ready(std::size_t slot_bytes) {
+/// As many as stand ready and fit a buffer together; a bubble never waits for more.
+image_pipeline::batch image_pipeline::take_ready(std::size_t buffer_bytes) {
   std::lock_guard const lock{mutex_};
   batch taken;
   std::size_t bytes = 0;
   while (!ready_.empty() && taken.size() < picture_batch::most) {
     std::size_t const more = orders_[ready_.front().order].plan.bytes();
-    if (bytes + more > slot_bytes) break;
+    if (bytes + more > buffer_bytes) break;
     bytes += more;
     taken.push_back(std::move(ready_.front()));
     ready_.pop_front();
@@ -117,38 +141,43 @@ image_pipeline::batch image_pipeline::take_ready(std::size_t slot_bytes) {
   return taken;
 }
 
-void image_pipeline::feed(job& fed, picture_slots& slots, batch pictures) {
-  std::vector<picture_slots::given> given;
-  for (pixels_of const& each : pictures) given.push_back({orders_[each.order].plan, each.pixels});
-  slots.put(fed_, given);
-  fed.feed(++fed_);
-  std::size_t bytes = 0;
-  for (pixels_of& each : pictures) {
-    bytes += each.pixels.size();
-    each.pixels = {};
-  }
-  on_machine_.push_back(std::move(pictures));
-  {
-    std::lock_guard const lock{mutex_};
-    in_bytes_ -= bytes;
-  }
-  changed_.notify_all();
+void image_pipeline::put(picture_buffers& buffers, batch pictures) {
+  std::vector<picture_buffers::given> given;
+  for (pixels_of const& each : pictures) given.push_back({orders_[each.order].plan, each.bytes.bytes()});
+  arriving_ = std::move(pictures);
+  buffers.put(fed_, given);
 }
 
-void image_pipeline::drain(picture_slots& slots) {
-  batch pictures = std::move(on_machine_.front());
+/// Where the encoders have left room for all of its results.
+bool image_pipeline::take(picture_buffers& buffers) {
+  batch& next = on_machine_.front();
+  std::vector<pinned_pool::part> parts;
+  std::vector<std::span<unsigned char>> into;
+  for (pixels_of const& each : next) {
+    auto room = memory_.out.take(orders_[each.order].plan.out.bytes());
+    if (!room) return false;
+    into.push_back(room->bytes());
+    parts.push_back(std::move(*room));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) next[i].bytes = std::move(parts[i]);
+  leaving_ = std::move(next);
   on_machine_.pop_front();
-  std::vector<std::vector<std::uint8_t>> results(pictures.size());
-  slots.take(taken_++, results);
+  buffers.take(taken_++, into);
+  return true;
+}
+
+void image_pipeline::to_encoders() {
   {
     std::lock_guard const lock{mutex_};
-    for (std::size_t i = 0; i < pictures.size(); ++i) {
-      std::size_t const order = pictures[i].order;
-      if (std::find(kept_orders_.begin(), kept_orders_.end(), order) != kept_orders_.end()) kept_.emplace_back(order, results[i]);
-      out_bytes_ += results[i].size();
-      to_encode_.push_back({order, std::move(results[i]), std::move(pictures[i].extras)});
+    for (pixels_of& each : leaving_) {
+      if (std::find(kept_orders_.begin(), kept_orders_.end(), each.order) != kept_orders_.end()) {
+        auto const bytes = each.bytes.bytes();
+        kept_.emplace_back(each.order, std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+      }
+      to_encode_.push_back(std::move(each));
     }
   }
+  leaving_.clear();
   changed_.notify_all();
 }
 
@@ -157,28 +186,37 @@ bool image_pipeline::all_decoded() const {
   return next_ == orders_.size() && decoding_ == 0 && ready_.empty();
 }
 
-void image_pipeline::serve(job& fed, picture_slots& slots) {
+bool image_pipeline::all_written() const {
+  std::lock_guard const lock{mutex_};
+  return to_encode_.empty() && encoding_ == 0;
+}
+
+void image_pipeline::serve(job& fed, picture_buffers& buffers) {
   {
     std::lock_guard const lock{mutex_};
-    most_bytes_ = 2 * slots.bytes();
+    serves_ = true;
   }
   changed_.notify_all();
   for (bool closed = false;;) {
     bool const over = fed.wait(0ns);  // before the look at what is done, so that nothing is left behind
     bool moved = false;
-    bool room_to_encode = false;
-    {
-      std::lock_guard const lock{mutex_};
-      room_to_encode = out_bytes_ < most_bytes_;
-    }
-    if (taken_ < std::min(fed.rounds(), fed_) && (room_to_encode || over)) {
-      drain(slots);
+    if (!arriving_.empty() && buffers.arrived()) {
+      if (!over) fed.feed(++fed_);
+      for (pixels_of& each : arriving_) each.bytes = {};
+      if (!over) on_machine_.push_back(std::move(arriving_));
+      arriving_.clear();
+      changed_.notify_all();
       moved = true;
     }
-    if (!over && !closed && fed_ - taken_ < slots.count()) {
+    if (!leaving_.empty() && buffers.left()) {
+      to_encoders();
+      moved = true;
+    }
+    if (leaving_.empty() && taken_ < std::min(fed.rounds(), fed_)) moved = take(buffers) || moved;
+    if (!over && !closed && arriving_.empty() && fed_ - taken_ + (leaving_.empty() ? 0 : 1) < buffers.count()) {
       bool const last = all_decoded();
-      if (batch ready = take_ready(slots.bytes()); !ready.empty()) {
-        feed(fed, slots, std::move(ready));
+      if (batch ready = take_ready(buffers.bytes()); !ready.empty()) {
+        put(buffers, std::move(ready));
         moved = true;
       } else if (last) {
         fed.feed(fed_ | no_more_batches);
@@ -186,8 +224,9 @@ void image_pipeline::serve(job& fed, picture_slots& slots) {
       }
     }
     if (moved) continue;
+    bool const stays = !arriving_.empty() || !leaving_.empty() || taken_ < std::min(fed.rounds(), fed_) || !all_written();
+    if (over && !stays) break;
     std::unique_lock lock{mutex_};
-    if (over && (fed.progress().state != job_state::finished || (to_encode_.empty() && encoding_ == 0))) break;
     changed_.wait_for(lock, look_again);
   }
   end();

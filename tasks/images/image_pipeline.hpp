@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include <lull/host/job.hpp>
-#include <lull/tasks/images/picture_slots.hpp>
+#include <lull/tasks/images/image_manifest.hpp>
+#include <lull/tasks/images/picture_buffers.hpp>
+#include <lull/tasks/images/pinned_pool.hpp>
 #include <lull/tasks/images/read_image.hpp>
 
 namespace lull {
@@ -22,21 +25,34 @@ struct image_order {
   std::string to;
   image_header header;
   resize_plan plan;
+  image_manifest::input listed;  // the file as it was when it was listed
 };
 
-/// Brings files to the machine and back: threads of its own decode and encode, whoever calls `serve` copies. Never more is in memory
-/// than a few batches. One run; `serve` from one thread, the rest behind it.
+/// The pinned memory that pictures travel through. A picture of any order fits the one, the results of any batch the other.
+struct travel_memory {
+  /// `batch_bytes`: of picture_buffers. Throws limit_error.
+  travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes);
+
+  pinned_pool in;   // two batches at most: one that is decoded and one that is copied
+  pinned_pool out;  // one batch at most
+};
+
+/// Brings files to the machine and back: threads of its own decode into pinned memory and encode from it, whoever calls `serve` starts
+/// the copies, which go on by themselves. One run; `serve` from one thread, the rest behind it.
 class image_pipeline {
  public:
-  /// `orders` outlive it. `threads`: at least 1. `kept`: indices of orders whose results stay in memory, for a verifier.
-  image_pipeline(std::vector<image_order> const& orders, unsigned threads, std::vector<std::size_t> kept);
+  /// `orders` and `memory` outlive it. `threads`: at least 1. `kept`: indices of orders whose results stay in memory, for a verifier.
+  image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads, std::vector<std::size_t> kept);
   /// Ends the threads; files that are not written by then are not written.
   ~image_pipeline();
   image_pipeline(image_pipeline const&) = delete;
   image_pipeline& operator=(image_pipeline const&) = delete;
 
   /// Until the job is over; of a finished one every file is written then. Throws device_error.
-  void serve(job& fed, picture_slots& slots);
+  void serve(job& fed, picture_buffers& buffers);
+
+  /// Called by threads that encode, for each file behind its writing. Before `serve`.
+  void tell_written(std::function<void(image_order const&)> whom) { written_to_ = std::move(whom); }
 
   std::vector<std::string> const& problems() const noexcept { return problems_; }
   std::uint64_t written() const noexcept { return written_; }
@@ -46,34 +62,39 @@ class image_pipeline {
  private:
   struct pixels_of {
     std::size_t order = 0;
-    std::vector<std::uint8_t> pixels;
+    pinned_pool::part bytes;  // staged, or the result's
     image_extras extras;
   };
   using batch = std::vector<pixels_of>;
 
   void end();
   void work();
-  bool may_decode() const;
+  bool may_decode();
   void decode_next(std::unique_lock<std::mutex>& lock);
   void encode_next(std::unique_lock<std::mutex>& lock);
-  batch take_ready(std::size_t slot_bytes);
-  void feed(job& fed, picture_slots& slots, batch pictures);
-  void drain(picture_slots& slots);
+  batch take_ready(std::size_t buffer_bytes);
+  void put(picture_buffers& buffers, batch pictures);
+  bool take(picture_buffers& buffers);
+  void to_encoders();
   bool all_decoded() const;
+  bool all_written() const;
 
   std::vector<image_order> const& orders_;
   std::vector<std::size_t> const kept_orders_;
-  std::deque<batch> on_machine_;  // without pixels; those fed and not yet taken, the oldest first
+  std::function<void(image_order const&)> written_to_;
+  travel_memory& memory_;
+  batch arriving_;                // being copied to the machine
+  std::deque<batch> on_machine_;  // without bytes; those fed and not yet taken, the oldest first
+  batch leaving_;                 // being copied back
   std::uint64_t fed_ = 0;
-  std::uint64_t taken_ = 0;
+  std::uint64_t taken_ = 0;       // or being copied back
 
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable changed_;
-  std::size_t most_bytes_ = 0;  // of pixels that wait; 0: nobody serves yet
-  std::size_t next_ = 0;        // order to decode
+  bool serves_ = false;
+  std::size_t next_ = 0;  // order to decode
+  std::optional<pinned_pool::part> room_;  // for that
   std::size_t decoding_ = 0;
-  std::size_t in_bytes_ = 0;    // decoded, or about to be
-  std::size_t out_bytes_ = 0;   // to be encoded, or about to be
   std::size_t encoding_ = 0;
   std::deque<pixels_of> ready_;
   std::deque<pixels_of> to_encode_;

@@ -8,11 +8,13 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include <lull/host/atomic_file.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/images/image_limits.hpp>
+#include <lull/tasks/images/image_manifest.hpp>
 #include <lull/tasks/images/image_pipeline.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/psnr.hpp>
@@ -35,10 +37,10 @@ constexpr option images_options[] = {
     {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right", "where the logo stands"},
     {"margin", option_kind::integer, "16", "[0, 32768]", "pixels between the logo and the edges"},
     {"threads", option_kind::integer, "", "[1, 256]", "that decode and encode; as many as there are cores"},
-    {"slot", option_kind::size, "256MiB", "", "memory of the machine for a batch; there are three"},
+    {"buffer", option_kind::size, "256MiB", "", "memory of the machine for a batch; there are three, and as much is pinned here"},
 };
 
-constexpr std::uint32_t slots = 3;           // one is worked on while the next is filled and the last is taken
+constexpr std::uint32_t buffers = 3;           // one is worked on while the next is filled and the last is taken
 constexpr std::size_t judged = 4;            // results that the verifier looks at
 constexpr double least_psnr = 50;            // dB
 
@@ -83,9 +85,10 @@ class images_owner final : public task_owner {
   }
 
   void prepare(executor& machine) override {
+    kind_ = machine.kind();
     check_input(values_.path("in"), values_.path("out"));
     if (values_.has("logo")) logo_ = decode(values_.path("logo").string());
-    std::size_t const most = values_.size_bytes("slot");
+    std::size_t const most = values_.size_bytes("buffer");
     list_orders(most);
     make_output(values_.path("out"));
     std::size_t largest = 0;
@@ -95,26 +98,57 @@ class images_owner final : public task_owner {
       all += each.plan.bytes();
     }
     // Several pictures a batch where they are small.
-    slots_.emplace(machine, slots, std::max(largest, std::min(all, most)));
+    buffers_.emplace(machine, buffers, std::max(largest, std::min(all, most)));
+    travel_.emplace(machine, orders_, buffers_->bytes());
     logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity) : std::vector<logo_ref::pixel>(1)}};
   }
 
   job_description describe() const override {
-    resize_pictures const task{.batches = slots_->batches(), .slots = slots_->count(), .logo = logo()};
+    resize_pictures const task{.batches = buffers_->batches(), .buffers = buffers_->count(), .logo = logo()};
     return lull::describe(task, "images");
   }
 
+  /// A batch holds a picture at least.
+  std::uint64_t most_rounds() const override { return orders_.size(); }
   void reset() override { pipeline_.reset(); }
   /// What a run leaves behind on the machine depends on which files were decoded first; the results are in files.
   std::vector<task_array> arrays() const override { return {}; }
+
+  account keep_account(path const& file, bool resume) override {
+    manifest_.emplace(settings());
+    for (image_order const& each : orders_) manifest_->add(name_of(each), each.listed);
+    if (!resume || !std::filesystem::exists(file)) return account::begun;
+    auto const before = image_manifest::read(file, settings());
+    remove_torn_results();
+    std::vector<image_order> left;
+    for (image_order& each : orders_) {
+      auto const found = before.find(name_of(each));
+      // One changed picture does not make the others' results wrong: it is done again, and so is a result that is not as it was written.
+      bool const done = found != before.end() && found->second.out && found->second.in == each.listed && result_of(each.to) == found->second.out;
+      if (done) {
+        manifest_->finish(name_of(each), *found->second.out);
+      } else {
+        left.push_back(std::move(each));
+      }
+    }
+    done_before_ = orders_.size() - left.size();
+    orders_ = std::move(left);
+    return account::resumed;
+  }
+  void save_account(path const& file) override { manifest_->save(file); }
 
   void serve(job& fed) override {
     unsigned const cores = std::max(1U, std::thread::hardware_concurrency());
     unsigned const threads = values_.has("threads") ? static_cast<unsigned>(values_.integer("threads")) : cores;
     std::vector<std::size_t> kept;
     for (std::size_t i = 0; i < judged && i < orders_.size(); ++i) kept.push_back(i * orders_.size() / std::min(judged, orders_.size()));
-    pipeline_ = std::make_unique<image_pipeline>(orders_, threads, std::move(kept));
-    pipeline_->serve(fed, *slots_);
+    pipeline_ = std::make_unique<image_pipeline>(orders_, *travel_, threads, std::move(kept));
+    if (manifest_) {
+      pipeline_->tell_written([this](image_order const& order) {
+        if (auto const made = result_of(order.to)) manifest_->finish(name_of(order), *made);
+      });
+    }
+    pipeline_->serve(fed, *buffers_);
   }
 
   verification verify() override {
@@ -139,6 +173,7 @@ class images_owner final : public task_owner {
   std::vector<std::string> write() override {
     std::uint64_t const written = pipeline_ ? pipeline_->written() : 0;
     std::vector<std::string> lines{"pictures: " + std::to_string(written) + " written to " + values_.path("out").string() +
+                                   (done_before_ != 0 ? ", " + std::to_string(done_before_) + " done before" : "") +
                                    (failures() != 0 ? ", " + std::to_string(failures()) + " failed:" : "")};
     lines.insert(lines.end(), refused_.begin(), refused_.end());
     if (pipeline_) lines.insert(lines.end(), pipeline_->problems().begin(), pipeline_->problems().end());
@@ -148,6 +183,35 @@ class images_owner final : public task_owner {
   std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
 
  private:
+  static std::string name_of(image_order const& order) { return path{order.from}.filename().string(); }
+
+  /// All that decides the results beside the pictures; executors differ in the last bit.
+  std::string settings() const {
+    std::string text = "executor=" + std::string{kind_ == executor_kind::cuda ? "cuda" : "threads"};
+    for (std::string const name : {"in", "out"}) text += " " + name + "=" + std::filesystem::absolute(values_.path(name)).lexically_normal().string();
+    for (std::string const name : {"width", "height", "filter", "opacity", "corner", "margin"}) {
+      if (values_.has(name)) text += " " + name + "=" + values_.spelling(name);
+    }
+    if (logo_) {
+      auto const sum = result_of(values_.path("logo"));
+      text += " logo=" + values_.path("logo").string() + ":" + std::to_string(sum ? sum->sum : 0);
+    }
+    return text;
+  }
+
+  /// The temporary files beside the results that a killed run left, `.NAME.NUMBER.NUMBER.tmp`.
+  void remove_torn_results() const {
+    namespace fs = std::filesystem;
+    std::set<path> of;
+    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("out")}) {
+      std::string name = each.path().filename().string();
+      if (!name.starts_with('.') || !name.ends_with(".tmp")) continue;
+      for (int part = 0; part < 3 && !name.empty(); ++part) name.resize(name.rfind('.') == std::string::npos ? 0 : name.rfind('.'));
+      if (name.size() > 1) of.insert(values_.path("out") / name.substr(1));
+    }
+    for (path const& each : of) remove_leftovers(each);
+  }
+
   logo_ref logo() const {
     if (!logo_) return {};
     return {logo_pixels_.data(), logo_->shape.width, logo_->shape.height};
@@ -164,12 +228,14 @@ class images_owner final : public task_owner {
     std::sort(files.begin(), files.end());
     for (path const& file : files) {
       try {
-        image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}};
+        image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});  // before anything of it is read
+        image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
         order.plan = plan_of(order.header.shape);
+        order.listed = listed;
         if (order.plan.bytes() > most_bytes) {
           throw input_error(order.from, 0,
-                            "takes " + std::to_string(order.plan.bytes()) + " bytes of the machine to resize, more than slot=" +
-                                values_.spelling("slot") + ": raise that");
+                            "takes " + std::to_string(order.plan.bytes()) + " bytes of the machine to resize, more than buffer=" +
+                                values_.spelling("buffer") + ": raise that");
         }
         orders_.push_back(std::move(order));
       } catch (input_error const& reason) {
@@ -206,8 +272,12 @@ class images_owner final : public task_owner {
   std::optional<std::uint32_t> height_;
   std::optional<image> logo_;
   std::vector<image_order> orders_;
+  executor_kind kind_{};
+  std::optional<image_manifest> manifest_;  // where an account is kept
+  std::size_t done_before_ = 0;             // pictures, by the run that is taken up again
   std::vector<std::string> refused_;  // a line each
-  std::optional<picture_slots> slots_;
+  std::optional<travel_memory> travel_;
+  std::optional<picture_buffers> buffers_;  // behind it: its copies end first
   machine_array<logo_ref::pixel> logo_pixels_;
   std::unique_ptr<image_pipeline> pipeline_;
 };

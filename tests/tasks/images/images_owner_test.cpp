@@ -17,6 +17,7 @@
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>
 #include <lull/tasks/images/write_image.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -26,12 +27,8 @@ namespace fs = std::filesystem;
 class images : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/lull_images_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
     fs::create_directory(folder_ / "in");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static image picture(image_shape const& shape, std::uint64_t seed = 1) {
     image made{shape, std::vector<std::uint8_t>(shape.bytes()), {}};
@@ -71,7 +68,8 @@ class images : public testing::Test {
 
   task_entry const entry_ = images_entry();
   std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads});
-  fs::path folder_;
+  test::test_folder files_;
+  fs::path const folder_ = files_.path();
 };
 
 TEST_F(images, every_picture_of_a_folder_is_resized_under_its_name) {
@@ -138,7 +136,7 @@ TEST_F(images, bad_files_are_named_and_the_rest_goes_on) {
 
 TEST_F(images, many_batches_give_what_one_gives) {
   for (int i = 0; i < 40; ++i) add("p" + std::to_string(i) + ".png", {40U + static_cast<unsigned>(i), 30, 3, 8}, static_cast<std::uint64_t>(i));
-  auto const job = owner({{"width", "20"}, {"slot", "64KiB"}, {"threads", "3"}});
+  auto const job = owner({{"width", "20"}, {"buffer", "64KiB"}, {"threads", "3"}});
   run(*job);
   fs::rename(folder_ / "out", folder_ / "small");
   auto const other = owner({{"width", "20"}});
@@ -151,7 +149,7 @@ TEST_F(images, many_batches_give_what_one_gives) {
 
 TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
-  auto const job = owner({{"slot", "1MiB"}});
+  auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
   alone_result const done = run_alone(*machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
   EXPECT_EQ(done.state, job_state::cancelled);
@@ -177,14 +175,14 @@ TEST_F(images, refused_before_any_work) {
   EXPECT_THROW(entry_.make(nothing), usage_error);
 }
 
-TEST_F(images, pictures_larger_than_a_slot_are_named_by_what_their_header_claims) {
+TEST_F(images, pictures_larger_than_a_buffer_are_named_by_what_their_header_claims) {
   add("a.png", {400, 300, 3, 8});
   add("b.png", {4, 3, 3, 8});
-  auto const job = owner({{"slot", "100KiB"}});
+  auto const job = owner({{"buffer", "100KiB"}});
   auto const lines = run(*job);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_NE(lines[1].find("a.png: takes "), std::string::npos) << lines[1];
-  EXPECT_NE(lines[1].find("slot=100KiB"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find("buffer=100KiB"), std::string::npos) << lines[1];
 }
 
 TEST_F(images, the_machine_s_memory_is_a_limit) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::string_literals;
 using test::encoded;
-using test::image_folder;
+using test::test_folder;
 using test::noise;
 using test::raw_png;
 using test::scans;
@@ -89,7 +89,7 @@ std::vector<small> small_jpegs() {
 }
 
 TEST(MalformedImage, TruncatedAtEveryByteIsRefused) {
-  image_folder const folder;
+  test_folder const folder;
   for (auto const& files : {small_pngs(), small_jpegs()}) {
     for (auto const& [name, bytes] : files) {
       ASSERT_EQ(read_or_refused(folder.write(name, bytes)), outcome::read) << name;
@@ -105,7 +105,7 @@ TEST(MalformedImage, TruncatedAtEveryByteIsRefused) {
 }
 
 TEST(MalformedImage, APngWithAnyByteChangedIsRefused) {
-  image_folder const folder;
+  test_folder const folder;
   for (auto const& [name, bytes] : small_pngs()) {
     for (std::size_t at = 0; at < bytes.size(); ++at) {
       for (int const bits : {0x01, 0x20, 0x80, 0xff}) {  // 0x20: ancillary, private, …
@@ -118,7 +118,7 @@ TEST(MalformedImage, APngWithAnyByteChangedIsRefused) {
 }
 
 TEST(MalformedImage, AJpegWithBytesChangedIsReadOrRefusedAndNothingIsPrinted) {
-  image_folder const folder;
+  test_folder const folder;
   std::mt19937 random{5};
   int refused = 0;
   ::testing::internal::CaptureStderr();
@@ -139,7 +139,7 @@ TEST(MalformedImage, AJpegWithBytesChangedIsReadOrRefusedAndNothingIsPrinted) {
 }
 
 TEST(MalformedImage, AJpegWithPixelsThatWouldBeGuessedIsRefused) {
-  image_folder const folder;
+  test_folder const folder;
   for (auto const& [name, bytes] : small_jpegs()) {
     auto lacking = bytes;
     lacking.erase(bytes.size() - 22, 20);
@@ -172,7 +172,7 @@ std::string png_claiming(std::string const& width, std::string const& height, st
 }
 
 TEST(MalformedImage, SizesAreRefusedBeforeMemoryIsTaken) {
-  image_folder const folder;
+  test_folder const folder;
   auto const hundred_thousand = "\0\x01\x86\xa0"s;
   auto const limit = "\0\0\x80\0"s;
   auto const rgba16 = "\x10\x06"s;
@@ -203,7 +203,7 @@ TEST(MalformedImage, SizesAreRefusedBeforeMemoryIsTaken) {
 }
 
 TEST(MalformedImage, MuchInASmallSpaceIsCutOff) {
-  image_folder const folder;
+  test_folder const folder;
   auto const png = small_pngs()[0].bytes;
   auto const behind_header = signature.size() + 25;
   std::string texts;
@@ -231,7 +231,7 @@ TEST(MalformedImage, MuchInASmallSpaceIsCutOff) {
 }
 
 TEST(MalformedImage, KindsThatAreNotRead) {
-  image_folder const folder;
+  test_folder const folder;
   auto const four = noise({9, 9, 4, 8}, 1);
   expect_refused(folder.write("cmyk.jpg", encoded({.from = four, .given = JCS_CMYK, .stored = JCS_CMYK})), "CMYK");
   expect_refused(folder.write("ycck.jpg", encoded({.from = four, .given = JCS_CMYK, .stored = JCS_YCCK})), "CMYK");
@@ -247,7 +247,7 @@ TEST(MalformedImage, KindsThatAreNotRead) {
 }
 
 TEST(MalformedImage, NamesAndContentsThatDiffer) {
-  image_folder const folder;
+  test_folder const folder;
   auto const png = small_pngs()[0].bytes;
   auto const jpeg = small_jpegs()[0].bytes;
   expect_refused(folder.write("a.png", jpeg), "is a JPEG, but its name says PNG: rename it");
@@ -261,7 +261,7 @@ TEST(MalformedImage, NamesAndContentsThatDiffer) {
 }
 
 TEST(MalformedImage, WhatCannotBeOpenedIsRefusedAtOnce) {
-  image_folder const folder;
+  test_folder const folder;
   expect_refused(folder.at("missing.png"), "cannot be opened: No such file or directory");
   ASSERT_EQ(::mkdir(folder.at("folder.png").c_str(), 0700), 0);
   expect_refused(folder.at("folder.png"), "is not a regular file");

@@ -12,7 +12,7 @@
 namespace lull {
 namespace {
 
-using test::image_folder;
+using test::test_folder;
 
 bool python(std::string const& line) { return std::system(("python3 -c '" + line + "' 2> /dev/null").c_str()) == 0; }
 
@@ -33,7 +33,7 @@ class Pillow : public ::testing::Test {
     return decode(folder.at("to.png"));
   }
 
-  image_folder const folder;
+  test_folder const folder;
 };
 
 TEST_F(Pillow, ResizesAsTheReferencesDo) {

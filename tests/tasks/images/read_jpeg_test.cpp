@@ -14,7 +14,7 @@ namespace {
 
 using test::encoded;
 using test::exif;
-using test::image_folder;
+using test::test_folder;
 using test::scans;
 using test::slopes;
 
@@ -45,7 +45,7 @@ image clockwise(image from) {
 }
 
 TEST(ReadJpeg, GreyAndColoursInOneScanAndInSeveral) {
-  image_folder const folder;
+  test_folder const folder;
   for (auto const& [width, height] : {std::pair{1U, 1U}, {8U, 8U}, {67U, 41U}}) {
     auto const grey = slopes(width, height, 1);
     auto const colours = slopes(width, height, 3);
@@ -75,7 +75,7 @@ TEST(ReadJpeg, GreyAndColoursInOneScanAndInSeveral) {
 }
 
 TEST(ReadJpeg, IsTurnedUpright) {
-  image_folder const folder;
+  test_folder const folder;
   auto const from = slopes(37, 53, 3);  // some strips of rows, and a part of one
   image_density const density{density_unit::inch, 72, 300};
   for (bool const little : {false, true}) {
@@ -139,7 +139,7 @@ TEST(ReadJpeg, DamagedExifMeansUpright) {
 }
 
 TEST(ReadJpeg, MetadataBetweenScansTakesNoMemoryAndDoesNoHarm) {
-  image_folder const folder;
+  test_folder const folder;
   auto const bytes = encoded({.from = slopes(20, 20, 3), .order = scans::progressive});
   auto const second_scan = bytes.find("\xff\xda", bytes.find("\xff\xda") + 2);
   ASSERT_NE(second_scan, std::string::npos);

@@ -11,7 +11,7 @@
 namespace lull {
 namespace {
 
-using test::image_folder;
+using test::test_folder;
 using test::raw_png;
 
 raw_png random_png(int type, int depth, std::uint32_t width, std::uint32_t height, int interlace) {
@@ -84,7 +84,7 @@ image expected(raw_png const& png) {
   return made;
 }
 
-void expect_read(image_folder const& folder, raw_png const& png) {
+void expect_read(test_folder const& folder, raw_png const& png) {
   SCOPED_TRACE(::testing::Message() << "type " << png.type << ", depth " << png.depth << ", interlace " << png.interlace
                                     << ", " << png.width << " x " << png.height);
   auto const path = folder.write("any.png", encoded(png));
@@ -101,7 +101,7 @@ void expect_read(image_folder const& folder, raw_png const& png) {
 }
 
 TEST(ReadPng, EveryColourTypeAndDepth) {
-  image_folder const folder;
+  test_folder const folder;
   struct kind {
     int type;
     std::vector<int> depths;
@@ -125,7 +125,7 @@ TEST(ReadPng, EveryColourTypeAndDepth) {
 }
 
 TEST(ReadPng, DecodesToWhereTheCallerWants) {
-  image_folder const folder;
+  test_folder const folder;
   auto const png = random_png(PNG_COLOR_TYPE_RGB, 8, 9, 4, PNG_INTERLACE_NONE);
   auto const path = folder.write("any.png", encoded(png));
   auto const header = read_header(path);
@@ -138,7 +138,7 @@ TEST(ReadPng, DecodesToWhereTheCallerWants) {
 }
 
 TEST(ReadPng, AnyNameButOneThatSaysOtherwise) {
-  image_folder const folder;
+  test_folder const folder;
   auto const bytes = encoded(random_png(PNG_COLOR_TYPE_RGB, 8, 9, 4, PNG_INTERLACE_NONE));
   for (std::string const name : {"a.png", "a.PNG", "a", "a.jpg.png", "a.tmp"}) {
     EXPECT_EQ(decode(folder.write(name, bytes)).shape.width, 9) << name;

@@ -13,12 +13,12 @@
 namespace lull {
 namespace {
 
-using test::image_folder;
+using test::test_folder;
 using test::noise;
 using test::slopes;
 
 TEST(WriteImage, APngKeepsEveryBit) {
-  image_folder const folder;
+  test_folder const folder;
   for (std::uint8_t channels = 1; channels <= 4; ++channels) {
     for (std::uint8_t const bits : {8, 16}) {
       for (int const level : {0, 1, 9}) {
@@ -36,7 +36,7 @@ TEST(WriteImage, APngKeepsEveryBit) {
 }
 
 TEST(WriteImage, AJpegIsNearlyTheSame) {
-  image_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("any.jpg");
   for (std::uint8_t const channels : {1, 3}) {
     auto const from = slopes(123, 45, channels);
@@ -57,7 +57,7 @@ std::pair<int, bool> frame_of(std::string const& path) {
 }
 
 TEST(WriteImage, AJpegIsBaselineWithHalvedColoursUnlessAskedOtherwise) {
-  image_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("any.jpg");
   write_image(path, image_kind::jpeg, slopes(40, 40, 3));
   EXPECT_EQ(frame_of(path), (std::pair{0x22, true}));
@@ -76,7 +76,7 @@ image_density through_file(std::string const& path, image_kind kind, image_densi
 
 TEST(WriteImage, CarriesTheDensity) {
   using enum density_unit;
-  image_folder const folder;
+  test_folder const folder;
   auto const png = folder.at("any.png");
   auto const jpeg = folder.at("any.jpg");
   for (auto const& density : {image_density{metre, 2835, 11811}, {ratio, 1, 2}, {}}) {
@@ -92,7 +92,7 @@ TEST(WriteImage, CarriesTheDensity) {
 }
 
 TEST(WriteImage, TheShippedPhotographKeepsProfileAndDensity) {
-  image_folder const folder;
+  test_folder const folder;
   auto const photograph = decode(LULL_DATA_FOLDER "/chelsea.png");
   EXPECT_EQ(photograph.shape, (image_shape{451, 300, 3, 8}));
   EXPECT_GT(photograph.extras.icc_profile.size(), 128);
@@ -114,7 +114,7 @@ TEST(WriteImage, TheShippedPhotographKeepsProfileAndDensity) {
 }
 
 TEST(WriteImage, TheOrientationIsUsedUp) {
-  image_folder const folder;
+  test_folder const folder;
   auto const from = slopes(24, 8, 3);
   auto const turned =
       decode(folder.write("turned.jpg", test::encoded({.from = from, .markers = {{1, test::exif(6)}}})));
@@ -126,7 +126,7 @@ TEST(WriteImage, TheOrientationIsUsedUp) {
 }
 
 TEST(WriteImage, WhatTheFormatCannotHoldIsRefusedAndNothingWritten) {
-  image_folder const folder;
+  test_folder const folder;
   auto const path = folder.at("any");
   auto const expect_refused = [&path](image_kind kind, image from, write_options const& options = {}) {
     EXPECT_THROW(write_image(path, kind, from, options), usage_error);

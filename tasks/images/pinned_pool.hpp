@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// One piece of pinned host memory, handed out in parts: what travels between files and the machine, never more of it than this.
+/// Thread-safe.
+class pinned_pool {
+ public:
+  static constexpr std::size_t line = 256;  // parts are multiples of it
+
+  /// Throws limit_error.
+  pinned_pool(executor& machine, std::size_t bytes);
+  /// All parts are back by then.
+  ~pinned_pool();
+  pinned_pool(pinned_pool const&) = delete;
+  pinned_pool& operator=(pinned_pool const&) = delete;
+
+  /// A part, owned. Goes back by itself.
+  class part {
+   public:
+    part() = default;
+    part(part&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), bytes_(std::exchange(other.bytes_, {})) {}
+    part& operator=(part&& other) noexcept {
+      std::swap(pool_, other.pool_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    ~part() {
+      if (pool_ != nullptr) pool_->give_back(bytes_);
+    }
+    std::span<unsigned char> bytes() const noexcept { return bytes_; }
+
+   private:
+    friend class pinned_pool;
+    part(pinned_pool* pool, std::span<unsigned char> bytes) : pool_(pool), bytes_(bytes) {}
+    pinned_pool* pool_ = nullptr;
+    std::span<unsigned char> bytes_;
+  };
+
+  /// Nothing where no part of that size is free.
+  std::optional<part> take(std::size_t bytes);
+
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void give_back(std::span<unsigned char> part) noexcept;
+
+  executor& machine_;
+  std::size_t const bytes_;
+  unsigned char* const memory_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::size_t> free_;  // first byte → bytes; no two touch
+};
+
+}  // namespace lull

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles as they are planned, against the taps that they turn out to have.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/tasks/images/filter.hpp>
+#include <lull/tasks/images/resize.hpp>
+#include <lull/tasks/images/resize_plan.hpp>
+
+namespace lull {
+namespace {
+
+struct sides {
+  std::uint32_t in;
+  std::uint32_t out;
+};
+
+constexpr sides many_sides[] = {{3840, 1920}, {3840, 640}, {2160, 1080}, {2160, 360}, {1, 1},      {1, 700},     {700, 1},      {23, 31},
+                                {997, 31},    {451, 300},  {300, 451},   {32768, 64}, {64, 32768}, {32768, 1000}, {4032, 3999}, {7, 6}};
+
+std::vector<resize_plan> many_plans() {
+  std::vector<resize_plan> made;
+  for (image_filter const filter : {image_filter::lanczos3, image_filter::area}) {
+    for (sides const& wide : many_sides) {
+      for (sides const& high : many_sides) {
+        for (std::uint8_t channels = 1; channels <= 4; ++channels) {
+          made.push_back({{wide.in, high.in, channels, 8}, {wide.out, high.out, channels, 8}, filter});
+        }
+      }
+    }
+  }
+  return made;
+}
+
+TEST(resize_plan, a_tile_s_rows_fit_its_storage_whatever_the_sizes) {
+  for (resize_plan const& plan : many_plans()) {
+    auto const tile = plan.tiles();
+    if (!tile) continue;
+    ASSERT_EQ(tile->height % 2, 0U);
+    ASSERT_LE(std::size_t{tile->row_floats} * tile->height * sizeof(float), resize_tile::storage_bytes);
+    std::vector<float> weights;
+    std::vector<taps> const across = taps_of(plan.filter, plan.in.width, plan.out.width, weights);
+    for (std::uint32_t x = 0; x < plan.out.width; x += tile->width) {
+      taps const last = across[std::min(x + tile->width, plan.out.width) - 1];
+      std::uint32_t const first = across[x].first / resize_tile::first_multiple * resize_tile::first_multiple;
+      std::uint32_t const columns = last.first + last.count - first;
+      ASSERT_LE(resize_tile::row_floats(columns, plan.in.channels), tile->row_floats)
+          << plan.in.width << " -> " << plan.out.width << ", channels " << int{plan.in.channels} << ", at " << x;
+    }
+  }
+}
+
+TEST(resize_plan, taps_go_on_to_the_right) {
+  for (image_filter const filter : {image_filter::lanczos3, image_filter::area}) {
+    for (sides const& side : many_sides) {
+      std::vector<float> weights;
+      std::vector<taps> const all = taps_of(filter, side.in, side.out, weights);
+      for (std::size_t i = 1; i < all.size(); ++i) {
+        ASSERT_GE(all[i].first, all[i - 1].first);
+        ASSERT_GE(all[i].first + all[i].count, all[i - 1].first + all[i - 1].count);
+      }
+    }
+  }
+}
+
+/// Storage is read at each pixel that was written, and nothing is written twice.
+TEST(resize_plan, every_pixel_of_a_row_has_a_place_of_its_own) {
+  for (std::uint32_t channels = 1; channels <= 4; ++channels) {
+    for (std::uint32_t pixel = 0; pixel < 2000; ++pixel) {
+      ASSERT_GT(resize_tile::place(pixel + 1, channels), resize_tile::place(pixel, channels));
+      ASSERT_LT(resize_tile::place(pixel, channels) * channels + channels - 1, resize_tile::row_floats(pixel + 1, channels));
+      // the eight samples that a thread stores together stand side by side
+      std::uint32_t const sample = pixel * channels;
+      std::uint32_t const group = sample / resize_tile::samples_at_once * resize_tile::samples_at_once;
+      ASSERT_EQ(resize_tile::place(pixel, channels) - pixel, resize_tile::place(group / channels, channels) - group / channels);
+    }
+  }
+}
+
+TEST(resize_plan, tables_hold_the_taps_of_two_rows_together) {
+  resize_plan const plan{{40, 61, 3, 8}, {20, 23, 3, 8}, image_filter::lanczos3};
+  ASSERT_TRUE(plan.tiles());
+  std::vector<unsigned char> staged(plan.staged_bytes(), 0xa5);
+  plan.add_tables(staged);
+  picture const made = plan.at(staged.data());
+  std::vector<float> weights;
+  std::vector<taps> const rows = taps_of(plan.filter, 61, 23, weights);
+  for (std::uint32_t row = 0; row < 23; ++row) {
+    taps const both = made.down[row / 2];
+    std::vector<float> dense(61);
+    for (std::uint32_t i = 0; i < both.count; ++i) dense[both.first + i] = made.weights[both.weights + 2 * i + row % 2];
+    std::vector<float> expected(61);
+    for (std::uint32_t i = 0; i < rows[row].count; ++i) expected[rows[row].first + i] = weights[rows[row].weights + i];
+    EXPECT_EQ(dense, expected) << row;
+  }
+}
+
+TEST(resize_plan, photographs_go_in_tiles_and_thumbnails_of_panoramas_do_not) {
+  for (sides const& wide : {sides{3840, 1920}, sides{3840, 640}, sides{640, 3840}}) {
+    EXPECT_TRUE((resize_plan{{wide.in, wide.in * 9 / 16, 3, 8}, {wide.out, wide.out * 9 / 16, 3, 8}}).tiles()) << wide.in << " " << wide.out;
+  }
+  EXPECT_FALSE((resize_plan{{32768, 4096, 3, 8}, {128, 16, 3, 8}}).tiles());
+}
+
+}  // namespace
+}  // namespace lull
