@@ -79,6 +79,25 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
 
 }  // namespace
 
+alone_speed mixed(std::vector<task_part> const& parts) {
+  if (parts.size() == 1) return parts.front().alone;
+  double items = 0;
+  double seconds = 0;
+  double seconds_with_rooms = 0;
+  double waits = 0;
+  for (task_part const& each : parts) {
+    if (each.items == 0) continue;
+    if (each.alone.items_per_s <= 0 || each.alone.items_per_s_with_rooms <= 0) return {};
+    double const done = static_cast<double>(each.items);
+    items += done;
+    seconds += done / each.alone.items_per_s;
+    seconds_with_rooms += done / each.alone.items_per_s_with_rooms;
+    waits += each.alone.wait_share * done / each.alone.items_per_s_with_rooms;
+  }
+  if (items == 0) return parts.empty() ? alone_speed{} : parts.front().alone;  // nothing was done: any speed says so
+  return {items / seconds, items / seconds_with_rooms, waits / seconds_with_rooms};
+}
+
 harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone) {
   harvest_account sum;
   bool const known = alone.items_per_s > 0;

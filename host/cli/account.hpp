@@ -16,6 +16,16 @@ struct alone_speed {
   double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
 };
 
+/// What one task did in bubbles.
+struct task_part {
+  alone_speed alone;
+  std::uint64_t items = 0;
+};
+
+/// Of several tasks together: the speed at which they do these same items alone, one task after the other. By it harvest is the sum
+/// over tasks of items by that task's own speed. Where the speed of a task that did something is not known, nothing is.
+alone_speed mixed(std::vector<task_part> const& parts);
+
 /// What was done in bubbles, and where the rest of their time went.
 ///
 /// Bubble time lost by a cause is the mean over the launched blocks, as a share of what all processors would have done. What was

@@ -2,12 +2,12 @@
 #include <lull/host/cli/alone.hpp>
 
 #include <array>
-#include <bit>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <lull/host/array.hpp>
+#include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/plain_work.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/history.hpp>
@@ -34,7 +34,7 @@ class lone_job {
     slot_ = machine_array<slot_line>{machine_, 1};
     std::uint64_t const alive = machine_.blocks_of(kernel_) * marks_.size() * 2;
     std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-    job_ = std::make_shared<detail::submitted>(borrowed, job, std::bit_ceil(4 * alive));
+    job_ = std::make_shared<detail::submitted>(borrowed, job, 4 * alive);
     for (auto& mark : marks_) mark = machine_.make_mark();
     fill_slot();
   }
@@ -112,18 +112,18 @@ double alone_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, state_keeper* keeper) {
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves) {
   lone_job alone{machine, job};
-  if (keeper != nullptr) keeper->begin(alone.job());
+  if (saves != nullptr) saves->begin(alone.job());
   std::optional<serving> served;
   if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
   alone.open();
   while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
     if (alone.over()) break;
-    if (keeper != nullptr && keeper->due()) {
+    if (saves != nullptr && saves->due()) {
       alone.close();
-      keeper->save(alone.job());
+      saves->save(alone.job());
       alone.open();
     } else {
       alone.renew();  // not for a job that is over: such a worker would leave later than the last that worked
@@ -133,7 +133,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   alone.job().read_totals();
   job_progress const reached = alone.job().progress();
   alone_result found;
-  if (keeper != nullptr) keeper->end(alone.job(), alone.over());
+  if (saves != nullptr) saves->save(alone.job());
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;

@@ -12,6 +12,8 @@
 
 namespace lull {
 
+class checkpoints;
+
 /// What a task did by itself, in one bubble that does not end. Times are those of the machine's clock.
 struct alone_result {
   job_state state = job_state::cancelled;  // finished, failed, or cancelled: was stopped before its end
@@ -28,24 +30,14 @@ struct alone_result {
   double wait_share() const noexcept { return stay_ns == 0 ? 0 : static_cast<double>(wait_ns) / static_cast<double>(stay_ns); }
 };
 
-/// Keeps a job's state while nobody is inside it.
-class state_keeper {
- public:
-  virtual ~state_keeper() = default;
-  virtual void begin(detail::submitted& job) = 0;  // before it runs
-  virtual bool due() = 0;                          // asked from time to time; true: save now
-  virtual void save(detail::submitted& job) = 0;
-  virtual void end(detail::submitted& job, bool over) = 0;  // it has ended, or was stopped
-};
-
 /// Asked from time to time; true: end now. Gets the phases opened so far.
 using stop_question = std::function<bool(std::uint64_t phases)>;
 
 /// Runs the job to its end, or until `stop` says so: one bubble whose worker is launched anew at each lease.
 /// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
-/// anybody does; what that threw is thrown.
+/// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end.
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr,
-                       state_keeper* keeper = nullptr);
+                       checkpoints* saves = nullptr);
 
 /// The same as ordinary code, one kernel a phase: what people do today.
 alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop);

@@ -1,29 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cli/asked_task.hpp>
 
+#include <map>
 #include <utility>
-#include <vector>
 
 #include <lull/host/catalogue/catalogue.hpp>
+#include <lull/host/cli/setting.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
+namespace {
 
-task_request request_of(std::optional<std::string> const& text, std::optional<std::string> const& file) {
-  if (text && file) throw usage_error{"--task and --job both name a task: give one of them"};
-  if (!file) return parse_task(text.value_or(std::string{catalogue().front().name}), known_tasks());
-  std::vector<task_request> asked = read_job_file(*file, known_tasks());
-  if (asked.size() != 1) {
-    throw usage_error{*file + ": " + std::to_string(asked.size()) + " tasks; one is run at a time: leave one in the file"};
-  }
-  return std::move(asked.front());
+constexpr std::size_t most_tasks = 64;  // at once; all are in memory
+
+constexpr option of_any_job[] = {
+    {"priority", option_kind::integer, "0", "[-1000, 1000]", "higher goes first; equal ones in their order"},
+};
+
+/// The known tasks, each with the options of any job behind its own.
+std::span<task_options const> known_with_job_options() {
+  struct tables {
+    std::vector<std::vector<option>> rows;
+    std::vector<task_options> known;
+  };
+  static tables const made = [] {
+    tables all;
+    for (task_options const& each : known_tasks()) {
+      std::vector<option>& rows = all.rows.emplace_back(each.options.begin(), each.options.end());
+      rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
+    }
+    for (std::size_t i = 0; i < all.rows.size(); ++i) all.known.push_back({known_tasks()[i].name, known_tasks()[i].help, all.rows[i]});
+    return all;
+  }();
+  return made.known;
 }
 
-task_setting setting_of(task_request const& request) {
-  task_setting made{request.name, {}};
-  for (option const& row : request.values.table()) {
-    if (request.values.has(row.name)) made.options.emplace_back(row.name, request.values.spelling(row.name));
+/// What is the owner's alone, so that a checkpoint does not depend on what is the job's.
+option_values own_values(task_request const& given, option_table own) {
+  option_values values{own};
+  for (option const& row : own) {
+    if (given.values.given(row.name)) values.set(row.name, given.values.spelling(row.name));
   }
+  return values;
+}
+
+}  // namespace
+
+option_table job_options() { return of_any_job; }
+
+std::vector<asked_task> asked_tasks(std::vector<std::string> const& texts, std::optional<std::string> const& file) {
+  if (!texts.empty() && file) throw usage_error{"--task and --job both name tasks: give one of them"};
+  std::vector<task_request> given;
+  if (file) {
+    given = read_job_file(*file, known_with_job_options());
+  } else {
+    for (std::string const& text : texts) given.push_back(parse_task(text, known_with_job_options()));
+    if (texts.empty()) given.push_back(parse_task(catalogue().front().name, known_with_job_options()));
+  }
+  if (given.size() > most_tasks) {
+    throw usage_error{std::to_string(given.size()) + " tasks at once; " + std::to_string(most_tasks) + " are the most: run the others later"};
+  }
+  std::map<std::string, int> of_kind;
+  std::vector<asked_task> made;
+  for (task_request& each : given) {
+    int const number = ++of_kind[each.name];
+    std::string name = number == 1 ? each.name : each.name + "-" + std::to_string(number);
+    int const priority = static_cast<int>(each.values.integer("priority"));
+    made.push_back({std::move(name), {each.name, own_values(each, entry_of(each).options)}, priority});
+  }
+  return made;
+}
+
+std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, asked_task const& task, task_owner& owner, executor& machine) {
+  if (!asked.folder) return nullptr;
+  return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume, task.name, task.request, owner, machine);
+}
+
+task_setting setting_of(asked_task const& task) {
+  task_setting made{task.request.name, {}};
+  option_values const& values = task.request.values;
+  for (option const& row : values.table()) {
+    if (values.has(row.name)) made.options.emplace_back(row.name, values.spelling(row.name));
+  }
+  made.options.emplace_back("priority", std::to_string(task.priority));
   return made;
 }
 

@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include <lull/host/cli/checkpoints.hpp>
+#include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/report.hpp>
+#include <lull/host/owner.hpp>
 #include <lull/host/task_request.hpp>
 
 namespace lull {
 
-/// The one task that was asked for on the command line (`text`), in a job file (`file`), or by default.
-/// Errors: usage_error or input_error.
-task_request request_of(std::optional<std::string> const& text, std::optional<std::string> const& file);
+/// A task that was asked for, and what it is as a job.
+struct asked_task {
+  std::string name;      // the task's; of further ones of that kind with their number: "mlp-2"
+  task_request request;  // what its owner takes
+  int priority = 0;
+};
+
+/// The tasks that were asked for on the command line (`texts`), in a job file (`file`), or by default; in that order. Besides its own
+/// options each takes those of `job_options`. Errors: usage_error or input_error.
+std::vector<asked_task> asked_tasks(std::vector<std::string> const& texts, std::optional<std::string> const& file);
+
+/// What any task takes: `priority`.
+option_table job_options();
+
+/// What saves the task's jobs, under its name; null: nothing is to be saved. Errors: usage_error.
+std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, asked_task const& task, task_owner& owner, executor& machine);
 
 /// The request with its defaults, for a report.
-task_setting setting_of(task_request const& request);
+task_setting setting_of(asked_task const& task);
 
 }  // namespace lull

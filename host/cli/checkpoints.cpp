@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cli/checkpoints.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <iostream>
 
 #include <zlib.h>
 
@@ -33,10 +33,16 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
 
 }  // namespace
 
-checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, task_request const& request, task_owner& owner,
-                         executor& machine)
-    : file_(folder / (request.name + ".npz")), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
-  if (arrays_.empty()) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
+                         task_request const& request, task_owner& owner, executor& machine)
+    : owner_(owner), file_(folder / (name + ".npz")), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
+  if (arrays_.empty()) {
+    file_.replace_extension(".manifest");
+    account const kept = owner.keep_account(file_, resume);
+    if (kept == account::none) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+    own_account_ = true;
+    resumed_ = kept == account::resumed;
+  }
   std::error_code why;
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
@@ -46,7 +52,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
 
 void checkpoints::begin(detail::submitted& job) {
   next_ = std::chrono::steady_clock::now() + every_;
-  if (!resume_ || !std::filesystem::exists(file_)) return;
+  if (own_account_ || !resume_ || !std::filesystem::exists(file_)) return;
   auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
     machine_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
   };
@@ -55,17 +61,23 @@ void checkpoints::begin(detail::submitted& job) {
 }
 
 void checkpoints::save(detail::submitted& job) {
+  if (own_account_) {
+    owner_.save_account(file_);
+    next_ = std::chrono::steady_clock::now() + every_;
+    return;
+  }
   auto const source = [&](std::size_t array, std::uint64_t offset, std::span<std::byte> bytes) {
     machine_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
   };
+  auto const begin = std::chrono::steady_clock::now();
   write_checkpoint(file_, what_, job.save(), source, buffer_);
-  next_ = std::chrono::steady_clock::now() + every_;
+  auto const end = std::chrono::steady_clock::now();
+  next_ = end + std::max<std::chrono::nanoseconds>(every_, 4 * (end - begin));
 }
 
-void checkpoints::end(detail::submitted& job, bool over) {
-  if (!over) return save(job);
+void checkpoints::forget() noexcept {
   std::error_code ignored;
-  std::filesystem::remove(file_, ignored);  // it would begin the next run at its end
+  std::filesystem::remove(file_, ignored);
 }
 
 }  // namespace lull

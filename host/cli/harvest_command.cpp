@@ -10,6 +10,7 @@
 #include <lull/host/cli/always_on.hpp>
 #include <lull/host/cli/asked_task.hpp>
 #include <lull/host/cli/commands.hpp>
+#include <lull/host/cli/conclusion.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
 #include <lull/host/cli/pictures.hpp>
 #include <lull/host/cli/progress.hpp>
@@ -29,7 +30,7 @@ constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
 constexpr double noise = 0.05;                // of the stand-alone speed, as a share
 constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
 constexpr auto longest_ready = 10s;          // from submit until a job stands ready
-constexpr std::size_t most_rows = 3;         // of jobs in the table
+constexpr std::size_t most_rows = 3;         // of jobs in the table, or one a task
 constexpr std::uint32_t pictured = 2;        // iterations on the timeline
 constexpr std::uint64_t most_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
 
@@ -39,7 +40,7 @@ struct plan_of_harvest {
   side_mode mode;
   schedule_shape shape;
   stage_plan stage;
-  task_request request;
+  std::vector<asked_task> tasks;
 };
 
 plan_of_harvest check(harvest_settings const& asked) {
@@ -47,7 +48,11 @@ plan_of_harvest check(harvest_settings const& asked) {
                        parse_mode(asked.mode),
                        {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
                        {},
-                       request_of(asked.task, asked.job_file)};
+                       asked_tasks(asked.tasks, asked.job_file)};
+  if (made.mode == side_mode::naive && made.tasks.size() > 1) {
+    throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
+  }
+  if (asked.checkpoint.folder && made.mode != side_mode::lull) throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
   if (!asked.longest_bubble.empty()) {
     made.shape.forward = forward_for_longest_gap(made.shape, asked.stage, duration_of(asked.longest_bubble, "--longest-bubble"));
   }
@@ -83,8 +88,32 @@ report_config config_of(harvest_settings const& asked, plan_of_harvest const& pl
   made.pairs = asked.pairs;
   made.rooms = static_cast<std::uint32_t>(asked.rooms);
   made.verify = asked.verify;
-  if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(plan.request));
+  for (asked_task const& each : plan.tasks) {
+    if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
+  }
   return made;
+}
+
+void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
+
+runtime_options options_of(harvest_settings const& asked, plan_of_harvest const& plan) {
+  runtime_options made{.machine = {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms}, .log = say};
+  for (asked_task const& each : plan.tasks) made.tasks.push_back(entry_of(each.request).type());
+  return made;
+}
+
+/// Takes rows out until so many are left: first of jobs that went well and whose task has later ones.
+void shorten(std::vector<job_result>& rows, std::size_t most) {
+  auto const well = [](job_result const& each) { return each.verified != false; };
+  while (rows.size() > most) {
+    auto victim = rows.begin();
+    for (; victim != rows.end(); ++victim) {
+      bool const has_later = std::any_of(victim + 1, rows.end(), [&](job_result const& later) { return later.name == victim->name; });
+      if (well(*victim) && has_later) break;
+    }
+    if (victim == rows.end()) victim = std::find_if(rows.begin(), rows.end(), well);
+    rows.erase(victim != rows.end() ? victim : rows.begin());
+  }
 }
 
 /// One harvest from its preparation to its report.
@@ -93,10 +122,7 @@ class harvest {
   harvest(harvest_settings const& asked, plan_of_harvest plan)
       : asked_(asked),
         plan_(std::move(plan)),
-        entry_(entry_of(plan_.request)),
-        side_({.machine = {.kind = plan_.kind, .device = asked.device, .rooms = asked.rooms},
-               .tasks = {entry_.type()},
-               .log = [](std::string_view line) { std::cerr << "lull: " << line << '\n'; }}),
+        side_(options_of(asked, plan_)),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, asked.device)) {
     report_.config = config_of(asked_, plan_);
@@ -118,58 +144,66 @@ class harvest {
   results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
-    if (plan_.mode != side_mode::none) {
-      owners_.push_back(entry_.make(plan_.request.values));
-      owners_.front()->prepare(side_.machine());
+    for (asked_task const& each : plan_.tasks) {
+      if (plan_.mode == side_mode::none) break;
+      auto owner = prepared_owner(each);
+      auto saves = checkpoints_of(asked_.checkpoint, each, *owner, side_.machine());
+      tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
+      tasks_.back().owners.push_back(std::move(owner));
     }
-    if (plan_.mode == side_mode::lull) measure_speed();
+    if (plan_.mode == side_mode::lull) {
+      for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
+    }
     trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
                                                  : make_threads_trainer(plan_.shape.forward);
     if (stopped()) return;
     replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
-    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *owners_.front(), kept());
+    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *tasks_.front().owners.front(), kept());
     if (plan_.mode == side_mode::lull) start_jobs();
   }
 
-  void measure_speed() {
-    std::vector<gpu_state> states;
+  std::unique_ptr<task_owner> prepared_owner(asked_task const& task) {
+    auto owner = entry_of(task.request).make(task.request.values);
+    owner->prepare(side_.machine());
+    return owner;
+  }
+
+  void measure_speed(task_owner& owner) {
     auto next = std::chrono::steady_clock::now() + clock_every;
     auto const stop = [&](std::uint64_t) {
       if (monitor_ && std::chrono::steady_clock::now() >= next) {
-        states.push_back(monitor_->sample());
+        alone_clocks_.push_back(monitor_->sample());
         next = std::chrono::steady_clock::now() + clock_every;
       }
       return stopped();
     };
     placement const where = side_.machine().place();
-    alone_result const with_rooms = measure_alone(side_.machine(), *owners_.front(), alone_for, stop);
+    alone_result const with_rooms = measure_alone(side_.machine(), owner, alone_for, stop);
     alone_result on_all = with_rooms;
     if (where.owned_processors != where.processors && !stopped()) {
       auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .alone = true});
-      on_all = measure_alone(*all, *owners_.front(), alone_for, stop);
+      on_all = measure_alone(*all, owner, alone_for, stop);
     }
-    alone_ = {on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()};
-    if (!states.empty()) alone_sm_mhz_ = summarise(states).sm_mhz;
-    chunks_of_job_ = with_rooms.chunks_of_job;
+    alone_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
+    chunks_of_job_.push_back(with_rooms.chunks_of_job);
     short_job_ = with_rooms.jobs > 0 && with_rooms.time / with_rooms.jobs < short_job;
   }
 
   void start_jobs() {
-    if (short_job_) {
+    // One task alone; what is saved is one job.
+    if (short_job_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
       try {
-        auto second = entry_.make(plan_.request.values);
-        second->prepare(side_.machine());
-        owners_.push_back(std::move(second));
+        tasks_.front().owners.push_back(prepared_owner(plan_.tasks.front()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }
-    jobs_ = std::make_unique<side_jobs>(side_, std::move(owners_), plan_.request.name, kept());
+    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), when_over::submit_anew, say);
     auto const give_up = std::chrono::steady_clock::now() + longest_ready;
-    while (!side_.ready(trainer_->stream()) && side_.mode() == runtime_mode::on && !stopped()) {
+    while (!side_.ready(trainer_->stream()) && !jobs_->idle() && side_.mode() == runtime_mode::on && !stopped()) {
       if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job stood ready within 10 s"};
       std::this_thread::sleep_for(100us);
     }
-    if (side_.mode() != runtime_mode::on) std::cerr << "lull: the environment variable LULL keeps harvesting off; see lull doctor\n";
+    if (side_.mode() != runtime_mode::on) say("the environment variable LULL keeps harvesting off; see lull doctor");
   }
 
   replayed one_replay(bool with) {
@@ -181,11 +215,12 @@ class harvest {
   }
 
   void replay_pairs() {
-    progress line{"pairs", asked_.pairs};
+    progress lines{shown_parts()};
     for (std::uint32_t pair = 0; pair < asked_.pairs && !stopped(); ++pair) {
-      line.update(pair);
+      lines.update(shown_now(pair));
       bool const with_first = pair % 2 == 1;  // in turn, so that drift hits both alike
       replayed first = one_replay(with_first);
+      lines.update(shown_now(pair));
       replayed second = one_replay(!with_first);
       replayed& without = with_first ? second : first;
       replayed& with = with_first ? first : second;
@@ -193,53 +228,88 @@ class harvest {
         without_ms_.push_back(without.ms());
         with_ms_.push_back(with.ms());
       }
-      if (pair == 0) lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, plan_.request.name, pictured)};
+      if (pair == 0) lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, names(), pictured)};
       if (asked_.trace) {
         add_events(events_, without, plan_.stage);
         add_events(events_, with, plan_.stage);
       }
       for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
-      if (jobs_ && jobs_->failed()) break;
     }
     report_.interrupted = stopped();
   }
 
-  /// Runs what is unfinished to its end, outside the timing, then verifies and writes.
+  std::string names() const {
+    std::string all;
+    for (asked_task const& each : plan_.tasks) all += (all.empty() ? "" : " + ") + each.name;
+    return all;
+  }
+
+  /// The pairs, and behind them how far the tasks' jobs are.
+  std::vector<progress::part> shown_parts() const {
+    std::vector<progress::part> parts{{"pairs", asked_.pairs}};
+    if (!jobs_) return parts;
+    for (side_jobs::reached const& each : jobs_->progress()) parts.push_back({jobs_->name(parts.size() - 1), each.most});
+    return parts;
+  }
+  std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
+    std::vector<std::uint64_t> done{pair};
+    if (!jobs_) return done;
+    for (side_jobs::reached const& each : jobs_->progress()) done.push_back(each.rounds);
+    return done;
+  }
+
   void end_jobs() {
-    task_owner* finished = nullptr;
-    if (jobs_) {
-      finished = jobs_->finish(*trainer_, [this] { return stopped(); });
-      failed_ = jobs_->failed();
-      jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
-    } else if (naive_) {
-      if (naive_->finish([this] { return stopped(); })) finished = owners_.front().get();
-    }
-    report_.interrupted = report_.interrupted || (stopped() && finished == nullptr);
+    if (jobs_) end_side_jobs();
+    if (naive_) end_naive();
+  }
+
+  /// Runs what is unfinished to its end, outside the timing, then verifies and writes.
+  void end_side_jobs() {
+    speed_ = speed_of_what_was_done();
+    jobs_->finish(*trainer_, [this] { return stopped(); });
+    jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
+    conclusion found = conclude(*jobs_, asked_.verify ? results_judged::yes : results_judged::no);
+    failed_ = !found.good || jobs_->failed();
+    report_.interrupted = report_.interrupted || (stopped() && !found.all_finished);
+    report_.jobs = jobs_->results();
+    for (std::string& each : found.lines) lines_.push_back(std::move(each));
+  }
+
+  /// What each task did is counted when no job has a place.
+  alone_speed speed_of_what_was_done() {
+    bool const still = alone_.size() > 1 && side_.quiet(longest_ready);
+    std::vector<task_part> parts;
+    for (std::size_t t = 0; t < alone_.size(); ++t) parts.push_back({alone_[t], jobs_->items()[t]});
+    if (still) side_.release();
+    return mixed(parts);
+  }
+
+  void end_naive() {
+    task_owner& owner = *tasks_.front().owners.front();
+    bool const finished = naive_->finish([this] { return stopped(); });
+    report_.interrupted = report_.interrupted || (stopped() && !finished);
     std::optional<verification> judged;
-    if (finished != nullptr && asked_.verify) judged = jobs_ ? jobs_->verify(*finished) : naive_->verify();
+    if (finished && asked_.verify) judged = naive_->verify();
     if (judged) {
-      failed_ = failed_ || !judged->ok;
+      failed_ = !judged->ok;
       lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
     }
-    if (jobs_) report_.jobs = jobs_->results();
-    if (naive_) {
-      report_.jobs.push_back({plan_.request.name, finished != nullptr ? "finished" : "cancelled", naive_->phases(), naive_->chunks(),
-                              naive_->items(), judged ? std::optional{judged->ok} : std::nullopt});
-    }
-    if (finished == nullptr) return;
-    for (std::string& each : finished->write()) lines_.push_back(std::move(each));
-    failed_ = failed_ || finished->failures() != 0;
+    report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(), naive_->items(),
+                            judged ? std::optional{judged->ok} : std::nullopt});
+    if (!finished) return;
+    for (std::string& each : owner.write()) lines_.push_back(std::move(each));
+    failed_ = failed_ || owner.failures() != 0;
   }
 
   void sum_up() {
     if (!with_ms_.empty()) report_.training = training_cost_of(paired_slowdown(without_ms_, with_ms_));
     if (jobs_) {
-      harvest_account const sum = account_of(bubbles_, alone_);
+      harvest_account const sum = account_of(bubbles_, speed_);
       report_.bubbles = sum.bubbles;
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
-      report_.harvest.alone_sm_mhz = alone_sm_mhz_;
+      if (!alone_clocks_.empty()) report_.harvest.alone_sm_mhz = summarise(alone_clocks_).sm_mhz;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
       if (sum.gain.ratio_without_rooms > 1 + noise) {
         lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
@@ -259,14 +329,12 @@ class harvest {
       out << to_json(report_);
     } else {
       report shown = report_;
-      auto& rows = shown.jobs;  // the report file has them all
-      while (rows.size() > most_rows) {  // the last ones, and those that went wrong
-        auto const right = std::find_if(rows.begin(), rows.end(), [](job_result const& each) { return each.verified != false; });
-        rows.erase(right != rows.end() ? right : rows.begin());
-      }
+      shorten(shown.jobs, std::max(most_rows, plan_.tasks.size()));  // the report file has them all
       print_report(out, shown);
       out << "trained with            " << trainer_->describe() << " a forward\n";
-      for (std::string const& each : lines_) out << each << '\n';
+    }
+    if (!asked_.json || failed_) {
+      for (std::string const& each : lines_) (asked_.json ? std::cerr : out) << each << '\n';
     }
     out.flush();
     if (asked_.report) write_report(*asked_.report, report_);
@@ -291,18 +359,18 @@ class harvest {
 
   harvest_settings const& asked_;
   plan_of_harvest const plan_;
-  task_entry const& entry_;
   stop_request const stop_;
   runtime side_;
   std::unique_ptr<gpu_monitor> monitor_;
   report report_;
-  std::vector<std::unique_ptr<task_owner>> owners_;  // until the jobs have them
+  std::vector<side_task_asked> tasks_;  // until the jobs have them
   std::unique_ptr<stage_trainer> trainer_;
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
-  alone_speed alone_;
-  std::optional<double> alone_sm_mhz_;
-  std::optional<std::uint64_t> chunks_of_job_;
+  std::vector<alone_speed> alone_;  // (tasks,)
+  std::vector<gpu_state> alone_clocks_;
+  std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
+  alone_speed speed_;  // of all tasks, in the shares in which they were done
   bool short_job_ = false;
   bool failed_ = false;
   std::vector<double> without_ms_;

@@ -12,24 +12,13 @@
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/progress.hpp>
+#include <lull/host/cli/run_together.hpp>
 #include <lull/host/cli/setting.hpp>
 #include <lull/host/cli/stop_request.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
 namespace {
-
-/// The most phases that the task's options allow; 0: not known.
-std::uint64_t most_phases(task_request const& request, team_shape const& shape) {
-  for (std::string_view const name : {"rounds", "sweeps"}) {
-    for (option const& row : request.values.table()) {
-      if (row.name == name && request.values.has(name)) {
-        return static_cast<std::uint64_t>(request.values.integer(name)) * shape.steps;
-      }
-    }
-  }
-  return 0;
-}
 
 std::string with_figures(report const& done, alone_result const& found) {
   auto whole = nlohmann::ordered_json::parse(to_json(done));
@@ -44,7 +33,9 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   check_writable(asked.report, "--report");
-  task_request const request = request_of(asked.task, asked.job_file);
+  std::vector<asked_task> const tasks = asked_tasks(asked.tasks, asked.job_file);
+  if (tasks.size() > 1) return run_together(asked, tasks, out);
+  task_request const& request = tasks.front().request;
   task_entry const& entry = entry_of(request);
   auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : duration_of(asked.at_most, "--at-most");
 
@@ -54,26 +45,22 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
   job_description const job = owner->describe();
-  std::unique_ptr<checkpoints> saves;
-  if (asked.checkpoint) {
-    if (mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
-    saves = std::make_unique<checkpoints>(*asked.checkpoint, duration_of(asked.checkpoint_every, "--checkpoint-every"), asked.resume, request, *owner, *machine);
-  }
+  if (asked.checkpoint.folder && mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
+  std::unique_ptr<checkpoints> const saves = checkpoints_of(asked.checkpoint, tasks.front(), *owner, *machine);
 
   report done = begin_report("run", kind, asked.device);
   done.config.mode = name_of(mode);
   done.config.rooms = static_cast<std::uint32_t>(asked.rooms);
   done.config.verify = asked.verify;
-  done.config.tasks.push_back(setting_of(request));
+  done.config.tasks.push_back(setting_of(tasks.front()));
 
-  std::uint64_t const phases = most_phases(request, (kind == executor_kind::cuda ? job.type.cuda : job.type.threads).shape);
+  std::uint64_t const steps = (kind == executor_kind::cuda ? job.type.cuda : job.type.threads).shape.steps;
   alone_result found;
   {
-    std::optional<progress> line;
-    if (phases != 0) line.emplace(request.name, phases);
+    progress line{request.name, owner->most_rounds()};
     auto const begin = std::chrono::steady_clock::now();
     auto const ends = [&](std::uint64_t opened) {
-      if (line) line->update(std::min(opened, phases));
+      line.update(opened / steps);
       return stop.requested() || std::chrono::steady_clock::now() - begin >= limit;
     };
     found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get());
@@ -89,6 +76,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
     }
     for (std::string& each : owner->write()) lines.push_back(std::move(each));
+    if (saves) saves->forget();
   } else if (saves) {
     lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
   }

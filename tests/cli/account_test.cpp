@@ -238,5 +238,30 @@ TEST(account, without_a_stand_alone_speed_nothing_is_said_of_losses) {
   EXPECT_FALSE(account_of({}, speed).gain.ratio.has_value());
 }
 
+TEST(account, of_several_tasks_is_the_sum_of_each_by_its_own_speed) {
+  // In one bubble of 1 ms: 0.25 ms of a task that does an item a ns, and 0.5 ms of one that does an item in 10.
+  std::vector<task_part> const parts{{{1e9, 0.5e9, 0.1}, length_ns / 4}, {{1e8, 1e8, 0.4}, length_ns / 20}};
+  alone_speed const both = mixed(parts);
+  replayed_bubble one = perfect();
+  record_of(one).items = length_ns / 4 + length_ns / 20;
+  harvest_account const found = account_of({one}, both);
+  EXPECT_NEAR(*found.gain.ratio, 0.25 + 0.5, 1e-12);
+  EXPECT_NEAR(*found.gain.ratio_without_rooms, 0.5 + 0.5, 1e-12);
+  EXPECT_NEAR(both.wait_share, (0.1 + 0.4) / 2, 1e-12);  // they would take as long, with rooms
+}
+
+TEST(account, of_one_task_or_of_none_that_worked_is_as_before) {
+  EXPECT_EQ(mixed({{speed, 12345}}).items_per_s, speed.items_per_s);
+  EXPECT_DOUBLE_EQ(mixed({{speed, 7}, {{3e6, 2e6, 0}, 0}}).items_per_s, speed.items_per_s);
+  EXPECT_EQ(mixed({{speed, 0}, {{3e6, 2e6, 0}, 0}}).items_per_s, speed.items_per_s);
+  EXPECT_EQ(mixed({}).items_per_s, 0);
+}
+
+TEST(account, of_a_task_whose_speed_is_not_known_says_nothing) {
+  alone_speed const both = mixed({{speed, 5}, {{0, 0, 0}, 1}});
+  EXPECT_EQ(both.items_per_s, 0);
+  EXPECT_FALSE(account_of({perfect()}, both).gain.ratio.has_value());
+}
+
 }  // namespace
 }  // namespace lull

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <sys/wait.h>
@@ -18,8 +19,12 @@
 #include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/checkpoints.hpp>
+#include <lull/host/cli/conclusion.hpp>
 #include <lull/host/counter_random.hpp>
 #include <lull/host/error.hpp>
+#include <lull/tests/cli/noting_trainer.hpp>
+#include <lull/tests/support/test_folder.hpp>
+#include <lull/tests/support/killed_program.hpp>
 
 namespace lull {
 namespace {
@@ -29,25 +34,19 @@ using namespace std::chrono_literals;
 
 class saved_jobs : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/lull_saved_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   struct outcome {
     job_state state;
     bool resumed;
     std::vector<std::string> arrays;  // as bytes
   };
   /// Runs a task until it has opened so many phases more, or to its end; saves when it is stopped.
-  outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h) {
+  enum class at_the_end { forgets, keeps };
+  outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h, at_the_end ends = at_the_end::forgets) {
     task_request const request = parse_task(task, known_tasks());
     auto const machine = make_executor({.kind = executor_kind::threads});
     auto const owner = entry_of(request).make(request.values);
     owner->prepare(*machine);
-    checkpoints saves{folder_ / "saved", every, true, request, *owner, *machine};
+    checkpoints saves{folder_ / "saved", every, true, request.name, request, *owner, *machine};
     std::uint64_t first = ~std::uint64_t{0};
     auto const stop = [&](std::uint64_t opened) {
       first = std::min(first, opened);
@@ -55,15 +54,47 @@ class saved_jobs : public testing::Test {
     };
     alone_result const done = run_alone(*machine, owner->describe(), stop, owner.get(), &saves);
     outcome found{done.state, saves.resumed(), {}};
-    for (task_array const& each : owner->arrays()) {
-      std::string bytes(each.bytes, '\0');
-      machine->read(bytes.data(), each.memory, each.bytes);
-      found.arrays.push_back(std::move(bytes));
+    if (done.state == job_state::finished && ends == at_the_end::forgets) saves.forget();
+    found.arrays = bytes_of(*owner, *machine);
+    return found;
+  }
+
+  /// Several tasks in one runtime, in so many bubbles or until all have ended.
+  enum class ends { stopped, finished };
+  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t bubbles, std::chrono::nanoseconds every = 1h) {
+    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+    std::vector<side_task_asked> asked;
+    for (std::string const& each : tasks) {
+      task_request const request = parse_task(each, known_tasks());
+      auto owner = entry_of(request).make(request.values);
+      owner->prepare(side.machine());
+      std::string const name = "task-" + std::to_string(asked.size());
+      asked.push_back({name, {}, 0, std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, *owner, side.machine())});
+      asked.back().owners.push_back(std::move(owner));
+    }
+    noting_trainer trainer;
+    side_jobs jobs{side, std::move(asked), results_kept::none, when_over::leave};
+    std::uint64_t asked_to_stop = 0;  // twice a bubble
+    jobs.finish(trainer, [&] { return asked_to_stop++ / 2 >= bubbles; });
+    EXPECT_FALSE(jobs.failed());
+    std::vector<outcome> found;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      found.push_back({jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
+      if (task_owner const* const owner = jobs.finished(i)) found.back().arrays = bytes_of(*owner, side.machine());
+    }
+    return {conclude(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
+  }
+
+  static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {
+    std::vector<std::string> found;
+    for (task_array const& each : owner.arrays()) {
+      machine.read(found.emplace_back(each.bytes, '\0').data(), each.memory, each.bytes);
     }
     return found;
   }
 
-  fs::path folder_;
+  test::test_folder files_;
+  fs::path const folder_ = files_.path();
 };
 
 constexpr std::uint64_t to_the_end = ~std::uint64_t{0} - 1;
@@ -74,13 +105,12 @@ TEST_F(saved_jobs, end_with_the_bytes_of_one_that_was_never_stopped) {
     ASSERT_EQ(whole.state, job_state::finished) << task;
     EXPECT_FALSE(whole.resumed);
     int stops = 0;
-    outcome last = run(task, 3);
+    outcome last = run(task, 0);
     for (; last.state != job_state::finished; ++stops) {
       ASSERT_LT(stops, 1000) << task;
       last = run(task, 20 + 20 * static_cast<std::uint64_t>(stops));
       EXPECT_TRUE(last.resumed) << task;
     }
-    EXPECT_GT(stops, 0) << task;
     EXPECT_EQ(last.arrays, whole.arrays) << task;
     EXPECT_TRUE(fs::is_empty(folder_ / "saved"));  // nothing to take up any more
   }
@@ -91,8 +121,17 @@ TEST_F(saved_jobs, saving_while_they_run_changes_nothing) {
   EXPECT_EQ(run(task, to_the_end).arrays, run(task, to_the_end, 1ns).arrays);
 }
 
+TEST_F(saved_jobs, at_their_end_are_not_done_again) {
+  std::string const task = "mlp:hidden=24,epochs=3,batch=50";
+  outcome const first = run(task, to_the_end, 1h, at_the_end::keeps);
+  outcome const again = run(task, 0, 1h, at_the_end::keeps);  // no phase more
+  EXPECT_TRUE(again.resumed);
+  EXPECT_EQ(again.state, job_state::finished);
+  EXPECT_EQ(again.arrays, first.arrays);
+}
+
 TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
-  run("mlp:hidden=24,epochs=3", 5);
+  run("mlp:hidden=24,epochs=3", 0);
   std::string const before = read_file(folder_ / "saved/mlp.npz", 1 << 24);
   EXPECT_THROW(run("mlp:hidden=24,epochs=4", 5), input_error);
   EXPECT_EQ(read_file(folder_ / "saved/mlp.npz", 1 << 24), before);
@@ -101,25 +140,36 @@ TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
   EXPECT_THROW(run("images:in=" + folder_.string() + ",out=" + (folder_ / "out").string(), 5), error);
 }
 
-/// Returns the exit status as waitpid tells it.
-int program(std::vector<std::string> arguments, std::chrono::microseconds kill_after) {
-  pid_t const child = fork();
-  if (child == 0) {
-    std::vector<char*> words;
-    for (std::string& each : arguments) words.push_back(each.data());
-    words.push_back(nullptr);
-    freopen("/dev/null", "w", stdout);
-    freopen("/dev/null", "w", stderr);
-    execv(words.front(), words.data());
-    _exit(127);
+std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "streaming:items=300,rounds=200"};
+
+TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
+  auto [how, last] = run_together(two_tasks, 0);  // before the first bubble
+  ASSERT_EQ(how, ends::stopped);
+  for (std::uint64_t bubbles = 1; how != ends::finished; ++bubbles) {
+    ASSERT_LT(bubbles, 1000U);
+    std::tie(how, last) = run_together(two_tasks, bubbles);
+    for (outcome const& each : last) EXPECT_TRUE(each.resumed);
   }
-  if (kill_after.count() != 0) {
-    std::this_thread::sleep_for(kill_after);
-    kill(child, SIGKILL);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
+  EXPECT_TRUE(fs::is_empty(folder_ / "saved"));
+  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+}
+
+TEST_F(saved_jobs, of_several_tasks_may_be_saved_at_any_moment) {
+  auto const [how, last] = run_together(two_tasks, to_the_end, 1ns);
+  EXPECT_EQ(how, ends::finished);
+  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+}
+
+TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
+  std::vector<std::string> const tasks{"compute:items=1,rounds=1", "compute:items=2000,rounds=1000000"};
+  ends how = ends::stopped;
+  std::vector<outcome> found;
+  for (std::uint64_t bubbles = 1; found.empty() || found[0].state != job_state::finished; ++bubbles) std::tie(how, found) = run_together(tasks, bubbles);
+  EXPECT_EQ(how, ends::stopped);
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-0.npz"));  // or it would be done again
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-1.npz"));
+  std::tie(how, found) = run_together(tasks, 1);
+  EXPECT_EQ(found[0].state, job_state::finished);
 }
 
 TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
@@ -127,13 +177,44 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
     return std::vector<std::string>{LULL_PROGRAM, "run", "--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume",
                                     "--task", "mlp:hidden=64,epochs=40,losses=" + (folder_ / model).string()};
   };
-  ASSERT_EQ(program(command("whole.csv"), 0us), 0);
+  ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
   counter_random const random{1, 0};
   for (std::uint64_t kills = 0; kills < 8; ++kills) {
-    program(command("killed.csv"), std::chrono::microseconds{20'000 + random.below(kills, 150'000)});
+    test::program(command("killed.csv"), std::chrono::microseconds{20'000 + random.below(kills, 150'000)});
   }
-  ASSERT_EQ(program(command("killed.csv"), 0us), 0);
+  ASSERT_EQ(test::program(command("killed.csv"), 0us), 0);
   EXPECT_EQ(read_file(folder_ / "killed.csv", 1 << 20), read_file(folder_ / "whole.csv", 1 << 20));
+}
+
+TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_files) {
+  auto const tasks = [&](std::string const& model) {
+    return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=30,losses=" + (folder_ / (model + ".csv")).string(),
+                                    "--task", "mlp:hidden=32,epochs=60,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
+  };
+  auto const command = [&](std::vector<std::string> words, std::string const& model) {
+    words.insert(words.begin(), LULL_PROGRAM);
+    words.insert(words.end(), {"--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume"});
+    auto const asked = tasks(model);
+    words.insert(words.end(), asked.begin(), asked.end());
+    return words;
+  };
+  ASSERT_EQ(test::program(command({"run"}, "whole"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  counter_random const random{1, 0};
+  for (std::uint64_t kills = 0; kills < 8; ++kills) test::program(command({"run"}, "killed"), std::chrono::microseconds{20'000 + random.below(kills, 300'000)});
+  ASSERT_EQ(test::program(command({"run"}, "killed"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  std::vector<std::string> const harvest{"harvest", "--segment", "300us", "--pairs", "2", "--iterations", "40"};
+  for (std::uint64_t kills = 0; kills < 3; ++kills) {
+    test::program(command(harvest, "harvested"), std::chrono::microseconds{2'300'000 + random.below(kills, 900'000)});
+  }
+  ASSERT_EQ(test::program(command(harvest, "harvested"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  for (char const* each : {".csv", "-2.csv"}) {
+    std::string const whole = read_file(folder_ / (std::string{"whole"} + each), 1 << 20);
+    EXPECT_EQ(read_file(folder_ / (std::string{"killed"} + each), 1 << 20), whole);
+    EXPECT_EQ(read_file(folder_ / (std::string{"harvested"} + each), 1 << 20), whole);
+  }
 }
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -35,6 +38,12 @@ class program : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string file(std::string const& name) const { return (folder_ / name).string(); }
+
+  static std::string content(std::string const& path) {
+    std::ifstream in{path, std::ios::binary};
+    EXPECT_TRUE(in) << path;
+    return {std::istreambuf_iterator<char>{in}, {}};
+  }
 
   static outcome ask(std::string const& arguments) {
     outcome found;
@@ -84,6 +93,22 @@ TEST_F(program, unknown_names_list_the_known_ones) {
   expect_refused("run --task compute:round=1", "rounds");
 }
 
+TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
+  outcome const found = ask("new task word_count --in " + file("made"));
+  EXPECT_EQ(found.code, 0) << found.text;
+  for (char const* const each : {"word_count_owner.hpp", "cmake -S ", "PREFIX is where", "ctest --test-dir ", "word_count_bench"}) {
+    EXPECT_NE(found.text.find(each), std::string::npos) << each << '\n' << found.text;
+  }
+  EXPECT_TRUE(std::filesystem::exists(file("made/word_count.hpp")));
+  expect_refused("new task word_count --in " + file("made"), "not empty");
+  expect_refused("new task pagerank --in " + file("other"), "lull tasks");
+  expect_refused("new task class --in " + file("other"), "C++ has that word");
+  expect_refused("new task word_count --on " + file("other"), "--in");
+  expect_refused("new task", "NAME");
+  expect_refused("new tsk", "commands: task; see lull new --help");
+  EXPECT_FALSE(std::filesystem::exists(file("other")));
+}
+
 TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --stage 4", "stage 4");
   expect_refused("harvest --stages 1", "no bubble");
@@ -99,6 +124,16 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "too long");
   expect_refused("run --executor threads --task pagerank:graph=" + file("absent.el"), "absent.el");
   expect_refused("run --task compute --job " + file("job.json"), "both");
+  expect_refused("run --executor threads --mode naive --task compute --task streaming", "one task");
+  expect_refused("harvest --executor threads --mode naive --task compute --task streaming", "one task");
+  expect_refused("harvest --executor threads --mode naive --task compute --checkpoint " + file("saved"), "--mode lull");
+  expect_refused("run --executor threads --task compute:priority=high", "priority");
+  expect_refused("run --executor threads --task compute --task comput", "compute");
+  expect_refused("run --executor threads --resume --task compute", "--checkpoint");
+  std::string many = "run --executor threads";
+  for (int i = 0; i < 65; ++i) many += " --task compute";
+  expect_refused(many, "64 are the most");
+  expect_refused("run --executor threads --task compute --task images:in=" + folder_.string() + ",out=" + file("out"), "holds no file");
 }
 
 TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
@@ -157,6 +192,64 @@ TEST_F(program, what_was_lost_and_what_was_harvested_are_the_bubbles_time) {
   EXPECT_NEAR(lost_ms, *read.bubbles.total_ms * (1 - *read.harvest.ratio), 1e-6 * *read.bubbles.total_ms);
 }
 
+constexpr char const* two_models = "--task mlp:hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ";
+
+/// The options of two tasks that write files of these names.
+std::string writing(std::string tasks, std::string const& losses, std::string const& ranks) {
+  tasks.replace(tasks.find("LOSSES"), 6, losses);
+  return tasks.replace(tasks.find("RANKS"), 5, ranks);
+}
+
+TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
+  ASSERT_EQ(ask("run --executor threads --task mlp:hidden=16,epochs=3,losses=" + file("losses")).code, 0);
+  ASSERT_EQ(ask("run --executor threads --task pagerank:kronecker=10,out=" + file("ranks")).code, 0);
+  for (std::string const command : {"run --executor threads ", quick}) {
+    outcome const found = ask(command + writing(two_models, file("losses_too"), file("ranks_too")) +
+                              "--task compute:items=50,rounds=4,priority=3 --task mlp:hidden=8,epochs=1 --verify --report " + file("s.json"));
+    ASSERT_EQ(found.code, 0) << found.text;
+    EXPECT_EQ(content(file("losses_too")), content(file("losses")));
+    EXPECT_EQ(content(file("ranks_too")), content(file("ranks")));
+    report const read = read_report(file("s.json"));
+    ASSERT_EQ(read.config.tasks.size(), 4U);
+    EXPECT_EQ(read.config.tasks[2].options.back(), (std::pair<std::string, std::string>{"priority", "3"}));
+    for (std::string const name : {"mlp", "pagerank", "compute", "mlp-2"}) {
+      auto const its = std::find_if(read.jobs.begin(), read.jobs.end(), [&](job_result const& one) { return one.name == name && one.state == "finished"; });
+      ASSERT_NE(its, read.jobs.end()) << name;
+      EXPECT_EQ(its->verified, true) << name;
+      EXPECT_NE(found.text.find(name + ": verified: "), std::string::npos) << found.text;
+    }
+    EXPECT_EQ(read.harvest.ratio.has_value(), command == quick);
+  }
+}
+
+TEST_F(program, a_task_that_fails_softly_ends_alone) {
+  for (std::string const command : {"run --executor threads ", quick}) {
+    outcome const found = ask(command + writing("--task mlp:rate=1e6,hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ", file("losses"), file("ranks")) +
+                              "--verify --report " + file("f.json"));
+    EXPECT_EQ(found.code, 1) << found.text;
+    EXPECT_NE(found.text.find("job 'mlp' failed: its results name 1 failure"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("mlp: stopped: the loss is no number any more"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("pagerank: verified: "), std::string::npos) << found.text;
+    EXPECT_TRUE(std::filesystem::exists(file("ranks")));
+    report const read = read_report(file("f.json"));
+    EXPECT_FALSE(read.interrupted);
+    EXPECT_EQ(std::count_if(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.name == "mlp"; }), 1);
+    if (command == quick) {
+      EXPECT_EQ(read.training.pairs, 2U);  // the replay went on
+    }
+  }
+}
+
+TEST_F(program, a_job_file_may_name_several_tasks) {
+  std::ofstream{file("jobs.json")} << R"([{"task": "compute", "options": {"items": 10, "rounds": 2}},
+                                          {"task": "streaming", "options": {"items": 4, "rounds": 2, "priority": 1}}])";
+  outcome const found = ask("run --executor threads --verify --json --job " + file("jobs.json"));
+  ASSERT_EQ(found.code, 0) << found.text;
+  report const read = report_from_json(found.text, "standard output");
+  ASSERT_EQ(read.jobs.size(), 2U);
+  for (job_result const& one : read.jobs) EXPECT_EQ(one.verified, true);
+}
+
 TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
   for (std::string_view const command : {"run --executor threads --task compute:items=10,rounds=2 ",
@@ -185,9 +278,11 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
     char const* command;
     char const* mode;
     std::chrono::milliseconds after;  // it can be interrupted: while it prepares, measures the task alone, replays
+    bool several = false;             // tasks, one of which is over soon
   };
   for (moment const& when : {moment{"harvest", "lull", 0ms}, moment{"harvest", "lull", 700ms}, moment{"harvest", "lull", 3s},
-                             moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms}}) {
+                             moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms},
+                             moment{"run", "lull", 0ms, true}, moment{"run", "lull", 500ms, true}, moment{"harvest", "lull", 5s, true}}) {
     std::string const path = file("i.json");
     std::filesystem::remove(path);
     std::string const text = file("text");
@@ -198,8 +293,11 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
       int const out = ::open(text.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       ::dup2(out, 1);
       ::dup2(out, 2);
-      ::execl(LULL_PROGRAM, LULL_PROGRAM, when.command, "--executor", "threads", "--task", "compute:rounds=1000000", "--mode", when.mode,
-              "--verify", "--report", path.c_str(), static_cast<char*>(nullptr));
+      std::vector<char const*> words{LULL_PROGRAM, when.command, "--executor", "threads", "--task", "compute:rounds=1000000", "--mode", when.mode,
+                                     "--verify", "--report", path.c_str()};
+      if (when.several) words.insert(words.end(), {"--task", "compute:items=10,rounds=2", "--task", "streaming:rounds=30000"});
+      words.push_back(nullptr);
+      ::execv(LULL_PROGRAM, const_cast<char**>(words.data()));
       ::_exit(127);
     }
     while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);

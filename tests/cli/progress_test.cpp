@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/stop_request.hpp>
@@ -29,6 +30,11 @@ TEST(Progress, LineAndTimeLeft) {
   EXPECT_EQ(line(10, 10, 5s), "pairs  10 of 10  [####################]  100 %");
   EXPECT_EQ(line(0, 0, 5s), "pairs  0 of 0  [####################]  100 %");
   EXPECT_EQ(line(11, 10, 5s), line(10, 10, 5s));
+}
+
+TEST(Progress, TimeLeftIsReckonedFromWhereItBegan) {
+  EXPECT_EQ(progress_line("mlp", 8, 10, 6s, 80, 6), "mlp  8 of 10  [################----]  80 %, 6 s left");
+  EXPECT_EQ(progress_line("mlp", 6, 10, 6s, 80, 6), "mlp  6 of 10  [############--------]  60 %");
 }
 
 TEST(Progress, LineIsCutToTheTerminal) {
@@ -84,6 +90,24 @@ TEST_F(Terminal, DrawsTheLineAndWipesItAtTheEnd) {
     EXPECT_EQ(read_all(master_), "\r\033[Kpairs  0 of 10  [--------------------]  0 %");
   }
   EXPECT_EQ(read_all(master_), "\r\033[K");
+}
+
+TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
+  ::setenv("TERM", "xterm", 1);
+  {
+    progress bars({{"pairs", 2}, {"images", 0}, {"mlp", 10}}, slave_);
+    bars.update({1, 7, 5});
+    EXPECT_EQ(read_all(master_),
+              "\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  5 of 10  [##########----------]  50 %");
+    std::this_thread::sleep_for(110ms);  // it draws ten times a second
+    bars.update({1, 8, 2});              // the second began anew
+    EXPECT_EQ(read_all(master_),
+              "\033[1A\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  2 of 10  [####----------------]  20 %");
+    std::this_thread::sleep_for(110ms);
+    bars.update({1, 8, 3});
+    EXPECT_NE(read_all(master_).find("30 %, "), std::string::npos);  // with the time that is left, reckoned from its new beginning
+  }
+  EXPECT_EQ(read_all(master_), "\033[1A\r\033[K\r\n\r\033[K\033[1A");
 }
 
 TEST_F(Terminal, DumbTerminalsAreSpared) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cli/conclusion.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace lull {
+namespace {
+
+/// Of a task that finished: its verdict, and what it wrote. False: something of it is wrong.
+bool conclude_finished(side_jobs& jobs, std::size_t task, results_judged judged, std::vector<std::string>& lines) {
+  bool good = true;
+  if (judged == results_judged::yes) {
+    verification const found = jobs.verify(task);
+    good = found.ok;
+    lines.push_back((found.ok ? "verified: " : "WRONG RESULT: ") + found.message);
+  }
+  task_owner& owner = *jobs.finished(task);
+  for (std::string& each : owner.write()) lines.push_back(std::move(each));
+  return good && owner.failures() == 0;
+}
+
+}  // namespace
+
+conclusion conclude(side_jobs& jobs, results_judged judged) {
+  conclusion made;
+  bool written = true;
+  for (std::size_t task = 0; task < jobs.tasks(); ++task) {
+    std::vector<std::string> lines;
+    checkpoints const* const saves = jobs.saves(task);
+    if (saves != nullptr && saves->resumed()) lines.push_back("taken up from " + saves->file().string());
+    if (jobs.finished(task) != nullptr) {
+      try {
+        made.good = conclude_finished(jobs, task, judged, lines) && made.good;
+      } catch (std::exception const& problem) {
+        lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
+        made.good = written = false;
+      }
+    } else {
+      made.all_finished = false;
+      if (saves != nullptr) lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+      if (judged == results_judged::yes) lines.push_back("not verified: the task did not come to its end");
+    }
+    std::string const whose = jobs.tasks() > 1 ? jobs.name(task) + ": " : "";
+    for (std::string const& each : lines) made.lines.push_back(whose + each);
+  }
+  for (std::size_t task = 0; made.all_finished && written && task < jobs.tasks(); ++task) {
+    if (checkpoints* const saves = jobs.saves(task)) saves->forget();
+  }
+  return made;
+}
+
+}  // namespace lull
