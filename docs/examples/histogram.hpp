@@ -47,5 +47,5 @@ struct histogram {
   }
 };
 
-static_assert(lull::side_task<histogram>);
+static_assert(lull::is_side_task<histogram>());
 // [/task]

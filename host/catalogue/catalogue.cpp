@@ -8,12 +8,13 @@
 #include <lull/host/error.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
+#include <lull/tasks/product/product_owner.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
 
 namespace lull {
 
 std::span<task_entry const> catalogue() {
-  static std::array const entries{pagerank_entry(), images_entry(), mlp_entry(), classify_entry(), compute_entry(), streaming_entry()};
+  static std::array const entries{pagerank_entry(), images_entry(), mlp_entry(), classify_entry(), product_entry(), compute_entry(), streaming_entry()};
   return entries;
 }
 

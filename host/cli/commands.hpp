@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lull {
 
@@ -14,18 +15,23 @@ enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130 
 
 enum class side_mode { lull, naive, none };
 
+/// Where jobs are saved.
+struct saving {
+  std::optional<std::string> folder;  // none: nowhere
+  std::string every = "60s";
+  bool resume = false;
+};
+
 /// As they were spelled; what they mean is checked by the command. Defaults are those of the help.
 struct run_settings {
   std::string executor;  // empty: cuda if a device answers, else threads
   std::string mode = "lull";
   int device = 0;
   int rooms = 0;
-  std::optional<std::string> task;
+  std::vector<std::string> tasks;
   std::optional<std::string> job_file;
   std::string at_most;  // a duration; empty: to the end
-  std::optional<std::string> checkpoint;  // folder
-  std::string checkpoint_every = "60s";
-  bool resume = false;
+  saving checkpoint;
   std::optional<std::string> report;
   bool verify = false;
   bool json = false;
@@ -44,8 +50,9 @@ struct harvest_settings {
   std::string longest_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
-  std::optional<std::string> task;
+  std::vector<std::string> tasks;
   std::optional<std::string> job_file;
+  saving checkpoint;
   std::optional<std::string> report;
   std::optional<std::string> trace;
   std::optional<std::string> timeline;
@@ -59,10 +66,16 @@ struct doctor_settings {
   bool json = false;
 };
 
+struct new_task_settings {
+  std::string name;
+  std::optional<std::string> folder;  // none: one of the task's name, here
+};
+
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns those into
 /// exit codes.
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
 exit_code doctor_command(doctor_settings const& asked, std::ostream& out);
+exit_code new_task_command(new_task_settings const& asked, std::ostream& out);
 
 }  // namespace lull

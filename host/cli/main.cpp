@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <lull/host/catalogue/catalogue.hpp>
+#include <lull/host/cli/asked_task.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/error.hpp>
 
@@ -22,9 +23,13 @@ void add_task_options(CLI::App& command, Settings& into) {
   command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
   command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
-  command.add_option("--task", into.task, "NAME[:key=value,…], see lull tasks");
-  command.add_option("--job", into.job_file, "JSON file with the task's name and options");
-  command.add_flag("--verify", into.verify, "hold the result against another algorithm");
+  CLI::Option* const tasks = command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
+  tasks->allow_extra_args(false);
+  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
+  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder, "folder with a file for each task, from which it can be taken up again");
+  command.add_option("--checkpoint-every", into.checkpoint.every, "how often they are written; also when the tasks are stopped")->capture_default_str()->needs(folder);
+  command.add_flag("--resume", into.checkpoint.resume, "begin where the files in that folder end, if there are any")->needs(folder);
+  command.add_flag("--verify", into.verify, "hold each result against another algorithm");
   command.add_option("--report", into.report, "write the report (JSON) here");
   command.add_flag("--json", into.json, "print the report as JSON");
 }
@@ -49,15 +54,23 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
 /// For a name that is not known: those that are, the nearest first.
 std::string known_names(CLI::App const& app, int argc, char** argv) {
   std::vector<std::string> names;
-  CLI::App const* command = nullptr;
-  for (CLI::App const* each : app.get_subcommands({})) {
-    names.push_back(each->get_name());
-    if (argc > 1 && names.back() == argv[1]) command = each;
+  CLI::App const* command = &app;
+  int at = 1;  // what stands behind the command, or should be one
+  std::string path;
+  for (CLI::App const* next = command; next != nullptr; ) {
+    next = nullptr;
+    for (CLI::App const* each : command->get_subcommands({})) {
+      if (at < argc && each->get_name() == argv[at]) next = each;
+    }
+    if (next == nullptr) break;
+    command = next;
+    path += command->get_name() + " ";
+    ++at;
   }
-  std::string wanted = argc > 1 ? argv[1] : "";
+  std::string wanted = at < argc ? argv[at] : "";
   std::string what = "commands";
-  if (command != nullptr) {
-    names.clear();
+  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
+  if (names.empty()) {
     what = "options";
     for (CLI::Option const* each : command->get_options({})) names.push_back(each->get_name());
     for (int i = argc - 1; i > 1; --i) {
@@ -66,7 +79,7 @@ std::string known_names(CLI::App const& app, int argc, char** argv) {
     }
   }
   std::vector<std::string_view> const views{names.begin(), names.end()};
-  return "lull: " + what + ": " + list_known(wanted, views) + "; see lull " + (command != nullptr ? command->get_name() + " " : "") + "--help\n";
+  return "lull: " + what + ": " + list_known(wanted, views) + "; see lull " + path + "--help\n";
 }
 
 exit_code dispatch(int argc, char** argv) {
@@ -83,17 +96,20 @@ exit_code dispatch(int argc, char** argv) {
   doctor_settings doctor;
   CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
   add_harvest(*harvests, harvest);
-  CLI::App* const runs = app.add_subcommand("run", "run a task alone to its end, in one endless bubble");
+  CLI::App* const runs = app.add_subcommand("run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
   add_task_options(*runs, run);
   runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
   runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
-  CLI::Option* const folder = runs->add_option("--checkpoint", run.checkpoint, "folder for a file from which the job can be taken up again");
-  runs->add_option("--checkpoint-every", run.checkpoint_every, "how often it is written; also when the job is stopped")->capture_default_str()->needs(folder);
-  runs->add_flag("--resume", run.resume, "begin where the file in that folder ends, if there is one")->needs(folder);
   CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, and what to do");
   doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
+  new_task_settings fresh;
+  CLI::App* const news = app.add_subcommand("new", "begin something of your own");
+  news->require_subcommand(1);
+  CLI::App* const new_task = news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
+  new_task->add_option("NAME", fresh.name, "a C++ name such as word_count")->required();
+  new_task->add_option("--in", fresh.folder, "folder to write, not there yet or empty [./NAME]");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
 
   try {
@@ -107,8 +123,11 @@ exit_code dispatch(int argc, char** argv) {
   }
   if (*lists) {
     print_tasks(std::cout, known_tasks());
+    std::cout << "any of them, with lull run and lull harvest:\n";
+    print_options(std::cout, job_options());
     return exit_code::done;
   }
+  if (*new_task) return new_task_command(fresh, std::cout);
   if (*doctors) return doctor_command(doctor, std::cout);
   return *runs ? run_command(run, std::cout) : harvest_command(harvest, std::cout);
 }

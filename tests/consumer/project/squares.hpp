@@ -20,4 +20,4 @@ struct squares {
   }
 };
 
-static_assert(lull::side_task<squares>);
+static_assert(lull::is_side_task<squares>());

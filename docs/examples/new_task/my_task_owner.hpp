@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include <my_task.hpp>
+
+#include <lull/host/array.hpp>
+#include <lull/host/counter_random.hpp>
+#include <lull/host/owner.hpp>
+
+/// The task's host half: its arrays, and the judge of its result.
+class my_task_owner final : public lull::task_owner {
+ public:
+  explicit my_task_owner(std::uint64_t values) : values_(values), host_(2 * values) {
+    lull::counter_random const random{1, 0};
+    for (std::uint64_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<float>(random.below(i, 2001)) / 1000 - 1;
+  }
+
+  void prepare(lull::executor& machine) override {
+    in_ = {machine, host_};
+    sums_ = {machine, task().tiles() + 1};
+  }
+  lull::job_description describe() const override { return lull::describe(task(), "my_task"); }
+  void reset() override { sums_.fill_zero(); }
+  /// All that the task writes: with the cursor its whole state between two bubbles.
+  std::vector<lull::task_array> arrays() const override { return {{"sums", sums_.data(), sums_.bytes()}}; }
+
+  /// One product after the other, in long double. No product is above 1, so that n of them, added in whatever order,
+  /// err by less than n²u, u = 2⁻⁵³ (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+  lull::verification verify() override {
+    long double expected = 0;
+    for (std::uint64_t i = 0; i < values_; ++i) expected += static_cast<long double>(host_[i]) * host_[values_ + i];
+    double const found = sums_.read().back();
+    auto const n = static_cast<long double>(values_);
+    return {std::abs(found - expected) < n * n * 0x1p-53L,
+            std::to_string(found) + ", expected " + std::to_string(expected)};
+  }
+  std::vector<std::string> write() override { return {"dot product: " + std::to_string(sums_.read().back())}; }
+
+ private:
+  my_task task() const { return {in_.data(), in_.data() + values_, sums_.data(), values_}; }
+
+  std::uint64_t const values_;
+  std::vector<float> host_;  // both vectors, one behind the other
+  lull::machine_array<float> in_;
+  lull::machine_array<double> sums_;
+};

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <my_task_owner.hpp>
+
+#include <lull/host/contract/lone_run.hpp>
+#include <lull/host/contract/suite.hpp>
+
+/// The contract suite: preempted at each claim, in teams of one and of four, and on a GPU where there is one. A dozen
+/// chunks do.
+auto const joined = lull::join_contract<my_task>("my_task", [] { return std::make_unique<my_task_owner>(50'000); });
+
+TEST(my_task, is_the_sum_of_products_at_sizes_around_a_tile) {
+  auto const machine = lull::make_executor({.kind = lull::executor_kind::threads});
+  for (std::uint64_t const values : {std::uint64_t{1}, my_task::tile - 1, my_task::tile, 100 * my_task::tile + 1}) {
+    my_task_owner owner{values};
+    owner.prepare(*machine);
+    EXPECT_FALSE(owner.verify().ok) << "before the run: the verifier sees nothing";
+    EXPECT_TRUE(lull::run_to_end(owner, *machine).finished);
+    EXPECT_TRUE(owner.verify().ok) << values << " values: " << owner.verify().message;
+  }
+}

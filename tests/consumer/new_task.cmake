@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the build, has the installed program write a task, and does with it what its README says. Where this build has
+# cuda the task gets code for GPUs, too, and its tests say NOT RUN of it without one. Then the mistake that the chapter shows must
+# be found by the contract suite, and a machine without GoogleTest must say what is missing.
+file(REMOVE_RECURSE ${WORK})
+set(task ${WORK}/word_count)
+set(cuda)
+if(NVCC)
+  set(cuda "|-DCMAKE_CUDA_COMPILER=${NVCC}|-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES}")
+endif()
+set(steps
+    "${CMAKE_COMMAND}|--install|${LULL_BUILD}|--prefix|${WORK}/prefix"
+    "${WORK}/prefix/bin/lull|new|task|word_count|--in|${task}"
+    "${CMAKE_COMMAND}|-S|${task}|-B|${task}/build|-G|${GENERATOR}|-DCMAKE_PREFIX_PATH=${WORK}/prefix|-DCMAKE_CXX_COMPILER=${CXX}${cuda}|-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
+    "${CMAKE_COMMAND}|--build|${task}/build"
+    "${CMAKE_CTEST_COMMAND}|--test-dir|${task}/build|--output-on-failure|--no-tests=error"
+    "${task}/build/word_count_bench|threads")
+foreach(step IN LISTS steps)
+  string(REPLACE "|" ";" command "${step}")
+  execute_process(COMMAND ${command} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+
+function(expect_failure pattern)
+  execute_process(
+    COMMAND ${ARGN}
+    RESULT_VARIABLE code
+    OUTPUT_VARIABLE text
+    ERROR_VARIABLE text)
+  if(code EQUAL 0 OR NOT text MATCHES "${pattern}")
+    message(FATAL_ERROR "expected a failure that says \"${pattern}\", got ${code}:\n${text}")
+  endif()
+endfunction()
+
+file(READ ${task}/word_count.hpp functor)
+string(REPLACE "team.sum(mine)" "mine" functor "${functor}")
+file(WRITE ${task}/word_count.hpp "${functor}")
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${task}/build COMMAND_ERROR_IS_FATAL ANY)
+expect_failure("word_count, uninterrupted, grain 1: 13.628332, expected 3.784464" ${CMAKE_CTEST_COMMAND} --test-dir ${task}/build
+               --output-on-failure -R is_kept_by_teams_of_four)
+expect_failure("component contract needs GoogleTest" ${CMAKE_COMMAND} -S ${task} -B ${WORK}/no_gtest -G ${GENERATOR}
+               -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
