@@ -386,6 +386,6 @@ struct basic_pagerank {
 
 using pagerank = basic_pagerank<2048, 1024, 256, 4>;
 
-static_assert(side_task<pagerank> && has_advance<pagerank>);
+static_assert(is_side_task<pagerank>() && has_advance<pagerank>);
 
 }  // namespace lull

@@ -104,13 +104,14 @@ class pagerank_owner final : public task_owner {
     return made;
   }
 
+  std::uint64_t most_rounds() const override { return 1 + settings_.sweeps; }  // the first sets the ranks
   void reset() override { arrays_.value().reset(); }
 
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override {
     if (values_.given("kronecker") || values_.given("uniform")) return {};
-    return {values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs)};
+    return {graph_file()};
   }
 
   verification verify() override {
@@ -139,8 +140,10 @@ class pagerank_owner final : public task_owner {
   csr make_graph() const {
     if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));
     if (values_.given("uniform")) return generate_uniform(generator("uniform"));
-    return load_graph((values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs)).string());
+    return load_graph(graph_file().string());
   }
+
+  path graph_file() const { return values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs); }
 
   generate_options generator(std::string_view scale) const {
     return {.scale = static_cast<unsigned>(values_.integer(scale)),

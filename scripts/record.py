@@ -44,6 +44,16 @@ HOST_CALLS = [
     for launch in ("at_close", "at_open")
     for connections in ((1, 8, 32) if call == "nothing" else (1, 8))
 ]
+PRODUCTS = [(4096, 1, 20), (1024, 131, 20), (512, 524, 40)]  # size, count, rounds
+LEAVING = [
+    *(f"yield_latency/task:product/behind:burst_132/iterations: --size={size} --bubbles=3000" for size in (4096, 1024)),
+    "yield_latency/task:product/behind:burst_132/iterations: --size=4096 --bubbles=3000 --setter=kernel",
+    "yield_latency/task:mlp/behind:burst_132/iterations: --bubbles=3000",
+]
+RESIZE = [
+    f"resize_npp/what:{what}/width:{width}/" for what in ("lanczos3_rgb", "lanczos3_grey", "area_rgb", "lanczos3_rgb_watermark", "area_rgb_watermark") for width in (1920, 640)
+]
+WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=60 --from=3840 --to=1920 --pairs=7"]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
@@ -227,6 +237,26 @@ def harvest(build):
     return rows
 
 
+TASKS = {
+    "pagerank": "pagerank:kronecker=22,sweeps=2000,tolerance=1e-30",
+    "mlp": "mlp:hidden=1024,batch=512,epochs=1000",
+    "product": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=2000",
+    "compute": "compute:rounds=5000",
+    "streaming": "streaming:rounds=3000",
+}
+
+
+def tasks(build):
+    """Every task in the bubbles of one schedule, the longest about 1 ms; n and interval as in `harvest`."""
+    rows = []
+    for name, task in TASKS.items():
+        arguments = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0",
+                     "--segment", SEGMENT["1ms"], "--pairs", "5", "--iterations", "100", "--task", task]
+        first, second = lull(build, arguments, 100), lull(build, arguments, 100)
+        rows.append({"task": name, **paired(["lull", *arguments], first, second)})
+    return rows
+
+
 def pagerank(build):
     """Its samples are nine pairs, of which it tells median, least and greatest: the latter two hold the median with 99.6 %."""
     rows = []
@@ -235,6 +265,18 @@ def pagerank(build):
         runs = [json.loads(done.stdout) if done.returncode == 0 else not_run(done) for done in (shell(command, 120), shell(command, 120))]
         spread = [{f"{who}_ms_per_sweep": [run[f"{who}_min"], run[f"{who}_max"]] for who in ("plain", "worker") if f"{who}_min" in run} for run in runs]
         rows.append({"grain": grain, **paired(command, *runs, interval={"first": spread[0], "second": spread[1]})})
+    return rows
+
+
+def products(build):
+    """Large products beside cuBLAS; the intervals are the spread of the pairs, 10th to 90th percentile."""
+    rows = []
+    for size, count, rounds in PRODUCTS:
+        command = [f"{build}/bin/bench/product_speed", "--size", str(size), "--count", str(count), "--rounds", str(rounds)]
+        runs = [read_json(shell(command, 150)) for _ in range(2)]
+        figures = [{key: value["p50"] if isinstance(value, dict) else value for key, value in run.items()} for run in runs]
+        spread = [{key: [value["p10"], value["p90"]] for key, value in run.items() if isinstance(value, dict)} for run in runs]
+        rows.append({"size": size, "products": count, **paired(command, *figures, interval={"first": spread[0], "second": spread[1]})})
     return rows
 
 
@@ -272,8 +314,13 @@ SECTIONS = {
     "edges": ("us", lambda build: twice(build, EDGES)),
     "host_calls": ("host in us, calls in ms", lambda build: twice(build, HOST_CALLS)),
     "arrival": ("us", lambda build: twice(build, ARRIVAL)),
+    "tasks": (None, tasks),
     "pagerank": ("ms a sweep", pagerank),
     "harvest": (None, harvest),
+    "product": ("TFLOP/s", products),
+    "leaving": ("us", lambda build: twice(build, LEAVING)),
+    "resize": ("us", lambda build: twice(build, RESIZE)),
+    "whole_job": ("files a second", lambda build: twice(build, WHOLE_JOB)),
     "ranks": ("bytes", ranks),
     "nccl": ("as named", nccl),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),

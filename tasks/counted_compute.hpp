@@ -26,6 +26,6 @@ struct counted_compute_task {
   }
 };
 
-static_assert(side_task<counted_compute_task>);
+static_assert(is_side_task<counted_compute_task>());
 
 }  // namespace lull

@@ -30,7 +30,7 @@ struct basic_compute_task {
 
 using compute_task = basic_compute_task<1024>;
 
-static_assert(side_task<compute_task>);
+static_assert(is_side_task<compute_task>());
 
 /// Memory traffic alone: to += 2 × from, `tile` floats an item. The memory-bound extreme of a side task.
 struct streaming_task {
@@ -68,6 +68,6 @@ struct streaming_task {
   }
 };
 
-static_assert(side_task<streaming_task>);
+static_assert(is_side_task<streaming_task>());
 
 }  // namespace lull

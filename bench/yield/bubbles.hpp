@@ -33,6 +33,7 @@ struct setting {
 struct samples {
   std::vector<double> drain;       // close → last worker block out
   std::vector<double> saw;         // close → first sight of it by a worker block
+  std::vector<double> out;         // that sight → last worker block out
   std::vector<double> start;       // open → all worker blocks working
   std::vector<double> period;      // from chunk to chunk of one block, mean over a bubble's blocks
   std::vector<double> first;       // close → first block of the training kernel behind

@@ -92,7 +92,10 @@ void add_moments(samples& into, setting const& how, moments const& when, std::ui
 
 void add_record(samples& into, moments const& when, bubble_record const& record) {
   into.drain.push_back(us(when.closed, record.last_out_ns));
-  if (record.not_saw_ns != 0) into.saw.push_back(us(when.closed, ~record.not_saw_ns));
+  if (record.not_saw_ns != 0) {
+    into.saw.push_back(us(when.closed, ~record.not_saw_ns));
+    into.out.push_back(us(~record.not_saw_ns, record.last_out_ns));
+  }
   into.start.push_back(us(record.opened_ns, record.last_in_ns));
   into.period.push_back(static_cast<double>(record.stay_ns) / 1e3 / static_cast<double>(record.chunks));
   into.lease_blocks += record.lease_blocks;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,8 @@
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/host/array.hpp>
+#include <lull/tasks/mlp/mlp_owner.hpp>
+#include <lull/tasks/product/product_owner.hpp>
 #include <lull/tasks/synthetic.hpp>
 
 namespace {
@@ -29,11 +32,13 @@ struct options {
   std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
   bool successor = false;  // a second job stands behind the first
   bool others = false;     // graphs hold workers of further task types
+  std::string size = "4096";  // of the products of task product
+  int bubbles = 0;            // of each treatment; 0: as the plan says
   edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
 };
 
-enum class work { compute, streaming, pagerank };
+enum class work { compute, streaming, pagerank, product, mlp };
 
 struct plan {
   std::string name;
@@ -64,17 +69,11 @@ class side_work {
         trainer::fill_random_bf16(nullptr, from_.data(), from_.size() * 2, 7);
         description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
         break;
-      case work::pagerank: {
-        task_entry const entry = pagerank_entry();
-        option_values values{entry.options};
-        values.set("kronecker", "22");
-        values.set("sweeps", "1000000");
-        values.set("tolerance", "1e-30");
-        owner_ = entry.make(values);
-        owner_->prepare(machine_);
-        description_ = owner_->describe();
+      case work::pagerank: make(pagerank_entry(), {{"kronecker", "22"}, {"sweeps", "1000000"}, {"tolerance", "1e-30"}}); break;
+      case work::product:
+        make(product_entry(), {{"rows", with.size}, {"columns", with.size}, {"depth", with.size}, {"rounds", "1000000000"}});
         break;
-      }
+      case work::mlp: make(mlp_entry(), {{"hidden", "1024"}, {"batch", "512"}, {"epochs", "100000"}}); break;
     }
     description_.grain = with.grain;
     description_.blocks_per_processor = with.blocks;
@@ -89,6 +88,14 @@ class side_work {
   }
   side_work(side_work const&) = delete;
   side_work& operator=(side_work const&) = delete;
+
+  void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
+    option_values values{entry.options};
+    for (auto const& [name, text] : given) values.set(name, text);
+    owner_ = entry.make(values);
+    owner_->prepare(machine_);
+    description_ = owner_->describe();
+  }
 
   std::uint64_t blocks() const { return machine_.blocks_of(description_.type.cuda); }
 
@@ -134,8 +141,8 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 
 /// What captured graphs hold workers of.
 std::vector<task_type> types_of(work task, options const& with) {
-  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), pagerank_entry().type()};
-  if (with.others) return {std::begin(all), std::end(all)};
+  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), pagerank_entry().type(), product_entry().type(), mlp_entry().type()};
+  if (with.others) return {std::begin(all), std::begin(all) + 3};
   return {all[static_cast<std::size_t>(task)]};
 }
 
@@ -150,13 +157,16 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
   side_work const task{side, what, with};
   for (auto _ : state) {
     bench::bubble_bench runs;
-    auto const found = what.captured ? runs.run_captured(what.how, side) : runs.run(what.how, side);
+    bench::setting how = what.how;
+    if (with.bubbles != 0) how.bubbles = with.bubbles;
+    auto const found = what.captured ? runs.run_captured(how, side) : runs.run(how, side);
     auto const& none = found[0];
     auto const& edges = found[1];
     auto const& worker = found[2];
     report(state, "drain", worker.drain);
     report(state, "start", worker.start);
     report(state, "saw", worker.saw);
+    report(state, "out", worker.out);
     report(state, "period", worker.period);
     report(state, "whole_none", none.whole);
     report(state, "whole_edges", edges.whole);
@@ -188,7 +198,7 @@ std::vector<plan> plans() {
   std::vector<plan> all;
   std::pair<char const*, behind> const training[] = {
       {"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}};
-  std::pair<char const*, work> const tasks[] = {{"compute", work::compute}, {"streaming", work::streaming}, {"pagerank", work::pagerank}};
+  std::pair<char const*, work> const tasks[] = {{"compute", work::compute}, {"streaming", work::streaming}, {"pagerank", work::pagerank}, {"product", work::product}, {"mlp", work::mlp}};
   std::pair<char const*, arrival> const arrivals[] = {
       {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
   std::pair<char const*, landing> const landings[] = {{"at_once", {}},
@@ -222,6 +232,8 @@ options parse(int argc, char** argv, CLI::App& app) {
   app.add_option("--threads", with.threads, "of a team of the compute-bound task")->check(CLI::IsMember({256, 512, 1024}));
   app.add_option("--grain", with.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
   app.add_option("--fma", with.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--size", with.size, "of the products of task product: rows, columns and depth")->check(CLI::Range(1, 16384));
+  app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
   app.add_flag("--successor", with.successor, "a second job stands behind the first");

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ctypes_test.py LIBRARY: a job in bubbles, from a program that opens the library at run time."""
+"""ctypes_test.py LIBRARY: a job in bubbles, from a program that opens the library at run time.
+
+It writes the structures of lull.h out once more: what it tests is that a stranger can."""
 
 import ctypes
 import sys

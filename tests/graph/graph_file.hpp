@@ -2,46 +2,17 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <lull/graph/csr.hpp>
+#include <lull/tests/support/test_folder.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lull::test {
-
-/// A folder of its own for a test's files, gone when the test ends.
-class graph_folder {
- public:
-  graph_folder() {
-    std::string name = ::testing::TempDir() + "lull_graph_XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("no temporary folder: " + name);
-    }
-    path_ = name;
-  }
-  ~graph_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  graph_folder(graph_folder const&) = delete;
-  graph_folder& operator=(graph_folder const&) = delete;
-
-  std::string at(std::string const& name) const { return (path_ / name).string(); }
-  std::string write(std::string const& name, std::string_view bytes) const {
-    std::filesystem::remove(at(name));  // a file written over may be flushed to the disk first, milliseconds each time
-    std::ofstream{at(name), std::ios::binary}.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return at(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// One gzip member.
 inline std::string gzip(std::string_view text) {

@@ -12,7 +12,7 @@
 namespace lull {
 namespace {
 
-using test::graph_folder;
+using test::test_folder;
 using test::gzip;
 
 struct malformed {
@@ -140,7 +140,7 @@ std::vector<malformed> table() {
 }
 
 TEST(LoadMalformed, IsRefusedWithFileAndLine) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text, line, expected] : table()) {
     for (unsigned const threads : {1U, 3U}) {
       expect_refused(folder.write(name, text), line, expected, {.threads = threads});
@@ -150,7 +150,7 @@ TEST(LoadMalformed, IsRefusedWithFileAndLine) {
 }
 
 TEST(LoadMalformed, NamesTheFirstOfSeveralFaultsFarApart) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string text;
   for (int line = 1; line <= 300'000; ++line) {  // some ten blocks
     text += line == 123'456 || line == 123'999 || line == 250'000 ? "fault\n" : "10 20\n";
@@ -162,7 +162,7 @@ TEST(LoadMalformed, NamesTheFirstOfSeveralFaultsFarApart) {
 }
 
 TEST(LoadMalformed, LimitsHold) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("limits.el", "0 1\n1 2\n2 9\n");
   EXPECT_EQ(load_graph(path, {.max_edges = 3, .max_vertices = 10, .max_bytes = 12}).edges(), 3);
   expect_refused(path, 0, "limit max_edges = 2", {.max_edges = 2});
@@ -178,7 +178,7 @@ TEST(LoadMalformed, LimitsHold) {
 }
 
 TEST(LoadMalformed, SmallFilesThatUnpackToMuchAreCutOff) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const member = gzip(std::string(8 << 20, '\n'));  // a thousandth of that
   std::string packed;
   for (int copies = 0; copies < 64; ++copies) {
@@ -189,7 +189,7 @@ TEST(LoadMalformed, SmallFilesThatUnpackToMuchAreCutOff) {
 }
 
 TEST(LoadMalformed, WhatIsNoFileIsRefusedAtOnce) {
-  graph_folder const folder;
+  test_folder const folder;
   expect_refused(folder.at("missing.el"), 0, "cannot be opened: No such file or directory");
   ASSERT_EQ(::mkdir(folder.at("folder.el").c_str(), 0700), 0);
   expect_refused(folder.at("folder.el"), 0, "is not a regular file");
@@ -201,7 +201,7 @@ TEST(LoadMalformed, WhatIsNoFileIsRefusedAtOnce) {
 }
 
 TEST(LoadMalformed, DamagedGzipIsRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const packed = gzip("0 1\n1 0\n");
   expect_refused(folder.write("plain.el.gz", "0 1\n"), 0, "damaged gzip data");
   expect_refused(folder.write("junk.el.gz", packed + "junk"), 0, "damaged gzip data");
@@ -244,7 +244,7 @@ outcome read_or_refused(std::string const& path, std::uint32_t vertices, std::ui
 }
 
 TEST(LoadMalformed, TruncatedAtEveryByteIsSmallerOrRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text] : smalls) {
     auto const whole = load_graph(folder.write(name, text));
     for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
@@ -261,7 +261,7 @@ TEST(LoadMalformed, TruncatedAtEveryByteIsSmallerOrRefused) {
 }
 
 TEST(LoadMalformed, TruncatedGzipIsRefusedAtEveryByte) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text] : smalls) {
     auto const packed = gzip(text);
     for (std::size_t bytes = 0; bytes < packed.size(); ++bytes) {
@@ -282,7 +282,7 @@ TEST(LoadMalformed, TruncatedGzipIsRefusedAtEveryByte) {
 }
 
 TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
-  graph_folder const folder;
+  test_folder const folder;
   std::mt19937_64 random{20261121};
   constexpr std::uint32_t any_vertices = 4096;
   constexpr std::uint64_t any_edges = 1000;

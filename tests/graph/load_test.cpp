@@ -11,7 +11,7 @@
 namespace lull {
 namespace {
 
-using test::graph_folder;
+using test::test_folder;
 using test::gzip;
 using test::rows;
 
@@ -52,7 +52,7 @@ std::vector<sample> samples() {
 }
 
 TEST(Load, ReadsWhatIsThere) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     for (unsigned const threads : {1U, 3U}) {
       auto const graph = load_graph(folder.write(name, text), {.threads = threads});
@@ -63,14 +63,14 @@ TEST(Load, ReadsWhatIsThere) {
 }
 
 TEST(Load, ReadsTheSameFromGzip) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     EXPECT_TRUE(load_graph(folder.write(name + ".gz", gzip(text))) == expected) << name;
   }
 }
 
 TEST(Load, ReadsGzipMembersOneAfterTheOther) {
-  graph_folder const folder;
+  test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
       auto const packed = gzip(text.substr(0, cut)) + gzip(text.substr(cut));
@@ -80,7 +80,7 @@ TEST(Load, ReadsGzipMembersOneAfterTheOther) {
 }
 
 TEST(Load, VerticesCanBeMore) {
-  graph_folder const folder;
+  test_folder const folder;
   auto const path = folder.write("small.el", "0 1\n");
   EXPECT_TRUE(load_graph(path, {.vertices = 4}) == rows({{1}, {}, {}, {}}));
   EXPECT_TRUE(load_graph(path, {.vertices = 1}) == rows({{1}, {}}));
@@ -118,7 +118,7 @@ sample large(std::string const& name, std::size_t edges, std::string const& head
 }
 
 TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
-  graph_folder const folder;
+  test_folder const folder;
   std::string comments;
   while (comments.size() < 300'000) {  // more than a block
     comments += "% " + std::string(comments.size() % 50'000, 'x') + "\n";
@@ -141,7 +141,7 @@ TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
 }
 
 TEST(Load, ReadsTextThatFillsBlocksToTheByte) {
-  graph_folder const folder;
+  test_folder const folder;
   // 8 bytes a line and lines of odd length, so that the edges of blocks fall everywhere in and between lines
   for (std::size_t const shift : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
     std::string text = "#" + std::string(shift, '-') + "\n";

@@ -55,7 +55,7 @@ TEST(PagerankOwner, ItsTableOfOptionsIsSound) {
 }
 
 TEST(PagerankOwner, RanksTheShippedPackages) {
-  test::graph_folder const folder;
+  test::test_folder const folder;
   runtime side{on_threads()};
   auto const packages = owner({{"out", folder.at("ranks.tsv")}, {"top", "3"}});
   packages->prepare(side.machine());
@@ -87,7 +87,7 @@ TEST(PagerankOwner, RanksTheShippedPackages) {
 }
 
 TEST(PagerankOwner, NamesAndEdgesComeFromFiles) {
-  test::graph_folder const folder;
+  test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 0\n2 0\n3 0\n");
   auto const names = folder.write("names.gz", test::gzip("hub\r\na\nb\nc\nmore than there are vertices\n"));
   runtime side{on_threads()};
@@ -126,7 +126,7 @@ TEST(PagerankOwner, RefusesWhatExcludesEachOther) {
 }
 
 TEST(PagerankOwner, RefusesFilesItCannotUseBeforeTheWork) {
-  test::graph_folder const folder;
+  test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
   EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", folder.at("none")}}), "");
@@ -137,7 +137,7 @@ TEST(PagerankOwner, RefusesFilesItCannotUseBeforeTheWork) {
 }
 
 TEST(PagerankOwner, TheEnvironmentNamesTheFolderOfTheShippedGraph) {
-  test::graph_folder const folder;
+  test::test_folder const folder;
   ASSERT_EQ(setenv("LULL_DATA", folder.at("").c_str(), 1), 0);
   auto const message = refusal<input_error>({});
   EXPECT_NE(message.find(folder.at("")), std::string::npos) << message;

@@ -7,7 +7,7 @@ A figure is followed by the place that it comes from, in a comment that renders 
 
 that is mean, min, max, first or second of that figure over both timings of all rows of docs/results/yield.json whose
 fields are as named, rounded as it is written. A line that links to a record has a place behind each number of the cell
-before the link. C++ stands behind the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
+before the link. Code (C++, C, Python, CMake) stands behind the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ import tree
 FIGURE = re.compile(r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=\S+)*) -->")
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
-SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python)\n(.*?)```", re.DOTALL)
+SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
 OVER = {"mean": statistics.fmean, "min": min, "max": max, "first": lambda values: values[0], "second": lambda values: values[1]}
 

@@ -17,6 +17,7 @@ HEADER = LICENCE + "#pragma once\n"
 GOOD = {
     "device/gate.hpp": HEADER + "#include <cstdint>\n",
     "device/world.cuh": HEADER + "#include <cuda/atomic>\n__device__ int a;  // my__comment, __ldg\n",
+    "device/team.hpp": HEADER + "#if defined(__CUDACC__)\n#include <lull/device/world.cuh>\n#endif\n",
     "host/runtime.hpp": HEADER + "#include <lull/device/gate.hpp>\n",
     "host/executor.hpp": HEADER,
     "host/threads/executor.hpp": HEADER + "#include <lull/host/executor.hpp>\n",
@@ -125,6 +126,12 @@ class checks(unittest.TestCase):
             with self.subTest(new=new):
                 found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
                 self.assertIn(expected, "\n".join(found))
+        for language in ("c", "python", "cmake"):
+            with self.subTest(language=language):
+                chapter = good.replace("```cpp", "```" + language)
+                self.assertEqual(self.findings(documents.check, files={**files, "docs/1-chapter.md": chapter}), [])
+                found = self.findings(documents.check, files={**files, "docs/1-chapter.md": chapter.replace("++a", "--a")})
+                self.assertIn("no piece of", "\n".join(found))
 
     def test_device_code(self):
         good = b"\x7fELF\0.visible .entry first(\n.visible .entry worker(\n  ld.global.relaxed.sys.u32 %r1, [%rd1];\n"

@@ -24,7 +24,7 @@ NOT_OURS = re.compile(
     r"|__(syncthreads|syncwarp|ballot_sync|activemask|popc|popcll|ffs|clz|shfl(_\w+)?_sync|(any|all|reduce_\w+|match_\w+)_sync)"
     r"|__(float2bfloat16(_rn)?|bfloat162float|nv_bfloat16\d?|half2?)"
     r"|__(FILE|LINE|COUNTER|VA_ARGS|VA_OPT|func|SIZEOF_INT128|cplusplus|has_include|has_feature|has_builtin|attribute|GNUC)(__)?"
-    r"|__(CUDACC|NVCC|CUDA_ARCH|SANITIZE_THREAD|SANITIZE_ADDRESS|x86_64|aarch64|linux|int128)(__)?|__(builtin|cxa|tsan|asan|sanitizer)_\w+"
+    r"|__(CUDACC|NVCC|CUDA_ARCH|CUDA_ARCH_FEAT_SM90_ALL|SANITIZE_THREAD|SANITIZE_ADDRESS|x86_64|aarch64|linux|int128)(__)?|__(builtin|cxa|tsan|asan|sanitizer)_\w+"
     r"|__CUDACC_VER_M(AJ|IN)OR__|cudaError__\w+|__u?int128_t"
 )
 
