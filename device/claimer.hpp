@@ -68,10 +68,10 @@ class claimer {
     open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
   }
 
-  /// Behind a call of a task that claims by itself: `seen` was looked at then.
+  /// Behind a call of a task that claims by itself; `seen`, if not null, was looked at then.
   template <class Task>
-  LULL_HD directive next_behind(typename stay<World>::view const& seen, watch words, Task const& task) noexcept {
-    leave_reason const why = known_.stays.judge(seen);
+  LULL_HD directive next_behind(typename stay<World>::view const* seen, watch words, Task const& task) noexcept {
+    leave_reason const why = seen != nullptr ? known_.stays.judge(*seen) : leave_reason::stay;
     return why != leave_reason::stay ? depart(why, 0) : next(words, task);
   }
 
@@ -157,6 +157,8 @@ class claimer {
       // Issued together, before anything is decided.
       auto const view = stay<World>::look(words);
       bool const perhaps = ring().perhaps();
+      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
+      std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
       tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
       if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
 
@@ -174,7 +176,6 @@ class claimer {
         forget();
         continue;
       }
-      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
         // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
         position const at = known_.extent != 0 ? at_ : position_now();
@@ -185,13 +186,14 @@ class claimer {
         begin_work(waits_since_ns);
         return found;
       }
-      commit_deferred();
-      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
+      if (commit_deferred()) continue;  // `done` was seen without it
+      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which. It may have moved
+      // on since: then the exchange fails, whatever `done` is by now.
       switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
         case phase_state::open:
-          if (!knows_ || now.tag() != tag() || !complete()) break;
+          if (!knows_ || now.tag() != tag() || done != extent_ || !complete()) break;
           [[fallthrough]];
         case phase_state::due:
           if (change(now, phase_state::opening)) {
@@ -254,9 +256,8 @@ class claimer {
 
   LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }
 
-  /// All items of the phase known here are committed.
+  /// All items of the phase known here are committed. Asked where it is likely: what is acquired costs a trip.
   LULL_HD bool complete() const noexcept {
-    if (World::template load<order::relaxed, scope::device>(known_.cursor->done) != extent_) return false;
     // acquire: the results of all items; every addition to `done` released its own and carries on those before it
     return World::template load<order::acquire, scope::device>(known_.cursor->done) == extent_;
   }
@@ -310,12 +311,14 @@ class claimer {
     return {};
   }
 
-  LULL_HD void commit_deferred() noexcept {
+  /// False: there was nothing.
+  LULL_HD bool commit_deferred() noexcept {
     std::uint64_t const deferred = account_.items - committed_;
-    if (deferred == 0) return;
+    if (deferred == 0) return false;
     // release: the chunks' results, to whoever finds the phase complete
     World::template fetch_add<order::release, scope::device>(known_.cursor->done, deferred);
     committed_ = account_.items;
+    return true;
   }
 
   /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.

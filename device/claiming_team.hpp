@@ -18,8 +18,9 @@ struct chunks_in_hand {
   int undone_pieces = 0;
   int redone = 0;  // of those that found no room in the ring
   bool must_finish = false;
+  bool looked = false;
   directive undone[most_undone];
-  typename stay<World>::view seen;  // behind the call
+  typename stay<World>::view seen;  // behind the call, where something was handed back
 };
 
 /// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all that there is

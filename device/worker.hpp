@@ -113,7 +113,7 @@ class worker {
         open_next(block_.rank() == 0);
       } else {
         run_chunks();
-        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.seen, words(), task());
+        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked ? &kept_.hand.seen : nullptr, words(), task());
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
@@ -123,7 +123,7 @@ class worker {
 
   /// The chunk in hand, and all that the task claims while it is busy.
   LULL_HD void run_chunks() noexcept {
-    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, {}, {}};
+    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, false, {}, {}};
     directive now = kept_.next;
     for (;;) {
       block_.sync();
@@ -145,10 +145,16 @@ class worker {
       hand.redone += 1;
       return;
     }
-    auto const seen = stay<World>::look(words());  // under way while chunks are handed back
     hand.must_finish = true;
-    int refused = 0;
     std::uint64_t const pieces = static_cast<std::uint64_t>(hand.undone_pieces);
+    if (pieces != 0) hand_back_pieces(hand);
+    kept_.claims.add_done(hand.items, hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
+  }
+
+  /// What finds no room in the ring stays in hand. The stay has ended, most likely: that is looked at meanwhile.
+  LULL_HD void hand_back_pieces(chunks_in_hand<World>& hand) noexcept {
+    auto const seen = stay<World>::look(words());
+    int refused = 0;
     for (int piece = 0; piece < hand.undone_pieces; ++piece) {
       directive const undone = hand.undone[piece];
       hand.items -= undone.count;
@@ -156,7 +162,7 @@ class worker {
     }
     hand.undone_pieces = refused;
     hand.seen = seen;
-    kept_.claims.add_done(hand.items, hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
+    hand.looked = true;
   }
 
   /// False: not inside, whatever was entered is left again.
