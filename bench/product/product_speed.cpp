@@ -36,8 +36,6 @@ void check(cublasStatus_t code, char const* call) {
 }
 #define LULL_CUBLAS(call) check((call), #call)
 
-using without_polls = tile_product<minor::depth, minor::depth, bfloat16, as_it_is, tile_polls::never>;
-
 class bench_products {
  public:
   explicit bench_products(arguments const& given) : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .alone = true})) {
@@ -134,7 +132,7 @@ void run(arguments const& given) {
   std::vector<double> worker, never, cublas, to_cublas, to_never, again;
   for (int pair = -3; pair < given.pairs; ++pair) {  // the first ones warm up
     double const with = products.by_worker<plain_product>();
-    double const without = products.by_worker<without_polls>();
+    double const without = products.by_worker<undivided_product>();
     double const theirs = products.by_cublas();
     double const with_again = products.by_worker<plain_product>();
     if (pair < 0) continue;

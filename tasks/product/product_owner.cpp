@@ -24,6 +24,7 @@ constexpr std::array product_options{
     option{"count", option_kind::integer, "1", "[1, 65536]", "products side by side"},
     option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "times that they are made"},
     option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]", "of the operands, random in [-1, 1)"},
+    option{"leave", option_kind::choice, "within", "within|behind", "at a bubble's end: within a tile, or behind it, to compare: up to 50 us later"},
 };
 
 class product_owner final : public task_owner {
@@ -50,7 +51,8 @@ class product_owner final : public task_owner {
 
   job_description describe() const override {
     if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
-    return lull::describe(work_, "product");
+    if (values_.text("leave") == "within") return lull::describe(work_, "product");
+    return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
   }
 
   void reset() override { result_.fill_zero(); }

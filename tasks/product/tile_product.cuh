@@ -3,150 +3,15 @@
 
 #include <cstdint>
 
+#include <lull/tasks/product/tile_feed.cuh>
 #include <lull/tasks/product/tile_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 feeds: its first thread is rank 0, claims tiles and
-/// has their operands copied into a ring of stages. Warp 1 polls. Two warpgroups multiply 64 rows of the tile each; in the shadow of the
-/// products just begun they look whether the stay has ended, each for itself, for warpgroups that vote together run in step and cost more
-/// than the polls (docs/decisions/leaving-within-a-tile.md).
+/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims and polls, by rank 0; warp 1 feeds: has the operands
+/// copied into a ring of stages. Two warpgroups multiply 64 rows of the tile each; in the shadow of the products just begun they look
+/// whether the stay has ended, each for itself, for warpgroups that vote together run in step and cost more than the polls
+/// (docs/decisions/leaving-within-a-tile.md).
 namespace lull::detail {
-
-/// What the warps of a block tell each other, in shared memory behind the stages.
-struct tile_board {
-  static constexpr std::uint32_t most_fed = 8;  // tiles begun and not done by both warpgroups: stages, the one in hand, and some
-
-  std::uint64_t filled[large_tiles::stages];   // barriers: the stage's operands are there
-  std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps
-  large_tiles::place at[large_tiles::stages];  // of the tile that the stage belongs to
-  std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to none, nor does any behind it
-  std::uint64_t fed[most_fed];                   // the last tiles fed, rank 0's
-  std::uint64_t ended;                           // a barrier whose first phase is over when the stay is
-  std::uint64_t all_fed;                         // … when there is nothing more to feed
-  volatile std::uint32_t done[2];                // tiles, by each warpgroup
-  // where rank 0 stopped
-  std::uint32_t begun;  // tiles, the last perhaps not to its end
-  std::uint64_t next;   // of the chunk in hand: that last tile
-  std::uint64_t end;    // … none where it is next
-};
-static_assert(sizeof(tile_board) <= 512);
-static_assert(large_tiles::stages + 2 <= tile_board::most_fed && tile_board::most_fed <= most_undone);
-
-/// Where a stage's operands lie, and how the products find them.
-template <minor A, minor B>
-struct tile_stage {
-  static constexpr std::uint32_t b_offset = large_tiles::rows * large_tiles::depth * sizeof(bfloat16);
-  static constexpr std::uint32_t block = 64 * 64 * sizeof(bfloat16);  // of 64 sides and 64 of the depth
-  static constexpr std::uint32_t eight_rows = 1024;
-  // From one 16 of the depth to the next, in units of 16 bytes: two along a row, or 16 rows further.
-  static constexpr std::uint64_t next_a = A == minor::depth ? 2 : 128;
-  static constexpr std::uint64_t next_b = B == minor::depth ? 2 : 128;
-
-  __device__ static std::uint64_t a_in(std::uint32_t stage, int group) noexcept {
-    return ptx::matrix_in_shared(stage + static_cast<std::uint32_t>(group) * block, A == minor::depth ? 16 : block, eight_rows);
-  }
-  __device__ static std::uint64_t b_in(std::uint32_t stage) noexcept {
-    return ptx::matrix_in_shared(stage + b_offset, B == minor::depth ? 16 : block, eight_rows);
-  }
-
-  /// One thread: the operands of one step into the stage.
-  __device__ static void fill(std::uint32_t stage, std::uint32_t barrier, tensor_map const* maps, large_tiles::place const& at, std::uint32_t k) noexcept {
-    ptx::arrive_expecting(barrier, large_tiles::stage_bytes);
-    fill_side<A>(stage, barrier, maps, at.row, k, at.count, large_tiles::rows);
-    fill_side<B>(stage + b_offset, barrier, maps + 1, at.column, k, at.count, large_tiles::columns);
-  }
-
- private:
-  template <minor Minor>
-  __device__ static void fill_side(std::uint32_t to, std::uint32_t barrier, tensor_map const* map, std::uint32_t side, std::uint32_t k,
-                                   std::uint32_t count, std::uint32_t sides) noexcept {
-    auto const x = static_cast<int>(k);
-    auto const y = static_cast<int>(side);
-    auto const z = static_cast<int>(count);
-    if constexpr (Minor == minor::depth) {
-      ptx::copy_box(to, map, barrier, x, y, z);
-    } else {
-      for (std::uint32_t i = 0; i < sides; i += 64) ptx::copy_box(to + i / 64 * block, map, barrier, y + static_cast<int>(i), x, z);
-    }
-  }
-};
-
-/// A place in the ring of stages: which, and in which lap.
-struct stage_place {
-  std::uint32_t slot = 0;
-  std::uint32_t parity = 0;
-
-  __device__ void next() noexcept {
-    if (++slot == large_tiles::stages) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-/// Rank 0: claims and feeds until the stay ends or there is no more.
-template <minor A, minor B>
-class tile_feeder {
- public:
-  __device__ tile_feeder(tile_board& board, std::uint32_t stages, large_product<A, B> const& of) noexcept : board_(board), stages_(stages), of_(of) {}
-
-  __device__ void run(auto const& team, chunk c) noexcept {
-    now_ = c;
-    next_ = c.begin;
-    large_tiles const tiles{of_.shape};
-    for (;;) {
-      board_.fed[fed_++ % tile_board::most_fed] = next_;
-      if (!feed(tiles.at(next_))) break;
-      if (++next_ < now_.end) continue;
-      now_ = team.more();
-      next_ = now_.begin;
-      if (now_.size() == 0) break;
-    }
-    ptx::await(barrier(board_.emptied), place_.parity ^ 1);
-    board_.no_more[place_.slot] = 1;
-    ptx::arrive(barrier(board_.filled));
-    ptx::arrive(ptx::window(&board_.all_fed));
-    board_.begun = fed_;
-    board_.next = next_;
-    board_.end = now_.end;
-  }
-
- private:
-  /// False: the stay ended before it was fed.
-  __device__ bool feed(large_tiles::place const& at) noexcept {
-    for (std::uint32_t k = 0; k < of_.shape.depth; k += large_tiles::depth) {
-      ptx::await(barrier(board_.emptied), place_.parity ^ 1);
-      if (ptx::is_over(ptx::window(&board_.ended), 0)) return false;
-      board_.at[place_.slot] = at;
-      board_.no_more[place_.slot] = 0;
-      tile_stage<A, B>::fill(stages_ + place_.slot * large_tiles::stage_bytes, barrier(board_.filled), of_.maps, at, k);
-      place_.next();
-    }
-    return true;
-  }
-
-  __device__ std::uint32_t barrier(std::uint64_t const* of) const noexcept { return ptx::window(of + place_.slot); }
-
-  tile_board& board_;
-  std::uint32_t stages_;
-  large_product<A, B> const& of_;
-  stage_place place_;
-  chunk now_;
-  std::uint64_t next_ = 0;
-  std::uint32_t fed_ = 0;
-};
-
-/// Rank 0, when both warpgroups are through: what they have not both done goes back.
-__device__ inline void hand_back_undone(auto const& team, tile_board const& board) noexcept {
-  std::uint32_t const done = board.done[0] < board.done[1] ? board.done[0] : board.done[1];
-  bool const in_hand = board.next < board.end;
-  std::uint32_t const whole = board.begun - (in_hand ? 1 : 0);
-  for (std::uint32_t at = done; at < whole; ++at) {
-    std::uint64_t const tile = board.fed[at % tile_board::most_fed];
-    team.hand_back({{}, tile, tile + 1});
-  }
-  if (in_hand) team.hand_back({{}, board.next, board.end});
-}
 
 /// One of the two warpgroups that multiply.
 template <tile_polls Polls, minor A, minor B, class Number>
@@ -250,18 +115,16 @@ class tile_warpgroup {
   /// `to`: the tile's first column in the thread's row.
   __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
 #pragma unroll
-    for (std::uint32_t half = 0; half < 2; ++half) {
+    for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
 #pragma unroll
-      for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
+      for (std::uint32_t half = 0; half < 2; ++half) {
         float value[8];
 #pragma unroll
         for (std::uint32_t i = 0; i < 8; ++i) {
           value[i] = finish(own.count, own.row + 8 * half, own.column + columns + i / 2 * 8 + i % 2, sums[columns / 2 + i / 2 * 4 + half * 2 + i % 2]);
         }
-        store_row(to + columns, value);
-        asm volatile("" ::: "memory");  // a piece after the other: begun early, the next would take registers that there are not
+        store_row(to + half * 8 * to_.pitch + columns, value);
       }
-      to += 8 * to_.pitch;
     }
   }
 
@@ -333,12 +196,13 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
     }
     ptx::barrier_init(ptx::window(&board.ended), 1);
     ptx::barrier_init(ptx::window(&board.all_fed), 1);
+    ptx::barrier_init(ptx::window(&board.asked), 1);
+    ptx::barrier_init(ptx::window(&board.answered), 1);
     board.done[0] = 0;
     board.done[1] = 0;
+    board.answers = 0;
+    board.taken = 0;
     ptx::publish_barriers();
-    ptx::acquire_map(&of.maps[0]);
-    ptx::acquire_map(&of.maps[1]);
-    ptx::publish_to_copies();
   }
   team.sync();
   // Three warpgroups of the 168 registers that a block of 384 threads is launched with; sums alone are 128.
@@ -350,13 +214,9 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   } else {
     ptx::give_up_registers<88>();
     if (threadIdx.x == 0) {
-      tile_feeder<A, B>{board, stages, of}.run(team, c);
-    } else if (Polls == tile_polls::within && threadIdx.x == 32) {
-      while (!ptx::is_over(ptx::window(&board.all_fed), 0)) {
-        if (!team.stay_ended()) continue;
-        ptx::arrive(ptx::window(&board.ended));
-        break;
-      }
+      claim_and_poll<Polls>(team, board);
+    } else if (threadIdx.x == 32) {
+      tile_feeder<A, B>{board, stages, of}.run(c);
     }
     __syncwarp();
   }
@@ -371,6 +231,8 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   }
   ptx::barrier_end(ptx::window(&board.ended));
   ptx::barrier_end(ptx::window(&board.all_fed));
+  ptx::barrier_end(ptx::window(&board.asked));
+  ptx::barrier_end(ptx::window(&board.answered));
 }
 
 }  // namespace lull::detail

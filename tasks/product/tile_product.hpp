@@ -97,7 +97,7 @@ enum class tile_polls { within, never };
 namespace detail {
 
 /// In plain loops, one element a thread: CPU threads, and GPUs before compute capability 9.0. Left between two rows.
-template <minor A, minor B, class Number>
+template <tile_polls Polls, minor A, minor B, class Number>
 LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish) noexcept {
   auto& leaves = *static_cast<std::uint32_t*>(team.shared());
   large_tiles const tiles{of.shape};
@@ -107,7 +107,7 @@ LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> con
       std::uint32_t const last_row = of.shape.rows - at.row < large_tiles::rows ? of.shape.rows : at.row + large_tiles::rows;
       std::uint32_t const last_column = of.shape.columns - at.column < large_tiles::columns ? of.shape.columns : at.column + large_tiles::columns;
       for (std::uint32_t row = at.row; row < last_row; ++row) {
-        if (team.rank() == 0) leaves = team.stay_ended() ? 1 : 0;
+        if (team.rank() == 0) leaves = Polls == tile_polls::within && team.stay_ended() ? 1 : 0;
         team.sync();
         bool const left = leaves != 0;
         team.sync();
@@ -150,7 +150,7 @@ LULL_HD void multiply_tiles(auto const& team, chunk c, large_product<A, B> const
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   detail::multiply_on_tensor_cores<Polls>(team, c, of, to, finish);
 #else
-  detail::multiply_plainly(team, c, of, to, finish);
+  detail::multiply_plainly<Polls>(team, c, of, to, finish);
 #endif
 }
 
@@ -189,6 +189,8 @@ struct tile_product {
 };
 
 using plain_product = tile_product<minor::depth, minor::depth>;
+/// … whose tiles are left behind their end only.
+using undivided_product = tile_product<minor::depth, minor::depth, bfloat16, as_it_is, tile_polls::never>;
 
 static_assert(side_task<plain_product>);
 
