@@ -44,7 +44,7 @@ HOST_CALLS = [
     for launch in ("at_close", "at_open")
     for connections in ((1, 8, 32) if call == "nothing" else (1, 8))
 ]
-PRODUCTS = [(4096, 1, 20), (1024, 131, 20), (512, 524, 40)]  # size, count, rounds
+PRODUCTS = [(4096, 1, 100), (1024, 131, 100), (512, 524, 100)]  # size, count, rounds: so many that the worker's start counts for nothing
 LEAVING = [
     *(f"yield_latency/task:product/behind:burst_132/iterations: --size={size} --bubbles=3000" for size in (4096, 1024)),
     "yield_latency/task:product/behind:burst_132/iterations: --size=4096 --bubbles=3000 --setter=kernel",
@@ -53,7 +53,7 @@ LEAVING = [
 RESIZE = [
     f"resize_npp/what:{what}/width:{width}/" for what in ("lanczos3_rgb", "lanczos3_grey", "area_rgb", "lanczos3_rgb_watermark", "area_rgb_watermark") for width in (1920, 640)
 ]
-WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=60 --from=3840 --to=1920 --pairs=7"]
+WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
@@ -223,15 +223,19 @@ def lull(build, arguments, limit):
 
 # Forward times that make the longest bubble of 1F1B, stage 0 of 4 with 8 micro-batches, about as long as named: after its warm-up
 # stage 0 waits 6 forward times for its first backward.
-SEGMENT = {"10ms": "1667us", "1ms": "167us", "100us": "17us"}
+SEGMENT = {"10ms": "1667us", "1ms": "167us", "200us": "33us", "100us": "17us", "50us": "8us"}
+
+
+def in_bubbles(longest, *more):
+    """A harvest's arguments."""
+    return ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0", "--segment", SEGMENT[longest], *more]
 
 
 def harvest(build):
     """n is `training.pairs` of a report, its interval `training.ci95_pct`."""
     rows = []
     for longest, mode in HARVEST:
-        arguments = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0",
-                     "--segment", SEGMENT[longest], "--mode", mode, "--pairs", "5", "--task", "pagerank:kronecker=22,sweeps=2000,tolerance=1e-30"]
+        arguments = in_bubbles(longest, "--mode", mode, "--pairs", "5", "--task", "pagerank:kronecker=22,sweeps=2000,tolerance=1e-30")
         first, second = lull(build, arguments, 200), lull(build, arguments, 200)
         rows.append({"longest_bubble": longest, "mode": mode, **paired(["lull", *arguments], first, second)})
     return rows
@@ -250,10 +254,44 @@ def tasks(build):
     """Every task in the bubbles of one schedule, the longest about 1 ms; n and interval as in `harvest`."""
     rows = []
     for name, task in TASKS.items():
-        arguments = ["harvest", "--executor", "cuda", "--schedule", "1f1b", "--stages", "4", "--microbatches", "8", "--stage", "0",
-                     "--segment", SEGMENT["1ms"], "--pairs", "5", "--iterations", "100", "--task", task]
+        arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", "--task", task)
         first, second = lull(build, arguments, 100), lull(build, arguments, 100)
         rows.append({"task": name, **paired(["lull", *arguments], first, second)})
+    return rows
+
+
+SHORT = {
+    "left within a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000",
+    "left behind a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=behind",
+    "left within a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000",
+    "left behind a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000,leave=behind",
+    "short chunks": "pagerank:kronecker=22,sweeps=200000,tolerance=1e-30",
+}
+
+
+def short_bubbles(build):
+    """Ways to leave where bubbles are hardly longer than a tile, of which one of depth 4,096 takes 50 us; n and interval as in `harvest`."""
+    rows = []
+    for longest in ("50us", "100us", "200us"):
+        for how, task in SHORT.items():
+            arguments = in_bubbles(longest, "--pairs", "3", "--iterations", "100", "--task", task)
+            first, second = lull(build, arguments, 60), lull(build, arguments, 60)
+            rows.append({"longest_bubble": longest, "how": how, **paired(["lull", *arguments], first, second)})
+    return rows
+
+
+def pictures(build):
+    """Pictures of a folder in the bubbles, and the task that takes over where none is decoded yet; n and interval as in `harvest`."""
+    folder = pathlib.Path(f"{build}/pictures")
+    (folder / "in").mkdir(parents=True, exist_ok=True)
+    photograph = pathlib.Path(__file__).parent.parent / "data" / "chelsea.png"
+    for i in range(600):
+        (folder / "in" / f"{i:03}.png").write_bytes(photograph.read_bytes())
+    rows = []
+    for beside in ([], ["--task", "compute:rounds=100000"]):
+        arguments = in_bubbles("1ms", "--pairs", "3", "--iterations", "100", "--task", f"images:in={folder}/in,out={folder}/out,width=1920,priority=1", *beside)
+        first, second = lull(build, arguments, 100), lull(build, arguments, 100)
+        rows.append({"beside": beside[1:], **paired(["lull", *arguments], first, second)})
     return rows
 
 
@@ -315,6 +353,8 @@ SECTIONS = {
     "host_calls": ("host in us, calls in ms", lambda build: twice(build, HOST_CALLS)),
     "arrival": ("us", lambda build: twice(build, ARRIVAL)),
     "tasks": (None, tasks),
+    "short_bubbles": (None, short_bubbles),
+    "pictures": (None, pictures),
     "pagerank": ("ms a sweep", pagerank),
     "harvest": (None, harvest),
     "product": ("TFLOP/s", products),

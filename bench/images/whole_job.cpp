@@ -42,6 +42,7 @@ struct asked {
   int pairs = 5;
 };
 
+constexpr unsigned different = 32;       // photographs; further files are copies of these
 constexpr std::size_t samples_kept = 8;  // results whose pixels the limit encodes in turn
 
 double seconds_since(watch::time_point begin) { return std::chrono::duration<double>(watch::now() - begin).count(); }
@@ -58,6 +59,10 @@ class contest {
       fs::create_directories(each);
     }
     for (unsigned i = 0; i < given.count; ++i) {
+      if (i >= different) {
+        fs::copy_file(in_ / name_of(i % different), in_ / name_of(i));
+        continue;
+      }
       image const made = bench::photograph(given.from, given.from * 9 / 16, 3, i + 1);
       write_image((in_ / name_of(i)).string(), image_kind::jpeg, made.shape, made.pixels, made.extras);
     }
