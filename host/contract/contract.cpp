@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/contract/contract.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <random>
 #include <span>
 #include <thread>
@@ -11,6 +9,7 @@
 
 #include <lull/device/cursor.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/contract/arrays_of.hpp>
 #include <lull/host/contract/lone_bubbles.hpp>
 
 namespace lull {
@@ -20,8 +19,6 @@ namespace {
 /// Far longer than a bubble needs: a bubble that ends by it without a single chunk begun shows a task that waits for
 /// ever.
 constexpr std::chrono::seconds lease{10};
-
-using bytes = std::vector<std::byte>;
 
 /// How one run is disturbed.
 struct disturbance {
@@ -111,44 +108,6 @@ class stage {
   preemption counts_{};
 };
 
-/// A task's arrays: read, compared, poisoned.
-class arrays_of {
- public:
-  arrays_of(task_owner& owner, executor& machine) : machine_(machine), arrays_(owner.arrays()) {}
-
-  std::vector<bytes> read() const {
-    std::vector<bytes> found;
-    for (task_array const& each : arrays_) {
-      found.emplace_back(each.bytes);
-      machine_.read(found.back().data(), each.memory, each.bytes);
-    }
-    return found;
-  }
-  std::string difference(std::vector<bytes> const& expected) const {
-    std::vector<bytes> const found = read();
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      auto const [at, other] = std::mismatch(found[i].begin(), found[i].end(), expected[i].begin());
-      if (at != found[i].end()) {
-        return "array '" + arrays_[i].name + "' differs from the uninterrupted run's at byte " +
-               std::to_string(at - found[i].begin());
-      }
-    }
-    return {};
-  }
-  /// Those that the task was seen to write.
-  void poison(std::vector<bytes> const& before, std::vector<bytes> const& after, unsigned pattern) const {
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      if (before[i] == after[i]) continue;
-      bytes const poisoned(arrays_[i].bytes, static_cast<std::byte>(pattern));
-      machine_.write(arrays_[i].memory, poisoned.data(), poisoned.size());
-    }
-  }
-
- private:
-  executor& machine_;
-  std::vector<task_array> const arrays_;
-};
-
 }  // namespace
 
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort) {
@@ -162,10 +121,10 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   disturbance how{.grain = task.grain};
   auto const at = [&](std::string const& violation) { return which.name + ", " + how.text() + ": " + violation; };
 
-  std::vector<bytes> const before = arrays.read();
+  arrays_of::contents const before = arrays.read();
   if (auto const wrong = scene.run(task, how, effort.most_bubbles, random); !wrong.empty()) return at(wrong);
   if (verification const found = owner->verify(); !found.ok) return at(found.message);
-  std::vector<bytes> const expected = arrays.read();
+  arrays_of::contents const expected = arrays.read();
   bool const polls = scene.counts().polls != 0;
 
   std::vector<disturbance> runs{{.grain = task.grain}, {.grain = 2 * task.grain + 1}};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/owner.hpp>
+
+namespace lull {
+
+/// A task's arrays on the machine, for whoever compares runs: read, compared, poisoned. Calls block.
+class arrays_of {
+ public:
+  using contents = std::vector<std::vector<unsigned char>>;  // (arrays,) of their bytes
+
+  /// The owner is prepared.
+  arrays_of(task_owner const& owner, executor& machine) : machine_(machine), arrays_(owner.arrays()) {}
+
+  std::size_t count() const noexcept { return arrays_.size(); }
+  std::size_t bytes() const noexcept;
+
+  contents read() const;
+  /// The first byte that is not as expected, in words; empty: there is none.
+  std::string difference(contents const& expected) const;
+  /// Those that a run was seen to write, so that what the next one leaves out shows. The owner's `reset` comes behind it.
+  void poison(contents const& before, contents const& after, unsigned pattern) const;
+
+ private:
+  executor& machine_;
+  std::vector<task_array> const arrays_;
+};
+
+}  // namespace lull
