@@ -18,7 +18,7 @@
 
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
-#include <lull/bench/images/resize_rounds.hpp>
+#include <lull/bench/images/resize_unfed.hpp>
 #include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/statistics.hpp>
 #include <lull/host/executor.hpp>
@@ -101,10 +101,10 @@ class contest {
   /// Microseconds a picture; negative where it did not come to its end.
   double lull_us() {
     logo_ref const over{logo_pixels_.data(), what_.logo ? 256U : 0U, what_.logo ? 128U : 0U};
-    bench::resize_rounds const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
+    bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
     auto const until = std::chrono::steady_clock::now() + most_time;
     auto const done =
-        run_alone(*machine_, describe(task, "resize_rounds"), [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
+        run_alone(*machine_, describe(task, "resize_unfed"), [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
     if (done.state != job_state::finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }

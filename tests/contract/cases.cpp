@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <lull/bench/images/resize_unfed.hpp>
 #include <lull/graph/pagerank.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/tasks/counted_compute.hpp>
@@ -45,7 +46,6 @@ void join_shipped(contract_on where) {
                              : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}});
   auto const a_small_mlp = [] { return std::make_unique<small_mlp_owner>(); };
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
-  auto const an_images = [] { return std::make_unique<small_images_owner>(); };
   auto const a_small_pagerank = [] { return std::make_unique<small_pagerank_owner>(); };
   auto const a_pagerank = made_by(pagerank_entry, {{"kronecker", "10"}, {"sweeps", "4"}});
 
@@ -58,7 +58,7 @@ void join_shipped(contract_on where) {
   join_contract<plain_product>("product", a_product, where);
   join_contract<mlp_task>("mlp", a_small_mlp, where);
   join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
-  join_contract<resize_unfed>("images", an_images, where);
+  join_contract<bench::resize_unfed>("images", small_images, where);
 }
 
 }  // namespace lull

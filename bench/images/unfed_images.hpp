@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/owner.hpp>
+#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/image_work.hpp>
+#include <lull/tasks/images/picture_buffers.hpp>
+
+namespace lull::bench {
+
+/// What is resized, and to what.
+struct picture_wish {
+  std::shared_ptr<image const> in;
+  std::uint32_t width;
+  std::uint32_t height;
+  image_filter filter;
+};
+
+struct unfed_wishes {
+  std::vector<picture_wish> pictures;  // one at least
+  image logo;
+  logo_place place;  // in the lower right corner
+  std::size_t judged = std::numeric_limits<std::size_t>::max();  // pictures that `verify` looks at, spread evenly
+};
+
+/// The side task `images` with all its batches there from the start, so that nobody has to feed it: what tests and benches preempt.
+class unfed_images final : public task_owner {
+ public:
+  /// `type`: that of resize_unfed; none for who runs the task wrapped in another, and knows the type of that.
+  unfed_images(unfed_wishes wishes, task_type type);
+
+  void prepare(executor& machine) override;
+  job_description describe() const override;
+  /// The task reads what it was given, or has written in the same run.
+  void reset() override {}
+  std::vector<task_array> arrays() const override { return buffers_->arrays(); }
+  verification verify() override;
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  resize_plan plan_of(picture_wish const& wish) const;
+  std::uint64_t batches() const noexcept;
+  std::vector<image> results(std::uint64_t batch);
+
+  unfed_wishes const wishes_;
+  task_type const type_;
+  std::optional<picture_buffers> buffers_;
+  machine_array<logo_ref::pixel> logo_pixels_;
+};
+
+}  // namespace lull::bench
