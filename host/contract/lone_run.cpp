@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <thread>
 
+#include <lull/host/contract/bubble_lengths.hpp>
 #include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
 
@@ -15,10 +17,25 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr auto lease = 10s;  // a worker that left by it is followed by another
-constexpr auto look = 50us;  // between two questions whether the blocks are out
+constexpr auto lease = 10s;   // a worker that left by it is followed by another
+constexpr auto look = 50us;   // between two questions whether the blocks are out
+constexpr auto spun = 200us;  // before a random close: a sleep may last longer than it was asked to
+
+/// Until then, or until the blocks are out because the task is over.
+void hold(lone_bubbles& bubbles, clock::time_point until, nanoseconds last_spun) {
+  while (!bubbles.left()) {
+    auto const rest = until - clock::now();
+    if (rest <= 0ns) return;
+    if (rest > last_spun) {
+      std::this_thread::sleep_for(look);
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
 
 void add(lone_run& sum, bubble_record const& one) {
+  sum.bubbles += 1;
   sum.chunks += one.chunks;
   sum.handed_back += one.handed_back;
   sum.stay += nanoseconds{one.stay_ns};
@@ -34,6 +51,7 @@ double lone_run::items_per_s() const noexcept {
 
 lone_run& lone_run::operator+=(lone_run const& other) {
   finished = finished && other.finished;
+  bubbles += other.bubbles;
   items += other.items;
   chunks += other.chunks;
   handed_back += other.handed_back;
@@ -52,12 +70,15 @@ lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const
   job_description const task = owner.describe();
   lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, lease};
   bubbles.begin(task.functor, how.grain != 0 ? how.grain : task.grain);
+  std::optional<bubble_lengths> random;
+  if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
   auto const end = clock::now() + how.at_most;
   lone_run found;
   for (bool over = false; !over;) {
-    auto const closes = how.bubble.count() == 0 ? end : std::min(end, clock::now() + how.bubble);
+    nanoseconds const length = random ? random->next() : how.bubble;
     bubbles.open();
-    while (!bubbles.left() && clock::now() < closes) std::this_thread::sleep_for(look);
+    auto const closes = length.count() == 0 ? end : std::min(end, clock::now() + length);
+    hold(bubbles, closes, random ? spun : 0ns);
     bubble_record const one = bubbles.close();
     add(found, one);
     cursor const now = bubbles.reached();

@@ -12,13 +12,17 @@ namespace lull {
 
 struct lone_run_options {
   std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
-  std::uint32_t grain = 0;             // 0: the owner's
+  /// Not 0: `bubble` is the shortest; lengths are random, and a close comes at its instant, not at the host's next look.
+  std::chrono::nanoseconds longest_bubble{0};
+  std::uint64_t seed = 1;   // of the lengths
+  std::uint32_t grain = 0;  // 0: the owner's
   std::chrono::nanoseconds at_most = std::chrono::seconds{60};
 };
 
 /// What a task did alone on a machine. Times are those of the machine's clock.
 struct lone_run {
-  bool finished = false;    // false: `at_most` came first
+  bool finished = false;  // false: `at_most` came first
+  std::uint64_t bubbles = 0;
   std::uint64_t items = 0;  // committed
   std::uint64_t chunks = 0;
   std::uint64_t handed_back = 0;     // … chunks
@@ -34,7 +38,8 @@ struct lone_run {
 
 /// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
 /// owner is prepared, and at the start. Blocks. Throws usage_error for a task without code for this machine, one that
-/// fails, or one that starves: nobody feeds it here; limit_error where the machine's memory is used up.
+/// fails, or one that starves: nobody feeds it here, and for lengths that bubble_lengths refuses; limit_error where the
+/// machine's memory is used up.
 lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how = {});
 
 /// Nearest rank, `share` in [0, 1]; 0 of nothing.

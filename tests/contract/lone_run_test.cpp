@@ -32,6 +32,7 @@ TEST_F(lone, run_in_one_bubble_ends_with_the_result) {
   EXPECT_EQ(found.items, items_in_all);
   EXPECT_EQ(found.chunks, items_in_all);
   EXPECT_GT(found.items_per_s(), 0);
+  EXPECT_EQ(found.bubbles, 1U);
   EXPECT_TRUE(found.drains.empty());  // nothing closed it
   EXPECT_TRUE(owner_.verify().ok) << owner_.verify().message;
 }
@@ -41,6 +42,29 @@ TEST_F(lone, run_in_many_bubbles_ends_with_the_same) {
   EXPECT_TRUE(found.finished);
   EXPECT_EQ(found.items, items_in_all);
   EXPECT_TRUE(owner_.verify().ok) << owner_.verify().message;
+}
+
+TEST_F(lone, run_in_random_bubbles_ends_with_the_same) {
+  for (std::uint64_t const seed : {1, 2, 3}) {
+    owner_.reset();
+    lone_run const found = run_to_end(owner_, *machine_, {.bubble = 50us, .longest_bubble = 5ms, .seed = seed});
+    EXPECT_TRUE(found.finished);
+    EXPECT_EQ(found.items, items_in_all);
+    EXPECT_LE(found.drains.size(), found.bubbles);
+    EXPECT_TRUE(owner_.verify().ok) << owner_.verify().message;
+  }
+}
+
+TEST_F(lone, run_in_random_bubbles_ends_with_the_task_and_not_with_the_bubble) {
+  lone_run const found = run_to_end(owner_, *machine_, {.bubble = 1h, .longest_bubble = 2h, .at_most = 3h});
+  EXPECT_TRUE(found.finished);
+  EXPECT_EQ(found.bubbles, 1U);
+  EXPECT_TRUE(found.drains.empty());
+}
+
+TEST_F(lone, run_in_random_bubbles_that_are_none_is_refused) {
+  EXPECT_THROW(run_to_end(owner_, *machine_, {.longest_bubble = 5ms}), usage_error);
+  EXPECT_THROW(run_to_end(owner_, *machine_, {.bubble = 5ms, .longest_bubble = 50us}), usage_error);
 }
 
 TEST_F(lone, grain_makes_fewer_chunks_and_the_same_items) {
@@ -60,9 +84,11 @@ TEST_F(lone, runs_add_up) {
   lone_run other;
   other.drains = {3us};
   other.items = 2;
+  other.bubbles = 4;
   sum += other;
   EXPECT_FALSE(sum.finished);
   EXPECT_EQ(sum.items, items_in_all + 2);
+  EXPECT_EQ(sum.bubbles, 5U);
   EXPECT_EQ(sum.drains.size(), 1U);
 }
 
