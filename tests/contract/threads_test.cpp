@@ -39,20 +39,6 @@ INSTANTIATE_TEST_SUITE_P(each, contract_mutants_alone,  // a team of one needs n
                          testing::Values(mutant::skips_a_chunk, mutant::runs_twice, mutant::stores_early));
 #endif
 
-/// An owner whose reset leaves one array as the run before left it.
-class forgetful_owner final : public task_owner {
- public:
-  void prepare(executor& machine) override { inner_.prepare(machine); }
-  job_description describe() const override { return inner_.describe(); }
-  void reset() override {}
-  std::vector<task_array> arrays() const override { return inner_.arrays(); }
-  verification verify() override { return {true, ""}; }
-  std::vector<std::string> write() override { return {}; }
-
- private:
-  probe_owner inner_;
-};
-
 TEST(contract_suite, finds_what_reset_forgot) {
   threads_executor machine = machine_of(1, 1);
   auto const forgetful = under_contract<probe_task>("forgetful", [] { return std::make_unique<forgetful_owner>(); });

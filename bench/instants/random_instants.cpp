@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a side task that is preempted at random instants ends with the very bits of an uninterrupted run. One JSON object on standard
+// output. Exit code 0: it does; 1: it does not, or an error; 2: nothing was run.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <lull/bench/instants/images_unfed.hpp>
+#include <lull/bench/instants/preempted_runs.hpp>
+#include <lull/host/catalogue/catalogue.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/units.hpp>
+
+namespace {
+
+using namespace lull;
+
+struct arguments {
+  std::string task;
+  std::string executor = "cuda";
+  bench::instants_wish wish;
+};
+
+/// The catalogue's tasks, and one that nobody needs to feed.
+std::unique_ptr<task_owner> owner_of(std::string const& task) {
+  task_entry const unfed = bench::images_unfed_entry();
+  std::vector<task_options> known{known_tasks().begin(), known_tasks().end()};
+  known.push_back({unfed.name, unfed.help, unfed.options});
+  task_request const request = parse_task(task, known);
+  return (request.name == unfed.name ? unfed : entry_of(request)).make(request.values);
+}
+
+std::unique_ptr<executor> machine_of(std::string const& kind) {
+  executor_options options{.kind = executor_kind::cuda, .rooms = 0, .alone = true};
+  if (kind == "threads") {
+    options.kind = executor_kind::threads;
+    // a core is left to the host, which closes
+    options.processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+  }
+  return make_executor(options);
+}
+
+int run(arguments const& given) {
+  std::unique_ptr<executor> const machine = machine_of(given.executor);
+  machine->arrive();
+  std::unique_ptr<task_owner> const owner = owner_of(given.task);
+  owner->prepare(*machine);
+  bench::preempted_runs const found = bench::preempt_at_random(*owner, *machine, given.wish);
+  bool const equal = found.difference.empty();
+  nlohmann::ordered_json const said{{"name", "random_instants"},
+                                    {"task", given.task},
+                                    {"executor", given.executor},
+                                    {"shortest", format_duration(given.wish.shortest)},
+                                    {"longest", format_duration(given.wish.longest)},
+                                    {"seed", given.wish.seed},
+                                    {"instants", found.instants},
+                                    {"bubbles", found.bubbles},
+                                    {"runs", found.runs},
+                                    {"handed_back", found.handed_back},
+                                    {"bit_equal", equal},
+                                    {"arrays", found.arrays},
+                                    {"array_bytes", found.array_bytes},
+                                    {"verified", found.verified}};
+  std::cout << said.dump() << std::endl;
+  if (!equal) std::fprintf(stderr, "random_instants: run %llu: %s\n", static_cast<unsigned long long>(found.runs), found.difference.c_str());
+  return equal ? 0 : 1;
+}
+
+void add_duration(CLI::App& app, std::string const& name, std::chrono::nanoseconds& to, std::string const& help) {
+  auto const take = [name, &to](std::string const& text) {
+    try {
+      to = parse_duration(text);
+    } catch (usage_error const& wrong) {
+      throw CLI::ValidationError{name, wrong.what()};
+    }
+  };
+  app.add_option_function<std::string>(name, take, help)->default_str(format_duration(to));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  arguments given;
+  CLI::App app{"A side task preempted at random instants, beside an uninterrupted run"};
+  app.add_option("--task", given.task, "NAME or NAME:key=value,…, as lull tasks lists them; images_unfed for images")->required();
+  app.add_option("--executor", given.executor)->check(CLI::IsMember({"threads", "cuda"}));
+  app.add_option("--instants", given.wish.instants, "bubbles that are closed with blocks at work")->check(CLI::Range(1, 1'000'000'000));
+  add_duration(app, "--shortest", given.wish.shortest, "bubble");
+  add_duration(app, "--longest", given.wish.longest, "bubble; lengths are log-uniform between the two");
+  app.add_option("--seed", given.wish.seed, "of the lengths");
+  add_duration(app, "--at-most", given.wish.at_most, "time for the preempted runs together");
+  CLI11_PARSE(app, argc, argv);
+  if (std::string const why = given.executor == "cuda" ? why_no_cuda(0) : std::string{}; !why.empty()) {
+    std::fprintf(stderr, "random_instants: NOT RUN: %s\n", why.c_str());
+    return 2;
+  }
+  return run(given);
+} catch (std::exception const& problem) {
+  std::fprintf(stderr, "random_instants: %s\n", problem.what());
+  return 1;
+}
