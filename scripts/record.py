@@ -73,10 +73,10 @@ def not_run(done):
     return {"not_run": f"exit {done.returncode}: {(done.stderr or done.stdout or 'no output').strip()[-400:]}"}
 
 
-def read_json(done):
-    """What a program printed, or why there is nothing."""
+def read_json(done, ends=(0,)):
+    """What a program printed that ended with one of these codes, or why there is nothing."""
     try:
-        return json.loads(done.stdout) if done.returncode == 0 else not_run(done)
+        return json.loads(done.stdout) if done.returncode in ends and done.stdout else not_run(done)
     except ValueError:
         return {"not_run": f"its output is no JSON: {done.stdout.strip()[:200]}"}
 
@@ -332,6 +332,27 @@ def ranks(build):
     return [paired(["lull", *bubbles, task + "…"], *found)]
 
 
+INSTANTS = [
+    "pagerank:kronecker=18,sweeps=60,tolerance=1e-30",
+    "mlp:hidden=256,batch=512,epochs=20",
+    "product:rows=4096,columns=4096,depth=4096,rounds=8",
+    "product:rows=1024,columns=1024,depth=1024,count=131,rounds=20",
+    "compute:rounds=125",
+    "streaming:rounds=200",
+    "images_unfed",
+]
+
+
+def instants(build):
+    """Whether a task that is preempted at random instants ends with the bits of one that never was; `second` is at others."""
+    rows = []
+    for task in INSTANTS:
+        command = [f"{build}/bin/bench/random_instants", "--task", task, "--instants", "1000"]
+        first, second = (read_json(shell([*command, "--seed", seed], 200), ends=(0, 1)) for seed in "12")
+        rows.append({"task": task, **paired(command, first, second)})
+    return rows
+
+
 def nccl(build):
     """Two processes with a GPU each. The interval is the slowdown's own, over n = `pairs`."""
     rows = []
@@ -362,6 +383,7 @@ SECTIONS = {
     "resize": ("us", lambda build: twice(build, RESIZE)),
     "whole_job": ("files a second", lambda build: twice(build, WHOLE_JOB)),
     "ranks": ("bytes", ranks),
+    "instants": (None, instants),
     "nccl": ("as named", nccl),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),

@@ -94,6 +94,31 @@ if os.environ["RANK"] == "0":
         self.assertIn("--graph", rows[1]["command"])
         self.assertIn("rank 1 ended with 1", rows[3]["first"]["not_run"])
 
+    def test_a_run_that_differs_is_an_outcome_and_no_run_is_none(self):
+        program = self.build / "bin/bench/random_instants"
+        program.write_text(
+            f"""#!{sys.executable}
+import json, sys
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if given["--task"].startswith("mlp"):
+    sys.exit("12 of 1000 bubbles were cut within 100s")
+equal = not given["--task"].startswith("pagerank")
+print(json.dumps(dict(instants=int(given["--instants"]) + int(given["--seed"]), bit_equal=equal)))
+sys.exit(None if equal else "array 'rank' differs")
+"""
+        )
+        program.chmod(0o755)
+        self.measure("instants")
+        rows = {row["task"].split(":")[0]: row for row in self.read("instants")["rows"]}
+        self.assertEqual(set(rows), {"pagerank", "mlp", "product", "compute", "streaming", "images_unfed"})
+        self.assertEqual(len(self.read("instants")["rows"]), len(record.INSTANTS))
+        self.assertEqual(rows["pagerank"]["first"], {"instants": 1001, "bit_equal": False})
+        self.assertEqual(rows["compute"]["second"], {"instants": 1002, "bit_equal": True})
+        self.assertTrue(rows["compute"]["command"].startswith("random_instants --task compute:"))
+        self.assertIn("exit 1: 12 of 1000", rows["mlp"]["first"]["not_run"])
+        program.unlink()
+        self.assertIn("left as it was", self.measure("instants"))
+
     def test_an_interval_holds_the_median_or_is_not_given(self):
         self.assertIsNone(record.median_interval([1] * 5))
         for n, low in ((6, 1), (8, 1), (9, 2), (15, 4), (20, 6), (100, 40)):  # the tables of the sign test
