@@ -187,8 +187,7 @@ class claimer {
         return found;
       }
       if (commit_deferred()) continue;  // `done` was seen without it
-      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which. It may have moved
-      // on since: then the exchange fails, whatever `done` is by now.
+      // Where nothing is known, that phase is over and the next not open or never will be: the state says which, or the exchange fails.
       switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
@@ -282,7 +281,7 @@ class claimer {
     known_.extent = extent_;
   }
 
-  /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
+  /// Means something only while the phase cannot change.
   LULL_HD position position_now() const noexcept {
     return {World::template load<order::relaxed, scope::device>(known_.cursor->round),
             World::template load<order::relaxed, scope::device>(known_.cursor->step)};
@@ -311,7 +310,6 @@ class claimer {
     return {};
   }
 
-  /// False: there was nothing.
   LULL_HD bool commit_deferred() noexcept {
     std::uint64_t const deferred = account_.items - committed_;
     if (deferred == 0) return false;

@@ -22,7 +22,7 @@ import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
 
-import record  # noqa: E402
+import measured  # noqa: E402
 
 ROWS = 1536
 STEPS = 480
@@ -167,10 +167,10 @@ def summed_up(ours, peers, pairs):
     figures, spread = {"pairs": pairs}, {}
     for name in everyone:
         samples = [run[name]["step_us"] for run in runs]
-        figures[f"{name}_step_us"], spread[f"{name}_step_us"] = statistics.median(samples), record.median_interval(samples)
+        figures[f"{name}_step_us"], spread[f"{name}_step_us"] = statistics.median(samples), measured.median_interval(samples)
         if name != "lull":
             ratios = [run[name]["step_us"] / run["lull"]["step_us"] for run in runs]
-            figures[f"{name}_by_lull"], spread[f"{name}_by_lull"] = statistics.median(ratios), record.median_interval(ratios)
+            figures[f"{name}_by_lull"], spread[f"{name}_by_lull"] = statistics.median(ratios), measured.median_interval(ratios)
             figures[f"{name}_last_loss"] = runs[-1][name]["loss"]
     figures["lull_last_loss"] = runs[-1]["lull"]["last_loss"]
     return figures, spread
@@ -184,7 +184,7 @@ def row_of(build, hidden, batch, pairs):
     finally:
         ours.close()
     more = {"not_run": missing} if missing else {}
-    return {"what": "step", "hidden": hidden, "batch": batch, **record.paired(ours.command, first, second, interval={"first": spread, "second": again}), **more}
+    return {"what": "step", "hidden": hidden, "batch": batch, **measured.paired(ours.command, first, second, interval={"first": spread, "second": again}), **more}
 
 
 def phases(build):
@@ -192,16 +192,16 @@ def phases(build):
     command = [f"{build}/bin/bench/mlp_step"]
     both = []
     for _ in range(2):
-        done = record.shell(command, 240)
+        done = measured.shell(command, 240)
         lines = [json.loads(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
-        both.append({line["items"]: record.alone_with_bounds(line) for line in lines if line["what"] == "empty"} or record.not_run(done))
+        both.append({line["items"]: measured.alone_with_bounds(line) for line in lines if line["what"] == "empty"} or measured.not_run(done))
     if any("not_run" in one for one in both):
-        return [{"what": "empty", **record.paired(command, *({key: one[key] for key in ("not_run",) if key in one} for one in both))}]
+        return [{"what": "empty", **measured.paired(command, *({key: one[key] for key in ("not_run",) if key in one} for one in both))}]
     rows = []
     for items, (first, spread) in both[0].items():
         second, again = both[1][items]
         plain = [{key: value for key, value in each.items() if key != "what"} for each in (first, second)]
-        rows.append({"what": "empty", "items": items, **record.paired(command, *plain, interval={"first": spread, "second": again})})
+        rows.append({"what": "empty", "items": items, **measured.paired(command, *plain, interval={"first": spread, "second": again})})
     return rows
 
 
@@ -230,9 +230,9 @@ def main():
         "schema": "lull.record/1",
         "section": "mlp",
         "date": datetime.date.today().isoformat(),
-        "commit": record.commit(),
-        "machine": {**record.machine(), "torch": torch.__version__},
-        "before": record.condition(),
+        "commit": measured.commit(),
+        "machine": {**measured.machine(), "torch": torch.__version__},
+        "before": measured.condition(),
         "unit": "us a step or a phase",
         "rows": [],
     }
@@ -242,11 +242,11 @@ def main():
             made["rows"].append(row_of(given.build, hidden, batch, given.pairs))
         except (OSError, RuntimeError, ValueError) as reason:  # the other sizes are measured all the same
             failed = {"not_run": str(reason)[-400:]}
-            made["rows"].append({"what": "step", "hidden": hidden, "batch": batch, **record.paired(["mlp_step", str(hidden), str(batch)], failed, failed)})
+            made["rows"].append({"what": "step", "hidden": hidden, "batch": batch, **measured.paired(["mlp_step", str(hidden), str(batch)], failed, failed)})
         print(json.dumps(made["rows"][-1]), flush=True)
     made["rows"] += phases(given.build)
-    made["after"] = record.condition()
-    if reason := record.why_empty(made):
+    made["after"] = measured.condition()
+    if reason := measured.why_empty(made):
         sys.exit(f"NOT RUN: {path} is left as it was: {reason}")
     path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(f"mlp: {path}")

@@ -209,7 +209,7 @@ def row_of(size, schedule, part, everyone):
     command = ["measure_torch.py", "--size", size, "--schedules", schedule, "--parts", part]
     second = runs[1] if len(runs) > 1 else runs[0]
     more = {"interval": {"first": spread[0], "second": spread[1]}} if spread else {}
-    return {"schedule": schedule, "part": part, **record.paired(command, runs[0], second, **more)}
+    return {"schedule": schedule, "part": part, **measured.paired(command, runs[0], second, **more)}
 
 
 def main():
@@ -233,16 +233,16 @@ def main():
         "schema": "lull.record/1",
         "section": section,
         "date": datetime.date.today().isoformat(),
-        "commit": record.commit(),
-        "machine": record.machine(),
-        "before": record.condition(),
+        "commit": measured.commit(),
+        "machine": measured.machine(),
+        "before": measured.condition(),
         "unit": "as named",
         "size": SIZES[given.size],
     }
     code = torch_pipeline.launch([__file__, *sys.argv[1:], "--rows", str(rows)], limit=given.limit)
     if code != 0 or not rows.exists():
         sys.exit(f"NOT RUN: exit {code}; {results / section}.json is left as it was")
-    made |= {"rows": json.loads(rows.read_text(encoding="utf-8")), "after": record.condition()}
+    made |= {"rows": json.loads(rows.read_text(encoding="utf-8")), "after": measured.condition()}
     rows.unlink()
     (results / f"{section}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(f"torch: {results / section}.json")

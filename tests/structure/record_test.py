@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record_test.py ROOT: scripts/record.py, with programs that stand for the benches."""
+"""record_test.py ROOT: scripts/record.py and measured.py, with programs that stand for the benches."""
 
 import json
 import pathlib
@@ -11,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
+import measured  # noqa: E402
 import record  # noqa: E402
 
 BENCH = """#!{python}
@@ -33,7 +34,7 @@ class records(unittest.TestCase):
         program.chmod(0o755)
 
     def test_bounds_that_a_bench_states_become_intervals(self):
-        figures, spread = record.alone_with_bounds({"drain_p50": 4, "drain_p50_low": 3, "drain_p50_high": 5, "n": 9, "odd_low": 1})
+        figures, spread = measured.alone_with_bounds({"drain_p50": 4, "drain_p50_low": 3, "drain_p50_high": 5, "n": 9, "odd_low": 1})
         self.assertEqual(figures, {"drain_p50": 4, "n": 9, "odd_low": 1})
         self.assertEqual(spread, {"drain_p50": [3, 5]})
 
@@ -69,7 +70,7 @@ class records(unittest.TestCase):
         self.bench([1, 2])
         program = self.build / "bin/bench/pagerank_cpu"
         program.write_text(program.read_text().replace('name="r"', 'name=f"r{i}"'))
-        self.assertEqual(record.bench(self.build, "pagerank_cpu/")[1], {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"})
+        self.assertEqual(measured.bench(self.build, "pagerank_cpu/")[1], {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"})
 
     def test_two_ranks_are_started_and_the_first_speaks(self):
         program = self.build / "bin/bench/nccl_pipeline"
@@ -120,15 +121,15 @@ sys.exit(None if equal else "array 'rank' differs")
         self.assertIn("left as it was", self.measure("instants"))
 
     def test_an_interval_holds_the_median_or_is_not_given(self):
-        self.assertIsNone(record.median_interval([1] * 5))
+        self.assertIsNone(measured.median_interval([1] * 5))
         for n, low in ((6, 1), (8, 1), (9, 2), (15, 4), (20, 6), (100, 40)):  # the tables of the sign test
-            self.assertEqual(record.median_interval(range(1, n + 1)), [low, n + 1 - low], n)
+            self.assertEqual(measured.median_interval(range(1, n + 1)), [low, n + 1 - low], n)
 
     def test_noise_goes_as_deep_as_the_figures(self):
         first = {"report": {"training": {"ms": 3.5, "ci": [1, 2]}, "verified": True}, "gone": 1}
         second = {"report": {"training": {"ms": 5.0, "ci": [1, 3]}, "verified": True}}
-        self.assertEqual(record.difference(first, second), {"report": {"training": {"ms": 1.5}}})
-        self.assertIsNone(record.difference({"not_run": "no"}, second))
+        self.assertEqual(measured.difference(first, second), {"report": {"training": {"ms": 1.5}}})
+        self.assertIsNone(measured.difference({"not_run": "no"}, second))
 
 
 if __name__ == "__main__":
