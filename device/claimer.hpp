@@ -157,8 +157,6 @@ class claimer {
       // Issued together, before anything is decided.
       auto const view = stay<World>::look(words);
       bool const perhaps = ring().perhaps();
-      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
-      std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
       tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
       if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
 
@@ -176,6 +174,7 @@ class claimer {
         forget();
         continue;
       }
+      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
         // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
         position const at = known_.extent != 0 ? at_ : position_now();
@@ -186,13 +185,13 @@ class claimer {
         begin_work(waits_since_ns);
         return found;
       }
-      if (commit_deferred()) continue;  // `done` was seen without it
-      // Where nothing is known, that phase is over and the next not open or never will be: the state says which, or the exchange fails.
+      commit_deferred();
+      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
       switch (now.state()) {
         case phase_state::finished:
         case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
         case phase_state::open:
-          if (!knows_ || now.tag() != tag() || done != extent_ || !complete()) break;
+          if (!knows_ || now.tag() != tag() || !complete()) break;
           [[fallthrough]];
         case phase_state::due:
           if (change(now, phase_state::opening)) {
@@ -255,8 +254,9 @@ class claimer {
 
   LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }
 
-  /// All items of the phase known here are committed. Asked where it is likely: what is acquired costs a trip.
+  /// All items of the phase known here are committed.
   LULL_HD bool complete() const noexcept {
+    if (World::template load<order::relaxed, scope::device>(known_.cursor->done) != extent_) return false;
     // acquire: the results of all items; every addition to `done` released its own and carries on those before it
     return World::template load<order::acquire, scope::device>(known_.cursor->done) == extent_;
   }
@@ -281,7 +281,7 @@ class claimer {
     known_.extent = extent_;
   }
 
-  /// Means something only while the phase cannot change.
+  /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
   LULL_HD position position_now() const noexcept {
     return {World::template load<order::relaxed, scope::device>(known_.cursor->round),
             World::template load<order::relaxed, scope::device>(known_.cursor->step)};
@@ -310,13 +310,12 @@ class claimer {
     return {};
   }
 
-  LULL_HD bool commit_deferred() noexcept {
+  LULL_HD void commit_deferred() noexcept {
     std::uint64_t const deferred = account_.items - committed_;
-    if (deferred == 0) return false;
+    if (deferred == 0) return;
     // release: the chunks' results, to whoever finds the phase complete
     World::template fetch_add<order::release, scope::device>(known_.cursor->done, deferred);
     committed_ = account_.items;
-    return true;
   }
 
   /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.

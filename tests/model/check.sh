@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 table='
 two_blocks        | protocol | safety | none | LEAVE_ANY PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
 endless           | protocol | safety | none | LEAVE_ANY ENDLESS SHORT_SLEEP PHASES=2 ITEMS0=1 ITEMS1=1
-three_blocks      | protocol | safety | none | LEAVE_ANY WORKERS=3 PHASES=2 ITEMS0=1 ITEMS1=1 STATE_EARLY
+three_blocks      | protocol | safety | none | LEAVE_ANY WORKERS=3 PHASES=2 ITEMS0=1 ITEMS1=1
 grain             | protocol | safety | none | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
 fed_and_empty     | protocol | safety | none | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=2
 failure           | protocol | safety | none | LEAVE_ANY FAILURES=2

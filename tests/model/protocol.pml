@@ -263,9 +263,7 @@ yield_point:
     :: lost < FAILURES && state != FINISHED -> lost++; state = FAILED; goto leave
     :: may_stay -> skip
     fi;
-    perhaps = nempty(ring);
-    was = state;                            // read beside the ticket, by which it may be old, or (below) up to date
-    was_tag = (was == OPENING || was >= FINISHED -> 0 : state_tag)
+    perhaps = nempty(ring)
   }
   if
   :: knows -> step { tag = ticket_tag; next = ticket_next; if :: tag == known_tag -> wake :: else fi }
@@ -287,7 +285,6 @@ yield_point:
       if
       :: empty(ring) || may_look_empty -> goto by_ticket
       :: nempty(ring) ->
-        was = 0; was_tag = 0;
         if
         :: len(ring) > 1 -> ring?tag, begin, count; ring!tag, begin, count  // in no order
         :: true
@@ -315,13 +312,13 @@ yield_point:
 by_ticket:
   if
 #ifdef WAIT_WITHOUT_STATE
-  :: atomic { !knows -> was = 0; was_tag = 0; tag = 0; next = 0; goto yield_point }
+  :: atomic { !knows -> tag = 0; next = 0; goto yield_point }
 #else
   :: atomic { !knows -> goto exhausted }
 #endif
-  :: atomic { knows && tag != known_tag -> knows = 0; known_tag = 0; extent = 0; at_known = 0; at = 0; my_grain = 0; tag = 0; next = 0; was = 0; was_tag = 0; goto yield_point }
+  :: atomic { knows && tag != known_tag -> knows = 0; known_tag = 0; extent = 0; at_known = 0; at = 0; my_grain = 0; tag = 0; next = 0; goto yield_point }
   :: atomic { knows && tag == known_tag && next >= extent -> goto exhausted }
-  :: atomic { knows && tag == known_tag && next < extent -> tag = 0; next = 0; was = 0; was_tag = 0 }
+  :: atomic { knows && tag == known_tag && next < extent -> tag = 0; next = 0 }
   fi;
   if
   :: at_known -> skip
@@ -391,19 +388,16 @@ in_hand:
 
 exhausted:
   tag = 0; next = 0;
+  commit_deferred();
+  step {
+    if
+    :: state == FINISHED || state == FAILED -> goto leave
+    :: state == OPENING -> goto yield_point
+    :: state == OPEN && !(knows && state_tag == known_tag) -> goto yield_point
+    :: else -> was = state; was_tag = state_tag
+    fi
+  }
   if
-  :: deferred > 0 -> was = 0; was_tag = 0; commit_deferred(); goto yield_point
-  :: else
-  fi;
-#ifndef STATE_EARLY
-  step { if :: was = state; was_tag = state_tag :: skip fi }
-#endif
-  if
-  :: was == FINISHED || was == FAILED -> was = 0; was_tag = 0; goto leave
-  :: was == OPENING || (was == OPEN && !(knows && was_tag == known_tag)) -> was = 0; was_tag = 0; goto yield_point
-  :: else
-  fi;
-  if                                        // acquired; that it was likely, read beside the ticket, only saves asking
   :: was == OPEN -> step { if :: done != extent -> was = 0; was_tag = 0; goto yield_point :: else fi }
   :: else
   fi;

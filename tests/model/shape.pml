@@ -36,7 +36,7 @@
 
 // ---- environment. LEAVE_ANY: a block may leave at any yield point, which is more than gates, leases and control can do.
 // TUNER: the grain changes between 1 and 2 at any time. STALL: worker 0 may stop for ever, between any two steps. PATIENT: control never
-// gives up. ENDLESS: after the last phase comes the first again. STATE_EARLY: the phase's state is read before the ticket, never behind it. SHORT_SLEEP: no block sleeps, between two sights of the tag that it knows, through so many
+// gives up. ENDLESS: after the last phase comes the first again. SHORT_SLEEP: no block sleeps, between two sights of the tag that it knows, through so many
 // phases that it meets the same tag again; without it, TAGS must be a multiple of PHASES where tags wrap, or more than all phases.
 #ifndef EDGES  // that the trainer writes to each gate; an odd number leaves it open for ever. 0: open from the start
 #define EDGES 0
