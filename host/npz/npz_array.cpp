@@ -2,7 +2,6 @@
 #include <lull/host/npz/npz_array.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace lull {
 namespace {
@@ -11,24 +10,12 @@ constexpr std::size_t longest_name = 128;
 constexpr std::size_t most_dimensions = 8;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62;
 
-constexpr std::array<std::string_view, 8> type_names{"u1", "u2", "u4", "u8", "i4", "i8", "f4", "f8"};
-
-std::uint64_t element_bytes(npz_type type) noexcept { return static_cast<std::uint64_t>(name_of(type)[1] - '0'); }
-
 bool in_name(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' ||
          byte == '-' || byte == '.';
 }
 
 }  // namespace
-
-std::string_view name_of(npz_type type) noexcept { return type_names[static_cast<std::size_t>(type)]; }
-
-std::uint64_t npz_array::bytes() const noexcept {
-  std::uint64_t bytes = element_bytes(type);
-  for (std::uint64_t const extent : shape) bytes *= extent;
-  return bytes;
-}
 
 std::string format_npz_shape(npz_array const& array) {
   std::string text{name_of(array.type)};

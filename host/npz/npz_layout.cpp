@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/npz/npz_layout.hpp>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -47,7 +47,7 @@ record& add_method(record& bytes, npz_member const& member) {
 
 std::string npy_header(npz_array const& array) {
   std::string text{before_type};
-  text += array.type == npz_type::u1 ? '|' : '<';
+  text += element_bytes(array.type) == 1 ? '|' : '<';
   text += name_of(array.type);
   text += before_shape;
   std::string const shape = format_npz_shape(array);
@@ -64,17 +64,11 @@ bool parse_npy_header(std::string_view bytes, npz_array& array) {
   if (!bytes.starts_with(npy_magic) || bytes.size() < npy_fixed_bytes) return false;
   std::string_view text = bytes.substr(npy_fixed_bytes);
   if (!text.starts_with(before_type) || text.size() < before_type.size() + 3) return false;
-  std::string_view const type = text.substr(before_type.size() + 1, 2);
-  bool known = false;
-  for (npz_type const candidate : {npz_type::u1, npz_type::u2, npz_type::u4, npz_type::u8, npz_type::i4, npz_type::i8,
-                                   npz_type::f4, npz_type::f8}) {
-    if (type == name_of(candidate)) {
-      array.type = candidate;
-      known = true;
-    }
-  }
+  auto const type = std::find(npz_type_names.begin(), npz_type_names.end(), text.substr(before_type.size() + 1, 2));
+  if (type == npz_type_names.end()) return false;
+  array.type = static_cast<npz_type>(type - npz_type_names.begin());
   text.remove_prefix(before_type.size() + 3);
-  if (!known || !text.starts_with(before_shape)) return false;
+  if (!text.starts_with(before_shape)) return false;
   text.remove_prefix(before_shape.size());
   array.shape.clear();
   while (!text.empty() && text.front() != ')') {

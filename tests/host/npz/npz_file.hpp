@@ -34,6 +34,7 @@ inline std::vector<filled_array> sample_arrays() {
       {{"Signed-1", npz_type::i4, {1, 2, 1}}, {}}, {{"wide", npz_type::i8, {2}}, {}},
       {{"layer.0", npz_type::f4, {3, 4}}, {}},     {{"double", npz_type::f8, {2, 1, 1, 1, 1, 1, 1, 2}}, {}},
       {{"none", npz_type::f4, {0, 12}}, {}},       {{"one", npz_type::f8, {}}, {}},
+      {{"small", npz_type::i1, {3}}, {}},          {{"half", npz_type::i2, {2, 2}}, {}},
   };
   std::uint64_t state = 1;
   for (auto& [array, data] : arrays) {
