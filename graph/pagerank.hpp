@@ -18,6 +18,7 @@ struct pagerank_progress {
 
 /// What some vertices add to the progress.
 struct pagerank_partial {
+  using element = double;  // all that it is made of
   double change;
   double dangling;
 

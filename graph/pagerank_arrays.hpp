@@ -60,14 +60,14 @@ class pagerank_arrays {
 
   /// Those that a run writes; the others are made from the graph alone.
   std::vector<task_array> written() const {
-    return {{"rank", rank_.data(), rank_.bytes()},
-            {"share", share_.data(), share_.bytes()},
-            {"sum", sum_.data(), sum_.bytes()},
-            {"carry", carry_.data(), carry_.bytes()},
-            {"block_carry", block_carry_.data(), block_carry_.bytes()},
-            {"partial", partial_.data(), partial_.bytes()},
-            {"folded", folded_.data(), folded_.bytes()},
-            {"progress", progress_.data(), progress_.bytes()}};
+    return {array_of("rank", rank_),
+            array_of("share", share_),
+            array_of("sum", sum_),
+            array_of("carry", carry_),
+            array_of("block_carry", block_carry_),
+            array_of("partial", partial_),
+            array_of("folded", folded_),
+            array_of("progress", progress_)};
   }
 
   void reset() {

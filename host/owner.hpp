@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,15 +11,9 @@
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/options.hpp>
+#include <lull/host/task_array.hpp>
 
 namespace lull {
-
-/// A piece of a task's state on the machine; all of them and the cursor are the task's whole state between two bubbles.
-struct task_array {
-  std::string name;
-  void* memory = nullptr;
-  std::size_t bytes = 0;
-};
 
 /// What a verifier found; it shares no code with the task.
 struct verification {
@@ -46,6 +39,7 @@ class task_owner {
   virtual std::uint64_t most_rounds() const { return 0; }
   /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
   virtual void reset() = 0;
+  /// All that the task writes, always of the same names, types and shapes. After `prepare`.
   virtual std::vector<task_array> arrays() const = 0;
   /// The files that `prepare` reads: a checkpoint is of these.
   virtual std::vector<std::filesystem::path> inputs() const { return {}; }

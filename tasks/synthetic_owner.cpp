@@ -61,9 +61,7 @@ class compute_owner final : public task_owner {
   std::uint64_t most_rounds() const override { return rounds(); }
   void reset() override { completed_.fill_zero(); }
 
-  std::vector<task_array> arrays() const override {
-    return {{"completed", completed_.data(), completed_.bytes()}};
-  }
+  std::vector<task_array> arrays() const override { return {array_of("completed", completed_)}; }
 
   verification verify() override {
     std::vector<std::uint64_t> const found = completed_.read();
@@ -113,7 +111,7 @@ class streaming_owner final : public task_owner {
   std::uint64_t most_rounds() const override { return rounds(); }
   void reset() override { to_.fill_zero(); }
 
-  std::vector<task_array> arrays() const override { return {{"to", to_.data(), to_.bytes()}}; }
+  std::vector<task_array> arrays() const override { return {array_of("to", to_, {items(), streaming_task::tile})}; }
 
   verification verify() override {
     std::mt19937_64 random{1};

@@ -7,15 +7,15 @@ namespace lull {
 
 std::size_t arrays_of::bytes() const noexcept {
   std::size_t sum = 0;
-  for (task_array const& each : arrays_) sum += each.bytes;
+  for (task_array const& each : arrays_) sum += each.array.bytes();
   return sum;
 }
 
 arrays_of::contents arrays_of::read() const {
   contents found;
   for (task_array const& each : arrays_) {
-    found.emplace_back(each.bytes);
-    machine_.read(found.back().data(), each.memory, each.bytes);
+    found.emplace_back(each.array.bytes());
+    machine_.read(found.back().data(), each.memory, found.back().size());
   }
   return found;
 }
@@ -23,11 +23,11 @@ arrays_of::contents arrays_of::read() const {
 std::string arrays_of::difference(contents const& expected) const {
   std::vector<unsigned char> found;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    found.resize(arrays_[i].bytes);
-    machine_.read(found.data(), arrays_[i].memory, arrays_[i].bytes);
+    found.resize(arrays_[i].array.bytes());
+    machine_.read(found.data(), arrays_[i].memory, found.size());
     if (found == expected[i]) continue;
     auto const at = std::mismatch(found.begin(), found.end(), expected[i].begin()).first - found.begin();
-    return "array '" + arrays_[i].name + "' differs from the uninterrupted run's at byte " + std::to_string(at);
+    return "array '" + arrays_[i].array.name + "' differs from the uninterrupted run's at byte " + std::to_string(at);
   }
   return {};
 }
@@ -35,7 +35,7 @@ std::string arrays_of::difference(contents const& expected) const {
 void arrays_of::poison(contents const& before, contents const& after, unsigned pattern) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (before[i] == after[i]) continue;
-    std::vector<unsigned char> const poisoned(arrays_[i].bytes, static_cast<unsigned char>(pattern));
+    std::vector<unsigned char> const poisoned(arrays_[i].array.bytes(), static_cast<unsigned char>(pattern));
     machine_.write(arrays_[i].memory, poisoned.data(), poisoned.size());
   }
 }

@@ -53,8 +53,8 @@ std::vector<task_array> picture_buffers::arrays() const {
     for (std::uint32_t i = 0; i < batch.count; ++i) {
       picture const& of = batch.pictures[i];
       std::string const name = std::to_string(s) + "." + std::to_string(i);
-      if (of.between != nullptr) all.push_back({"between." + name, of.between, std::size_t{of.in_height} * of.width * of.channels * sizeof(float)});
-      all.push_back({"out." + name, of.out, std::size_t{of.height} * of.width * of.channels * of.bytes});
+      if (of.between != nullptr) all.push_back({{"between." + name, npz_type::f4, {of.in_height, of.width, of.channels}}, of.between});
+      all.push_back({{"out." + name, of.bytes == 1 ? npz_type::u1 : npz_type::u2, {of.height, of.width, of.channels}}, of.out});
     }
   }
   return all;

@@ -56,7 +56,7 @@ std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows
 
 mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
                        mlp_settings const& settings)
-    : first_(layers.begin(), layers.end()) {
+    : first_(layers.begin(), layers.end()), precision_(settings.precision) {
   if (layers.empty() || layers.size() > mlp_model::most_layers) throw std::logic_error{"a perceptron of too many layers, or of none"};
   auto const steps_of = [&](row_table const& rows) { return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch); };
   mlp_model model{};
@@ -137,25 +137,30 @@ void mlp_arrays::reset() {
 
 std::vector<task_array> mlp_arrays::written() const {
   std::vector<task_array> all;
-  auto const add = [&](std::string name, auto const& array) {
-    if (array.size() != 0) all.push_back({std::move(name), array.data(), array.bytes()});
+  std::uint64_t const batch = loss_.size();
+  auto const add = [&](std::string name, auto const& array, auto const&... as) {
+    if (array.size() != 0) all.push_back(array_of(std::move(name), array, as...));
   };
+  using shape = std::vector<std::uint64_t>;
+  npz_type const number = precision_ == mlp_precision::bf16 ? npz_type::u2 : npz_type::f4;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     std::string const layer = std::to_string(l);
+    shape const in_out{padded(first_[l].inputs), padded(first_[l].outputs)};
+    shape const batch_out{batch, in_out[1]};
     char const* const names[3] = {"", "_mean", "_square"};
     for (int i = 0; i < 3; ++i) {
-      add("weights" + layer + names[i], layers_[l].weights[i]);
+      add("weights" + layer + names[i], layers_[l].weights[i], in_out);
       add("bias" + layer + names[i], layers_[l].bias[i]);
     }
-    add("operand" + layer, layers_[l].operand);
-    add("output" + layer, layers_[l].output);
-    add("gradient" + layer, layers_[l].gradient);
+    add("operand" + layer, layers_[l].operand, in_out);
+    add("output" + layer, layers_[l].output, number, batch_out);
+    add("gradient" + layer, layers_[l].gradient, number, batch_out);
   }
   for (int t = 0; t < 2; ++t) {
-    add("inputs" + std::to_string(t), inputs_[t]);
+    add("inputs" + std::to_string(t), inputs_[t], number, shape{batch, padded(first_.front().inputs)});
     add("labels" + std::to_string(t), batch_labels_[t]);
   }
-  add("logits", logits_);
+  add("logits", logits_, shape{batch, padded(first_.back().outputs)});
   add("loss", loss_);
   add("right", right_);
   add("epoch_loss", epoch_loss_);

@@ -53,7 +53,7 @@ class mlp_arrays {
 
   mlp_task task() const noexcept { return {model_.data()}; }
   std::uint64_t rounds() const noexcept { return rounds_; }
-  /// Those that a run writes.
+  /// Those that a run writes; widths of layers are rounded up to a multiple of 8.
   std::vector<task_array> written() const;
   /// Back to the layers that it was made with.
   void reset();
@@ -75,6 +75,7 @@ class mlp_arrays {
   };
 
   std::vector<layer_values> first_;
+  mlp_precision precision_;
   std::uint64_t rounds_ = 0;
   std::vector<layer_arrays> layers_;
   machine_array<float> values_[2];  // of training and held-out rows

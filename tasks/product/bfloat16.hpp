@@ -11,6 +11,7 @@ namespace lull {
 /// The upper half of a float: 8 significant bits. Made from one by rounding to the nearest, ties to even; equal on all
 /// machines but for the bits of what is no number.
 struct bfloat16 {
+  using element = std::uint16_t;  // in files, for NumPy has no bf16
   std::uint16_t bits;
 
   bfloat16() = default;

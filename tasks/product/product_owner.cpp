@@ -56,7 +56,10 @@ class product_owner final : public task_owner {
   }
 
   void reset() override { result_.fill_zero(); }
-  std::vector<task_array> arrays() const override { return {{"result", result_.data(), result_.bytes()}}; }
+  std::vector<task_array> arrays() const override {
+    large_shape const& shape = work_.of.shape;
+    return {array_of("result", result_, {shape.count, shape.rows, pitch_})};
+  }
 
   verification verify() override {
     std::mt19937_64 random{1};

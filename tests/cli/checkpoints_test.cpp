@@ -88,7 +88,7 @@ class saved_jobs : public testing::Test {
   static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {
     std::vector<std::string> found;
     for (task_array const& each : owner.arrays()) {
-      machine.read(found.emplace_back(each.bytes, '\0').data(), each.memory, each.bytes);
+      machine.read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
     }
     return found;
   }

@@ -144,7 +144,7 @@ class jobs_on_threads : public testing::Test {
   arrays_read bytes_of(task_owner const& owner) {
     arrays_read found;
     for (task_array const& each : owner.arrays()) {
-      side_.machine().read(found.emplace_back(each.bytes, '\0').data(), each.memory, each.bytes);
+      side_.machine().read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
     }
     return found;
   }

@@ -50,10 +50,8 @@ class basic_probe_owner : public task_owner {
     advances_.fill_zero();
   }
   std::vector<task_array> arrays() const override {
-    return {{"values", values_.data(), values_.bytes()},
-            {"runs", runs_.data(), runs_.bytes()},
-            {"errors", errors_.data(), errors_.bytes()},
-            {"advances", advances_.data(), advances_.bytes()}};
+    return {array_of("values", values_, {extents_.size(), host_.width}), array_of("runs", runs_, {extents_.size(), host_.width}),
+            array_of("errors", errors_), array_of("advances", advances_)};
   }
   verification verify() override {
     host_.values = values_.read();

@@ -269,8 +269,8 @@ TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   auto const threads = machine();
   pagerank_arrays<small_pagerank> const arrays{*threads, graph, {}};
   for (auto const& one : arrays.written()) {
-    std::vector<unsigned char> const poison(one.bytes, 0xff);  // NaN in fp32 and in fp64
-    if (one.name != "progress") threads->write(one.memory, poison.data(), poison.size());
+    std::vector<unsigned char> const poison(one.array.bytes(), 0xff);  // NaN in fp32 and in fp64
+    if (one.array.name != "progress") threads->write(one.memory, poison.data(), poison.size());
   }
   test::run_plainly(*threads, threads_worker<small_pagerank>(), job_of(arrays.task()));
   EXPECT_EQ(arrays.ranks(), expected);

@@ -24,7 +24,7 @@ class my_task_owner final : public lull::task_owner {
   lull::job_description describe() const override { return lull::describe(task(), "my_task"); }
   void reset() override { sums_.fill_zero(); }
   /// All that the task writes: with the cursor its whole state between two bubbles.
-  std::vector<lull::task_array> arrays() const override { return {{"sums", sums_.data(), sums_.bytes()}}; }
+  std::vector<lull::task_array> arrays() const override { return {lull::array_of("sums", sums_)}; }
 
   /// One product after the other, in long double. No product is above 1, so that n of them, added in whatever order,
   /// err by less than n²u, u = 2⁻⁵³ (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
