@@ -47,7 +47,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
   what_ = {request.name, format_task(request), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
-  for (task_array const& each : arrays_) what_.arrays.push_back({each.array.name, npz_type::u1, {each.array.bytes()}});
+  for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
 }
 
 void checkpoints::begin(detail::submitted& job) {

@@ -22,7 +22,9 @@
 #include <lull/host/cli/conclusion.hpp>
 #include <lull/host/counter_random.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/npz/npz_reader.hpp>
 #include <lull/tests/cli/noting_trainer.hpp>
+#include <lull/tests/host/npz/npz_file.hpp>
 #include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/killed_program.hpp>
 
@@ -138,6 +140,54 @@ TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
   write_file(folder_ / "saved/mlp.npz", before.substr(0, before.size() / 2));
   EXPECT_THROW(run("mlp:hidden=24,epochs=3", 5), input_error);
   EXPECT_THROW(run("images:in=" + folder_.string() + ",out=" + (folder_ / "out").string(), 5), error);
+}
+
+TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
+  struct saved {
+    std::string task;
+    std::vector<std::string> arrays;  // of those that begin alike
+  };
+  std::string rows;
+  for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 37) + "\n";
+  write_file(folder_ / "wide.csv", rows);  // as many classes as have their logits kept
+  for (auto const& [task, arrays] : std::vector<saved>{
+           {"compute:items=3,rounds=2", {"completed u8 (3,)"}},
+           {"streaming:items=3", {"to f4 (3, 4096)"}},
+           {"product:rows=9,columns=11,depth=5,count=2,rounds=9", {"result u2 (2, 9, 16)"}},
+           {"pagerank:uniform=10", {"rank f4 (1024,)", "share f4 (1024,)", "partial f8 (1, 2)", "progress u1 (1, 32)"}},
+           {"mlp:hidden=20,epochs=3,batch=50", {"weights0 f4 (64, 24)", "weights2_mean f4 (24, 16)", "bias0 f4 (24,)", "output0 f4 (50, 24)",
+                                                "inputs1 f4 (50, 64)", "labels0 u4 (50,)", "epoch_loss f8 (3,)", "epoch_right u8 (3,)"}},
+           {"mlp:hidden=20,batch=50,data=" + (folder_ / "wide.csv").string(), {"inputs0 f4 (50, 8)", "weights0 f4 (8, 24)", "logits f4 (50, 40)"}},
+           {"mlp:hidden=20,epochs=3,batch=50,precision=bf16", {"weights0 f4 (64, 24)", "operand0 u2 (64, 24)", "gradient2 u2 (50, 16)", "inputs0 u2 (50, 64)"}}}) {
+    run(task, 0, 1h, at_the_end::keeps);
+    fs::path const path = folder_ / "saved" / (task.substr(0, task.find(':')) + ".npz");
+    npz_reader const file{path.string(), 1 << 24};
+    for (std::string const& each : arrays) {
+      std::string const name = each.substr(0, each.find(' '));
+      ASSERT_NE(file.find(name), nullptr) << task << ": " << each;
+      EXPECT_EQ(name + " " + format_npz_shape(*file.find(name)), each) << task;
+    }
+    fs::remove(path);
+  }
+}
+
+TEST_F(saved_jobs, with_arrays_of_other_types_or_shapes_are_refused_and_kept) {
+  std::string const task = "streaming:items=3,rounds=9";
+  run(task, 2, 1h, at_the_end::keeps);
+  std::string const path = folder_ / "saved/streaming.npz";
+  std::vector<test::filled_array> const saved = test::read_npz(path);
+  for (npz_array const& other : {npz_array{"to", npz_type::i4, {3, 4096}}, npz_array{"to", npz_type::f4, {4096, 3}}, npz_array{"to", npz_type::u1, {49152}}}) {
+    std::vector<test::filled_array> changed = saved;
+    changed.back().array = other;
+    test::write_npz(path, changed);
+    std::string const before = read_file(path, 1 << 24);
+    std::string const refused = test::refusal_of(path, [&] { run(task, to_the_end); });
+    EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) + ", but the task has it as f4 (3, 4096); remove the file, or name "
+                       "another folder for checkpoints, to begin anew");
+    EXPECT_EQ(read_file(path, 1 << 24), before);
+  }
+  test::write_npz(path, saved);
+  EXPECT_TRUE(run(task, to_the_end).resumed);
 }
 
 std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "streaming:items=300,rounds=200"};

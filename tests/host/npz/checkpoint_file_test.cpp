@@ -10,6 +10,7 @@
 
 #include <lull/tests/graph/graph_file.hpp>
 #include <lull/tests/host/npz/checkpoint_state.hpp>
+#include <lull/tests/host/npz/numpy.hpp>
 
 namespace lull {
 namespace {
@@ -32,19 +33,28 @@ TEST(CheckpointFile, IsAnNpzFileThatTellsOfItself) {
   auto const path = folder.at("mlp.npz");
   write(path, mlp, state(mlp));
   auto const arrays = read_npz(path);
-  ASSERT_EQ(arrays.size(), 5u);
+  ASSERT_EQ(arrays.size(), 2 + mlp.arrays.size());
   EXPECT_EQ(arrays[0].array.name, "lull.checkpoint");
   EXPECT_EQ(arrays[0].array.type, npz_type::u1);
   EXPECT_EQ(arrays[0].data, R"({
  "format": "lull.checkpoint",
- "version": 1,
+ "version": 2,
  "task": "mlp",
  "settings": "mlp:hidden=256,data=\"Müller's digits.csv\"",
  "inputs": "0123456789abcdef"
 })");
   EXPECT_EQ(arrays[1].array, (npz_array{"lull.cursor", npz_type::u8, {4}}));
-  EXPECT_EQ(arrays[2].array, mlp.arrays[0]);
-  EXPECT_EQ(arrays[4].array, mlp.arrays[2]);
+  for (std::size_t at = 0; at < mlp.arrays.size(); ++at) EXPECT_EQ(arrays[2 + at].array, mlp.arrays[at]);
+}
+
+TEST(CheckpointFile, NumpyFindsItsArrays) {
+  test_folder const folder;
+  auto const path = folder.at("mlp.npz");
+  state const written(mlp);
+  write(path, mlp, written);
+  auto expected = read_npz(path);
+  for (std::size_t at = 0; at < mlp.arrays.size(); ++at) expected.at(2 + at) = {mlp.arrays[at], written.arrays[at]};
+  expect_numpy_finds(folder, {path}, expected);
 }
 
 TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {

@@ -53,10 +53,10 @@ TEST(CheckpointRefused, OtherArraysAreRefused) {
   write(path, mlp, state(mlp));
   std::string const anew = "; remove the file, or name another folder for checkpoints, to begin anew";
   auto other = mlp;
-  other.arrays.push_back({"losses", npz_type::f8, {30}});
+  other.arrays.push_back({"logits", npz_type::f8, {30}});
   expect_refused(
       path, other,
-      "lacks the array losses, f8 (30,), that the task has: it was written by another version of the task" + anew);
+      "lacks the array logits, f8 (30,), that the task has: it was written by another version of the task" + anew);
   other = mlp;
   other.arrays.erase(other.arrays.begin() + 1);
   expect_refused(
@@ -69,6 +69,12 @@ TEST(CheckpointRefused, OtherArraysAreRefused) {
   other = mlp;
   other.arrays[0].shape = {5, 3};
   expect_refused(path, other, "holds the array weights as f4 (3, 5), but the task has it as f4 (5, 3)" + anew);
+  other = mlp;
+  other.arrays[4].shape = {1};
+  expect_refused(path, other, "holds the array loss as f8 (), but the task has it as f8 (1,)" + anew);
+  other = mlp;
+  other.arrays[5] = {"progress", npz_type::u2, {1, 7}};
+  expect_refused(path, other, "holds the array progress as u1 (2, 7), but the task has it as u2 (1, 7)" + anew);
   other = mlp;
   other.cursor_words = 5;
   expect_refused(path, other, "holds the array lull.cursor as u8 (4,), but the task has it as u8 (5,)" + anew);
@@ -85,7 +91,7 @@ std::string described(test_folder const& folder, std::string const& text, npz_ty
 TEST(CheckpointRefused, OtherVersionsAreRefused) {
   test_folder const folder;
   std::string const anew =
-      " than version 1, which this Lull reads: resume with the Lull that wrote it; remove the file, or name another "
+      " than version 2, which this Lull reads: resume with the Lull that wrote it; remove the file, or name another "
       "folder for "
       "checkpoints, to begin anew";
   // What else such a description holds is not looked at.
@@ -93,6 +99,21 @@ TEST(CheckpointRefused, OtherVersionsAreRefused) {
                  "is a checkpoint of version 0, older" + anew);
   expect_refused(described(folder, R"({"format": "lull.checkpoint", "version": 18446744073709551615, "task": 1})"), mlp,
                  "is a checkpoint of version 18446744073709551615, newer" + anew);
+}
+
+// Version 1 had every array as bytes.
+TEST(CheckpointRefused, OneOfBytesIsRefusedByItsVersion) {
+  test_folder const folder;
+  auto const path = folder.at("mlp.npz");
+  write(path, mlp, state(mlp));
+  auto arrays = read_npz(path);
+  std::string& text = arrays[0].data;
+  text.replace(text.find("\"version\": 2"), 12, "\"version\": 1");
+  for (auto& [array, data] : std::span{arrays}.subspan(2)) array = {array.name, npz_type::u1, {data.size()}};
+  write_npz(path, arrays);
+  expect_refused(path, mlp,
+                 "is a checkpoint of version 1, older than version 2, which this Lull reads: resume with the Lull that "
+                 "wrote it; remove the file, or name another folder for checkpoints, to begin anew");
 }
 
 TEST(CheckpointRefused, OtherFilesAreRefused) {
@@ -113,7 +134,7 @@ TEST(CheckpointRefused, OtherFilesAreRefused) {
     expect_refused(described(folder, R"({"format": "lull.checkpoint")" + version + "}"), mlp,
                    "is no checkpoint: its description has no version");
   }
-  std::string const begin = R"({"format": "lull.checkpoint", "version": 1)";
+  std::string const begin = R"({"format": "lull.checkpoint", "version": 2)";
   expect_refused(described(folder, begin + "}"), mlp, "is no checkpoint: its description has no task");
   expect_refused(described(folder, begin + R"(, "task": "mlp", "settings": 1})"), mlp,
                  "is no checkpoint: its description has no settings");

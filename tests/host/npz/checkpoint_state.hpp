@@ -15,7 +15,12 @@ inline checkpoint_description const mlp{
     .settings = "mlp:hidden=256,data=\"Müller's digits.csv\"",
     .inputs = "0123456789abcdef",
     .cursor_words = 4,
-    .arrays = {{"weights", npz_type::f4, {3, 5}}, {"moments", npz_type::u2, {30}}, {"none", npz_type::u8, {0}}},
+    .arrays = {{"weights", npz_type::f4, {3, 5}},
+               {"moments", npz_type::u2, {30}},
+               {"none", npz_type::u8, {0}},
+               {"labels", npz_type::u4, {1, 2, 2}},
+               {"loss", npz_type::f8, {}},
+               {"progress", npz_type::u1, {2, 7}}},
 };
 inline std::vector<std::uint64_t> const cursor{1, ~0ULL, 3, 1ULL << 63};
 
