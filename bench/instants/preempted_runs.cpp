@@ -4,7 +4,7 @@
 #include <random>
 #include <stdexcept>
 
-#include <lull/host/contract/arrays_of.hpp>
+#include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/contract/lone_run.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/units.hpp>
@@ -13,14 +13,14 @@ namespace lull::bench {
 
 preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_wish const& wish) {
   using clock = std::chrono::steady_clock;
-  arrays_of const arrays{owner, machine};
-  arrays_of::contents const before = arrays.read();
+  compared_arrays const arrays{owner, machine};
+  compared_arrays::contents const before = arrays.read();
   std::string const time = format_duration(wish.at_most);
   if (!run_to_end(owner, machine, {.at_most = wish.at_most}).finished)
     throw limit_error{"uninterrupted, the task does not end within " + time + ": ask less of it, or give more time"};
   verification const judged = owner.verify();
   if (!judged.ok) throw std::runtime_error{"the uninterrupted run came to a wrong result: " + judged.message};
-  arrays_of::contents const expected = arrays.read();
+  compared_arrays::contents const expected = arrays.read();
 
   preempted_runs found{.arrays = arrays.count(), .array_bytes = arrays.bytes(), .verified = judged.message};
   std::mt19937_64 seeds{wish.seed};

@@ -9,7 +9,7 @@
 
 #include <lull/device/cursor.hpp>
 #include <lull/host/array.hpp>
-#include <lull/host/contract/arrays_of.hpp>
+#include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/contract/lone_bubbles.hpp>
 
 namespace lull {
@@ -115,16 +115,16 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   owner->prepare(machine);
   job_description const task = owner->describe();
   stage scene{which, machine};
-  arrays_of const arrays{*owner, machine};
+  compared_arrays const arrays{*owner, machine};
   std::mt19937_64 random{effort.seed};
 
   disturbance how{.grain = task.grain};
   auto const at = [&](std::string const& violation) { return which.name + ", " + how.text() + ": " + violation; };
 
-  arrays_of::contents const before = arrays.read();
+  compared_arrays::contents const before = arrays.read();
   if (auto const wrong = scene.run(task, how, effort.most_bubbles, random); !wrong.empty()) return at(wrong);
   if (verification const found = owner->verify(); !found.ok) return at(found.message);
-  arrays_of::contents const expected = arrays.read();
+  compared_arrays::contents const expected = arrays.read();
   bool const polls = scene.counts().polls != 0;
 
   std::vector<disturbance> runs{{.grain = task.grain}, {.grain = 2 * task.grain + 1}};

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/contract/arrays_of.hpp>
+#include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/contract/lone_run.hpp>
 #include <lull/tests/contract/probe_owner.hpp>
 
@@ -20,7 +20,7 @@ class arrays : public testing::Test {
 };
 
 TEST_F(arrays, differ_by_name_and_byte) {
-  arrays_of const all{owner_, *machine_};
+  compared_arrays const all{owner_, *machine_};
   auto expected = all.read();
   EXPECT_EQ(all.difference(expected), "");
   expected[1][9] ^= 4;
@@ -28,7 +28,7 @@ TEST_F(arrays, differ_by_name_and_byte) {
 }
 
 TEST_F(arrays, that_a_run_wrote_are_poisoned) {
-  arrays_of const all{owner_, *machine_};
+  compared_arrays const all{owner_, *machine_};
   auto const before = all.read();
   run_to_end(owner_, *machine_);
   auto const after = all.read();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/contract/arrays_of.hpp>
+#include <lull/host/contract/compared_arrays.hpp>
 
 #include <algorithm>
 
 namespace lull {
 
-std::size_t arrays_of::bytes() const noexcept {
+std::size_t compared_arrays::bytes() const noexcept {
   std::size_t sum = 0;
   for (task_array const& each : arrays_) sum += each.array.bytes();
   return sum;
 }
 
-arrays_of::contents arrays_of::read() const {
+compared_arrays::contents compared_arrays::read() const {
   contents found;
   for (task_array const& each : arrays_) {
     found.emplace_back(each.array.bytes());
@@ -20,7 +20,7 @@ arrays_of::contents arrays_of::read() const {
   return found;
 }
 
-std::string arrays_of::difference(contents const& expected) const {
+std::string compared_arrays::difference(contents const& expected) const {
   std::vector<unsigned char> found;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     found.resize(arrays_[i].array.bytes());
@@ -32,7 +32,7 @@ std::string arrays_of::difference(contents const& expected) const {
   return {};
 }
 
-void arrays_of::poison(contents const& before, contents const& after, unsigned pattern) const {
+void compared_arrays::poison(contents const& before, contents const& after, unsigned pattern) const {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (before[i] == after[i]) continue;
     std::vector<unsigned char> const poisoned(arrays_[i].array.bytes(), static_cast<unsigned char>(pattern));

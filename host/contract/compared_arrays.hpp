@@ -11,12 +11,12 @@
 namespace lull {
 
 /// A task's arrays on the machine, for whoever compares runs: read, compared, poisoned. Calls block.
-class arrays_of {
+class compared_arrays {
  public:
   using contents = std::vector<std::vector<unsigned char>>;  // (arrays,) of their bytes
 
   /// The owner is prepared.
-  arrays_of(task_owner const& owner, executor& machine) : machine_(machine), arrays_(owner.arrays()) {}
+  compared_arrays(task_owner const& owner, executor& machine) : machine_(machine), arrays_(owner.arrays()) {}
 
   std::size_t count() const noexcept { return arrays_.size(); }
   std::size_t bytes() const noexcept;
