@@ -26,8 +26,8 @@ struct alignas(16) directive {
 /// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
 /// its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
 ///
-/// `Code`: rare code is kept out of the hot path as functions that are called; or all is in one piece, since ptxas makes a kernel's
-/// tensor-core products one after another where it finds any call.
+/// `Code`: rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one after
+/// another where it finds any call.
 enum class rare_code { called, inlined };
 
 template <class World, rare_code Code = rare_code::called>
@@ -125,7 +125,7 @@ class claimer {
  private:
   static constexpr std::uint64_t places_of_a_block = 2;  // of the ring: so many chunks are in hand at most, as a rule
 
-  /// What a yield point goes by. Read as a whole: a chain of single loads would be on the way of every chunk.
+  /// What a yield point goes by, read as a whole.
   struct alignas(16) bearings {
     lull::cursor* cursor = nullptr;
     std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
@@ -135,8 +135,8 @@ class claimer {
     std::uint64_t grain = 0;
   };
 
-  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. One trip to
-  /// the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
+  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. A trip to the
+  /// L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
   LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
     bearings const known = known_;
     auto const view = stay<World>::look(words);
@@ -215,8 +215,7 @@ class claimer {
     return find_next(words, task);
   }
 
-  /// Makes a chunk of a claim, unless there were no items left after all. What the claim added is the grain of `known`, whatever
-  /// the grain is by now.
+  /// Makes a chunk of a claim, unless there were no items left after all. What it added is the grain of `known`, whatever that is now.
   LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
     if (begin < known.extent) return piece(known, begin, known.grain);
@@ -342,8 +341,7 @@ class claimer {
     tagged const now{limit.tag() + 1, items};
     World::template store<order::relaxed, scope::device>(known_.cursor->limit, now.word());
     report(at, phase_state::open, phases + 1);
-    // The state before the ticket: with the ticket out, the phase's last item may be committed at once, and then the state
-    // is changed by whoever sees that.
+    // The state before the ticket: with that out, the phase's last item may be committed at once, and the state changed.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
       // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
       World::template store<order::release, scope::device>(known_.cursor->ticket, tagged{now.tag(), 0}.word());
@@ -367,13 +365,16 @@ class claimer {
   LULL_HD void report(position at, phase_state state, std::uint64_t phases) noexcept {
     progress_line* const line = known_.cursor->progress;
     if (line == nullptr) return;
+    std::uint64_t const where = progress_word{at.round, at.step, state}.word();
+    // release: what earlier phases wrote, to a host that takes it from the machine. Where a phase waits, before the slow stores to the host.
+    bool const first = state == phase_state::open;
+    if (first) World::template store<order::release, scope::system>(line->where, where);
     World::template store<order::relaxed, scope::system>(line->phases, phases);
     World::template store<order::relaxed, scope::system>(line->round, at.round);
     if (state == phase_state::failed) {
       World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
     }
-    // release: what earlier phases wrote, to a host that takes it from the machine
-    World::template store<order::release, scope::system>(line->where, progress_word{at.round, at.step, state}.word());
+    if (!first) World::template store<order::release, scope::system>(line->where, where);
   }
 
   LULL_HD void wait(std::uint64_t& since_ns) noexcept {

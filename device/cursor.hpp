@@ -35,10 +35,10 @@ enum class failure : std::uint32_t { none = 0, too_many_items, by_task };
 /// What the host may read at any time without a call: one line in memory that both sides map, written only by the block
 /// that holds the phase in `opening`.
 struct alignas(128) progress_line {
-  std::uint64_t phases;  // opened so far
-  std::uint64_t round;
-  std::uint64_t where;  // a progress_word: released last, and so what orders all the rest
-  std::uint32_t why;    // a failure
+  std::uint64_t phases;  // opened so far, or one less while one is open
+  std::uint64_t round;   // … or the one before
+  std::uint64_t where;   // a progress_word: what it releases was written before
+  std::uint32_t why;     // a failure; written before `where` says so
 };
 
 /// Step, state and the low bits of the round in one word.
@@ -53,7 +53,11 @@ class progress_word {
   LULL_HD constexpr std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(word_); }
   /// Starved, open, finished or failed.
   LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }
-  LULL_HD constexpr std::uint64_t round() const noexcept { return word_ >> 40; }
+  /// The whole round, of which this has the low bits, where `near` is less than half of round_mask away.
+  LULL_HD constexpr std::uint64_t round(std::uint64_t near) const noexcept {
+    std::uint64_t const ahead = ((word_ >> 40) - near) & round_mask;
+    return ahead <= round_mask / 2 ? near + ahead : near - (round_mask + 1 - ahead);
+  }
   LULL_HD constexpr std::uint64_t word() const noexcept { return word_; }
 
  private:

@@ -102,10 +102,9 @@ progress_word submitted::where() const noexcept {
 }
 
 std::uint64_t submitted::rounds() const noexcept {
-  // What the word says was done before it; the whole round was written before it, too, and may be newer.
-  std::uint64_t const low = where().round();
-  std::uint64_t const round = machine_->load_mapped(&static_cast<progress_line const*>(line_.host)->round);
-  return round - ((round - low) & progress_word::round_mask);
+  // What the word says was done before it; the whole round beside it may be older or newer.
+  progress_word const now = where();
+  return now.round(machine_->load_mapped(&static_cast<progress_line const*>(line_.host)->round));
 }
 
 void submitted::feed(std::uint64_t fed) { machine_->publish(&cursor_->fed, fed); }
@@ -118,9 +117,9 @@ job_progress submitted::progress() const {
     now = totals_;
     now.state = state_;
   }
+  progress_word const at = where();
   now.phases = machine_->load_mapped(&line->phases);
-  now.at.round = machine_->load_mapped(&line->round);
-  now.at.step = where().step();
+  now.at = {at.round(machine_->load_mapped(&line->round)), at.step()};
   return now;
 }
 

@@ -182,7 +182,7 @@ def instants(build):
     """Whether a task that is preempted at random instants ends with the bits of one that never was; `second` is at others."""
     rows = []
     for task in INSTANTS:
-        command = [f"{build}/bin/bench/random_instants", "--task", task, "--instants", "1000"]
+        command = [f"{build}/bin/bench/random_instants", "--task", task, "--instants", "500"]
         first, second = (read_json(shell([*command, "--seed", seed], 200), ends=(0, 1)) for seed in "12")
         rows.append({"task": task, **paired(command, first, second)})
     return rows
