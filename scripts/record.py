@@ -171,7 +171,7 @@ INSTANTS = [
     "pagerank:kronecker=18,sweeps=60,tolerance=1e-30",
     "mlp:hidden=256,batch=512,epochs=20",
     "product:rows=4096,columns=4096,depth=4096,rounds=8",
-    "product:rows=1024,columns=1024,depth=1024,count=131,rounds=20",
+    "product:rows=1024,columns=1024,depth=1024,count=16,rounds=160",
     "compute:rounds=125",
     "streaming:rounds=200",
     "images_unfed",

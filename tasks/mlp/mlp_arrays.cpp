@@ -56,7 +56,7 @@ std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows
 
 mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
                        mlp_settings const& settings)
-    : first_(layers.begin(), layers.end()), precision_(settings.precision) {
+    : machine_(machine), first_(layers.begin(), layers.end()), precision_(settings.precision) {
   if (layers.empty() || layers.size() > mlp_model::most_layers) throw std::logic_error{"a perceptron of too many layers, or of none"};
   auto const steps_of = [&](row_table const& rows) { return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch); };
   mlp_model model{};
@@ -118,6 +118,7 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
 }
 
 void mlp_arrays::reset() {
+  for (task_array const& each : written()) machine_.fill_zero(each.memory, each.array.bytes());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     auto const weights = padded(first_[l].weights, first_[l].inputs, first_[l].outputs);
     layers_[l].weights[0].write(weights);
@@ -125,14 +126,7 @@ void mlp_arrays::reset() {
     bias.resize(padded(first_[l].outputs));
     layers_[l].bias[0].write(bias);
     if (layers_[l].operand.size() != 0) layers_[l].operand.write(std::vector<bfloat16>(weights.begin(), weights.end()));
-    for (int moment : {1, 2}) {
-      layers_[l].weights[moment].fill_zero();
-      layers_[l].bias[moment].fill_zero();
-    }
   }
-  epoch_loss_.fill_zero();
-  epoch_right_.fill_zero();
-  stopped_.fill_zero();
 }
 
 std::vector<task_array> mlp_arrays::written() const {

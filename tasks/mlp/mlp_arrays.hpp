@@ -55,7 +55,7 @@ class mlp_arrays {
   std::uint64_t rounds() const noexcept { return rounds_; }
   /// Those that a run writes; widths of layers are rounded up to a multiple of 8.
   std::vector<task_array> written() const;
-  /// Back to the layers that it was made with.
+  /// Back to the layers that it was made with, and to zeros.
   void reset();
 
   std::vector<layer_values> layers() const;  // in their own sizes, without what was added
@@ -74,6 +74,7 @@ class mlp_arrays {
     machine_array<std::byte> gradient;
   };
 
+  executor& machine_;
   std::vector<layer_values> first_;
   mlp_precision precision_;
   std::uint64_t rounds_ = 0;
