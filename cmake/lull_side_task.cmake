@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 include_guard()
-include(${CMAKE_CURRENT_LIST_DIR}/lull_cuda20.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/lull_cmake_3_25.cmake)
 
 # lull_tensor_cores(my_library)
 #

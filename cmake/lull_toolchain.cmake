@@ -47,7 +47,7 @@ if(LULL_CUDA)  # AUTO is true, too
 endif()
 if(LULL_CUDA_ENABLED)
   enable_language(CUDA)
-  include(lull_cuda20)
+  include(lull_cmake_3_25)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
