@@ -4,8 +4,8 @@
 #   scripts/gpu.sh build            release build for sm_90 into build/gpu
 #   scripts/gpu.sh test             every test that needs a device
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
-#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks instants harvest;
-#                                   nccl, on a machine with two GPUs; setup and pagerank_cpu, on any idle machine
+#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
+#                                   short_bubbles pictures instants product leaving resize whole_job; nccl, on a machine with two GPUs; setup and pagerank_cpu, on any idle machine
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
