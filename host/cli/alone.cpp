@@ -106,17 +106,8 @@ class lone_job {
   std::uint64_t time_ns_ = 0;
 };
 
-}  // namespace
-
-double alone_result::items_per_s() const noexcept {
-  return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
-}
-
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves) {
-  lone_job alone{machine, job};
-  if (saves != nullptr) saves->begin(alone.job());
-  std::optional<serving> served;
-  if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
+/// In one bubble after the other, until the job is over or must end.
+void work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves) {
   alone.open();
   while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
@@ -130,10 +121,29 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
     }
   }
   alone.close();
+  if (saves != nullptr) saves->save(alone.job());
+}
+
+}  // namespace
+
+double alone_result::items_per_s() const noexcept {
+  return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
+}
+
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves) {
+  lone_job alone{machine, job};
+  if (saves != nullptr) saves->begin(alone.job());
+  std::optional<serving> served;
+  if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
+  try {
+    work(alone, served, stop, saves);
+  } catch (...) {
+    alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
+    throw;
+  }
   alone.job().read_totals();
   job_progress const reached = alone.job().progress();
   alone_result found;
-  if (saves != nullptr) saves->save(alone.job());
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;

@@ -132,6 +132,7 @@ void image_manifest::save(std::filesystem::path const& file) const {
 }
 
 std::map<std::string, image_manifest::entry> image_manifest::read(std::filesystem::path const& file, std::string const& settings) {
+  if (!std::filesystem::is_regular_file(file)) throw input_error{file.string(), 0, std::string{"is no regular file"} + begin_anew};
   std::string const text = read_file(file, most_bytes);
   manifest_reader from{file.string(), text};
   if (!std::string_view{text}.starts_with(beginning)) from.refuse("is no manifest of the task images");

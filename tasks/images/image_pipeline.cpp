@@ -37,6 +37,20 @@ std::size_t out_bytes(std::vector<image_order> const& orders, std::size_t batch_
   return std::min(all, batch_bytes);
 }
 
+/// Of one file, for nothing else may leave a thread; empty: none.
+std::string problem_of(std::string const& file, auto const& work) {
+  try {
+    work();
+    return {};
+  } catch (error const& reason) {
+    return reason.what();
+  } catch (std::bad_alloc const&) {
+    return file + ": this computer's memory does not hold it";
+  } catch (std::exception const& reason) {
+    return file + ": " + reason.what();
+  }
+}
+
 }  // namespace
 
 travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
@@ -44,7 +58,12 @@ travel_memory::travel_memory(executor& machine, std::vector<image_order> const& 
 
 image_pipeline::image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads, std::vector<std::size_t> kept)
     : orders_(orders), kept_orders_(std::move(kept)), memory_(memory) {
-  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
 image_pipeline::~image_pipeline() { end(); }
@@ -84,15 +103,10 @@ void image_pipeline::decode_next(std::unique_lock<std::mutex>& lock) {
   image_order const& order = orders_[at];
   ++decoding_;
   lock.unlock();
-  std::string problem;
-  try {
+  std::string problem = problem_of(order.from, [&] {
     made.extras = decode_to(order.from, order.header, made.bytes.bytes().first(order.plan.in.bytes()));
     order.plan.add_tables(made.bytes.bytes());
-  } catch (error const& reason) {
-    problem = reason.what();
-  } catch (std::bad_alloc const&) {
-    problem = order.from + ": this computer's memory does not hold it";
-  }
+  });
   if (!problem.empty()) made.bytes = {};
   lock.lock();
   --decoding_;
@@ -109,13 +123,10 @@ void image_pipeline::encode_next(std::unique_lock<std::mutex>& lock) {
   ++encoding_;
   lock.unlock();
   image_order const& order = orders_[made.order];
-  std::string problem;
-  try {
+  std::string problem = problem_of(order.to, [&] {
     write_image(order.to, order.header.kind, order.plan.out, made.bytes.bytes(), made.extras);
     if (written_to_) written_to_(order);
-  } catch (error const& reason) {
-    problem = reason.what();
-  }
+  });
   made.bytes = {};
   lock.lock();
   --encoding_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,6 +160,15 @@ TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   job->reset();
   run_alone(*machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
+}
+
+/// … to whoever runs it, though a thread still serves the job.
+TEST_F(images, an_error_beside_a_run_is_told) {
+  for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
+  auto const job = owner({{"buffer", "1MiB"}});
+  job->prepare(*machine_);
+  auto const fails = [](std::uint64_t) -> bool { throw std::runtime_error{"beside it"}; };
+  EXPECT_THROW(run_alone(*machine_, job->describe(), fails, job.get()), std::runtime_error);
 }
 
 TEST_F(images, refused_before_any_work) {

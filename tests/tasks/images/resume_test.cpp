@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +147,9 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     EXPECT_NE(said.find("begin anew"), std::string::npos) << said;
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
+  fs::remove(manifest_);
+  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // which nobody writes: opening it would wait for ever
+  EXPECT_NE(refusal().find("no regular file"), std::string::npos) << refusal();
 }
 
 TEST_F(resumed_images, killed_at_any_instant_end_with_the_bytes_of_one_that_never_was) {
