@@ -140,7 +140,32 @@ std::vector<std::uint64_t> submitted::save() {
   return saved;
 }
 
+namespace {
+
+/// What `save` gives of a job in which no block is. The words come from a file: nothing of them is believed.
+bool at_rest(std::span<std::uint64_t const> saved) {
+  if (saved.size() != submitted::state_words || saved[4] >> 32 != 0 || saved[7] >> 32 != 0) return false;
+  tagged_state const now{static_cast<std::uint32_t>(saved[7])};
+  tagged const limit{saved[2]};
+  std::uint64_t const handed_back = saved[9];
+  bool const open = now.state() == phase_state::open;
+  if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
+  if (open && (now.tag() != limit.tag() || tagged{saved[0]}.tag() != limit.tag() || saved[1] > limit.item())) return false;
+  if (handed_back > (saved.size() - 10) / 2 || (handed_back != 0 && !open && now.state() != phase_state::failed)) return false;
+  for (std::uint64_t at = 0; at < handed_back; ++at) {
+    tagged const begin{saved[10 + 2 * at]};
+    std::uint64_t const count = saved[11 + 2 * at];
+    if (begin.tag() != limit.tag() || count == 0 || count > limit.item() || begin.item() > limit.item() - count) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void submitted::restore(std::span<std::uint64_t const> saved) {
+  if (!at_rest(saved)) {
+    throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; begin anew"};
+  }
   cursor now{};
   machine_->read(&now, cursor_, sizeof now);
   now.ticket = saved[0];

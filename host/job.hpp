@@ -36,7 +36,7 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `phases`, `at` and `state` are fresh; `items`, those committed, are counted when it leaves its place.
+/// How far a job has come. `phases`, one of which may be missing while one is open, `at` and `state` are fresh; `items`, those committed, are counted when it leaves its place.
 struct job_progress {
   job_state state = job_state::queued;
   std::uint64_t phases = 0;  // opened

@@ -49,7 +49,7 @@ class submitted {
   static constexpr std::size_t state_words = 10 + 2 * 4096;
   std::vector<std::uint64_t> save();
   /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside. Throws limit_error
-  /// where this machine's ring is too small.
+  /// where this machine's ring is too small, usage_error for what `save` never gives.
   void restore(std::span<std::uint64_t const> saved);
   /// Reads what was done; called when no block is inside.
   void read_totals();

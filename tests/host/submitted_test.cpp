@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job's own words, saved and taken up again: those of a file are not believed.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/submitted.hpp>
+#include <lull/tests/support/probe_task.hpp>
+
+namespace lull {
+namespace {
+
+using words = std::vector<std::uint64_t>;
+
+class saved_words : public testing::Test {
+ protected:
+  std::unique_ptr<detail::submitted> job(std::uint64_t ring = 64) { return std::make_unique<detail::submitted>(machine_, describe(probe_task{}), ring); }
+  /// Of an open phase of ten items, seven of them claimed, four committed, three handed back.
+  words open_phase() {
+    words made = job()->save();
+    made[0] = tagged{5, 7}.word();
+    made[1] = 4;
+    made[2] = tagged{5, 10}.word();
+    made[7] = tagged_state{5, phase_state::open}.word();
+    made[9] = 1;
+    made[10] = tagged{5, 2}.word();
+    made[11] = 3;
+    return made;
+  }
+  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+};
+
+TEST_F(saved_words, are_taken_up_as_they_were) {
+  auto const taken = job();
+  taken->restore(open_phase());
+  EXPECT_EQ(taken->save(), open_phase());
+  EXPECT_EQ(taken->reached(), phase_state::open);
+}
+
+TEST_F(saved_words, of_no_job_at_rest_are_refused) {
+  std::uint64_t const opening = tagged_state{5, phase_state::opening}.word();
+  std::uint64_t const finished = tagged_state{5, phase_state::finished}.word();
+  std::uint64_t const nothing = tagged_state{5, phase_state{6}}.word();
+  std::uint64_t const other_phase = tagged_state{4, phase_state::open}.word();
+  for (auto const& [at, word] : std::vector<std::pair<std::size_t, std::uint64_t>>{
+           {0, tagged{6, 7}.word()}, {1, 11}, {2, tagged{4, 10}.word()}, {4, std::uint64_t{1} << 32}, {7, opening}, {7, finished}, {7, nothing},
+           {7, other_phase}, {7, std::uint64_t{1} << 32}, {9, 4097}, {9, ~std::uint64_t{0}}, {9, 2}, {10, tagged{4, 2}.word()}, {10, tagged{5, 8}.word()},
+           {11, 0}, {11, 9}, {11, ~std::uint64_t{0}}}) {
+    words damaged = open_phase();
+    damaged[at] = word;
+    EXPECT_THROW(job()->restore(damaged), usage_error) << "word " << at << " is " << word;
+  }
+  words short_ones = open_phase();
+  short_ones.pop_back();
+  EXPECT_THROW(job()->restore(short_ones), usage_error);
+}
+
+}  // namespace
+}  // namespace lull
