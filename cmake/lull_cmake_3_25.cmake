@@ -8,6 +8,6 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
 endif()
 
 # CUDA 13 has no nvToolsExt any more, and FindCUDAToolkit there fails without it. Nothing links it.
-if(CMAKE_VERSION VERSION_LESS 3.26 AND NOT TARGET CUDA::nvToolsExt)
+if(CMAKE_VERSION VERSION_LESS 3.26 AND LULL_CUDA_VERSION VERSION_GREATER_EQUAL 13 AND NOT TARGET CUDA::nvToolsExt)
   add_library(CUDA::nvToolsExt INTERFACE IMPORTED GLOBAL)
 endif()

@@ -47,6 +47,7 @@ if(LULL_CUDA)  # AUTO is true, too
 endif()
 if(LULL_CUDA_ENABLED)
   enable_language(CUDA)
+  set(LULL_CUDA_VERSION ${CMAKE_CUDA_COMPILER_VERSION})
   include(lull_cmake_3_25)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)

@@ -23,13 +23,12 @@ struct alignas(16) directive {
   action what = action::leave;
 };
 
-/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
-/// its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
-///
-/// `Code`: rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one after
+/// Rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one after
 /// another where it finds any call.
 enum class rare_code { called, inlined };
 
+/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
+/// its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
 template <class World, rare_code Code = rare_code::called>
 class claimer {
  public:
@@ -228,6 +227,7 @@ class claimer {
   LULL_HD LULL_COLD directive look_closer_apart(tagged claimed, std::uint64_t added) noexcept { return look_closer(claimed, added); }
   LULL_HD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
     if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
+      World::template load<order::acquire, scope::device>(known_.cursor->ticket);  // the limit belongs to what was claimed, or is newer
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};
       know(position_now());

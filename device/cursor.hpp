@@ -51,7 +51,7 @@ class progress_word {
       : word_((round & round_mask) << 40 | std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | step) {}
 
   LULL_HD constexpr std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(word_); }
-  /// Starved, open, finished or failed.
+  /// Never opening; due only of a job that was taken up again.
   LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }
   /// The whole round, of which this has the low bits, where `near` is less than half of round_mask away.
   LULL_HD constexpr std::uint64_t round(std::uint64_t near) const noexcept {

@@ -18,6 +18,7 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/product/product_operands.hpp>
+#include <lull/tasks/product/tile_product.hpp>
 
 namespace {
 

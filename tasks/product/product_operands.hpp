@@ -7,7 +7,7 @@
 
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
-#include <lull/tasks/product/tile_product.hpp>
+#include <lull/tasks/product/large_product.hpp>
 
 namespace lull {
 

@@ -13,6 +13,7 @@
 #include <lull/host/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/product/product_operands.hpp>
+#include <lull/tasks/product/tile_product.hpp>
 
 namespace lull {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <lull/tasks/product/tile_product.hpp>
+#include <lull/tasks/product/large_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
 /// How the warps of a block that multiplies on tensor cores are kept in tiles: one claims and polls, one feeds.

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include <lull/tasks/product/large_product.hpp>
 #include <lull/tasks/product/tile_feed.cuh>
-#include <lull/tasks/product/tile_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
 /// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims and polls, by rank 0; warp 1 feeds: has the operands
@@ -41,6 +41,7 @@ class tile_warpgroup {
     for (;; place_.next()) {
       ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
       if (board_.no_more[place_.slot] != 0) return;
+      __syncwarp();  // all lanes have read it, before it may be written for the next lap
       give_back(place_.slot);
     }
   }

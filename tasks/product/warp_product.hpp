@@ -15,8 +15,10 @@ namespace lull {
 ///   address, address_of(pointer)      of the team's storage; addresses may be added to, in bytes
 ///   fetch(to, from, there)            begins to copy 16 bytes; zeros where not `there`
 ///   end_group(), await_groups<N>()    what was begun so far is a group; waits until only the last N of one's own are
-///   on their way load<Count, Transposed>(into, row)   Count matrices of 8 × 8 bf16, whose rows the lanes point at,
-///   eight lanes a matrix multiply(sums, a, b0, b1)            sums += a × b, 16 × 16 by 16 × 8
+///                                     on their way
+///   load<Count, Transposed>(into, row)  Count matrices of 8 × 8 bf16, whose rows the lanes point at, eight lanes a
+///                                     matrix
+///   multiply(sums, a, b0, b1)         sums += a × b, 16 × 16 by 16 × 8
 ///
 /// One tile of a product in bf16, sums in fp32. Panels of 64 of the depth come through a ring in the team's storage;
 /// rows of 16-byte pieces stand there in an order of their own, so that the eight rows of a small matrix never meet in

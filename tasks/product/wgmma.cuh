@@ -59,7 +59,6 @@ __device__ inline void publish_to_copies() noexcept { asm volatile("fence.proxy.
 __device__ inline void acquire_map(tensor_map const* map) noexcept {
   asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory");
 }
-__device__ inline void prefetch(tensor_map const* map) noexcept { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 /// One box; counts its bytes at `barrier`. What lies outside of the array comes as zeros.
 __device__ inline void copy_box(std::uint32_t to, tensor_map const* map, std::uint32_t barrier, int x, int y, int z) noexcept {
   asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to), "l"(map),

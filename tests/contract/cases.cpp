@@ -41,9 +41,10 @@ void join_shipped(contract_on where) {
   auto const a_compute = made_by(compute_entry, {{"items", "50"}, {"rounds", "3"}, {"fma", "20"}, {"grain", "2"}});
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
   // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
-  auto const a_product = where == contract_on::cuda
-                             ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}})
-                             : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}});
+  auto const a_product = [&](char const* leave) {
+    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}, {"leave", leave}})
+                                      : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}, {"leave", leave}});
+  };
   auto const a_small_mlp = [] { return std::make_unique<small_mlp_owner>(); };
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
   auto const a_small_pagerank = [] { return std::make_unique<small_pagerank_owner>(); };
@@ -55,7 +56,8 @@ void join_shipped(contract_on where) {
   join_contract<streaming_task>("streaming", a_streaming, where);
   join_contract<pagerank>("pagerank", a_pagerank, where);
   join_contract<small_pagerank>("small_pagerank", a_small_pagerank, where);
-  join_contract<plain_product>("product", a_product, where);
+  join_contract<plain_product>("product", a_product("within"), where);
+  join_contract<undivided_product>("product_behind", a_product("behind"), where);
   join_contract<mlp_task>("mlp", a_small_mlp, where);
   join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
   join_contract<bench::resize_unfed>("images", small_images, where);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on a GPU.
-#include <chrono>
 #include <set>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include <lull/host/contract/lone_run.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/tasks/product/product_owner.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
 namespace lull {
@@ -38,20 +35,6 @@ TEST_F(products, plain) { expect_right<minor::depth, minor::depth, bfloat16>(); 
 TEST_F(products, forward) { expect_right<minor::depth, minor::depth, bfloat16, biased_relu>(); }
 TEST_F(products, of_inputs_backward) { expect_right<minor::depth, minor::side, bfloat16>(); }
 TEST_F(products, of_weights) { expect_right<minor::side, minor::side, float>(); }
-
-/// … in bubbles that end at any instant: within a tile, and behind it only.
-TEST_F(products, are_the_same_however_they_are_left) {
-  for (char const* leave : {"within", "behind"}) {
-    task_entry const entry = product_entry();
-    option_values values{entry.options};
-    for (auto const& [name, text] : {std::pair{"rows", "6"}, {"columns", "600"}, {"depth", "40"}, {"rounds", "20"}, {"leave", leave}}) values.set(name, text);
-    auto const owner = entry.make(values);
-    owner->prepare(*machine_);
-    EXPECT_TRUE(run_to_end(*owner, *machine_, {.bubble = std::chrono::milliseconds{2}}).finished);
-    verification const found = owner->verify();
-    EXPECT_TRUE(found.ok) << leave << ": " << found.message;
-  }
-}
 
 TEST_F(products, bad_ones_are_refused) {
   large_product<minor::depth, minor::depth> of{{4, 4, 0, 1}, {nullptr, 8, 32}, {nullptr, 8, 32}, nullptr};
