@@ -113,6 +113,7 @@ class pagerank_owner final : public task_owner {
     if (values_.given("kronecker") || values_.given("uniform")) return {};
     return {graph_file()};
   }
+  std::vector<path> outputs() const override { return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{}; }
 
   verification verify() override {
     pagerank_progress const end = arrays_.value().progress();

@@ -41,8 +41,10 @@ class task_owner {
   virtual void reset() = 0;
   /// All that the task writes, always of the same names, types and shapes. After `prepare`.
   virtual std::vector<task_array> arrays() const = 0;
-  /// The files that `prepare` reads: a checkpoint is of these.
+  /// The files that `prepare` reads: a checkpoint is of these. At any time, as the next.
   virtual std::vector<std::filesystem::path> inputs() const { return {}; }
+  /// The files that `write` makes: not one of them may be an input, or another's.
+  virtual std::vector<std::filesystem::path> outputs() const { return {}; }
   /// Of a task whose state is in the files that it makes, not in `arrays`, which are empty then: it keeps account of them from now on; with
   /// `resume`, and where there is such a file, it goes on from what `save_account` wrote. After `prepare`, before the job is submitted.
   /// Throws input_error, with the reason, for a file that is not of this job. Others keep none.

@@ -2,6 +2,7 @@
 #include <lull/host/cli/alone.hpp>
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -106,44 +107,59 @@ class lone_job {
   std::uint64_t time_ns_ = 0;
 };
 
-/// In one bubble after the other, until the job is over or must end.
-void work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves) {
+/// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.
+std::string work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves) {
+  std::string problem;
+  auto const save = [&] {
+    if (saves == nullptr) return;
+    try {
+      saves->save(alone.job());
+    } catch (std::exception const& reason) {
+      problem = reason.what();
+      saves = nullptr;
+    }
+  };
   alone.open();
   while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
     if (alone.over()) break;
     if (saves != nullptr && saves->due()) {
       alone.close();
-      saves->save(alone.job());
+      save();
       alone.open();
     } else {
       alone.renew();  // not for a job that is over: such a worker would leave later than the last that worked
     }
   }
   alone.close();
-  if (saves != nullptr) saves->save(alone.job());
+  save();
+  return problem;
 }
 
 }  // namespace
 
 double alone_result::items_per_s() const noexcept {
-  return time.count() == 0 ? 0 : static_cast<double>(items) / (static_cast<double>(time.count()) * 1e-9);
+  return time.count() == 0 ? 0 : static_cast<double>(items - brought) / (static_cast<double>(time.count()) * 1e-9);
 }
 
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves) {
   lone_job alone{machine, job};
-  if (saves != nullptr) saves->begin(alone.job());
+  alone_result found;
+  if (saves != nullptr) {
+    saves->begin(alone.job());
+    alone.job().read_totals();
+    found.brought = alone.job().progress().items;
+  }
   std::optional<serving> served;
   if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
   try {
-    work(alone, served, stop, saves);
+    found.save_problem = work(alone, served, stop, saves);
   } catch (...) {
     alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
     throw;
   }
   alone.job().read_totals();
   job_progress const reached = alone.job().progress();
-  alone_result found;
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;

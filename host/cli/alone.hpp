@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
@@ -25,6 +26,8 @@ struct alone_result {
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::uint64_t stay_ns = 0;         // summed over blocks: first chunk → leaving
   std::uint64_t wait_ns = 0;         // of it, waiting for a phase
+  std::uint64_t brought = 0;         // of the items, by a checkpoint
+  std::string save_problem = {};     // why it was not saved any more; the job went on
 
   double items_per_s() const noexcept;
   double wait_share() const noexcept { return stay_ns == 0 ? 0 : static_cast<double>(wait_ns) / static_cast<double>(stay_ns); }

@@ -46,6 +46,9 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   std::error_code why;
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+  if (!resume_ && std::filesystem::exists(file_)) {
+    throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to begin anew"};
+  }
   what_ = {request.name, format_task(request), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
 }

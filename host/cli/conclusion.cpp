@@ -36,16 +36,27 @@ conclusion conclude(side_jobs& jobs, results_judged judged) {
         lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
         made.good = written = false;
       }
+    } else if (auto const& before = jobs.written(task)) {
+      lines.insert(lines.end(), before->begin(), before->end());
+      if (judged == results_judged::yes) lines.push_back("not verified: another run of the task had begun");
     } else {
       made.all_finished = false;
-      if (saves != nullptr) lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+      if (std::string const& why = jobs.save_problem(task); !why.empty()) {
+        lines.push_back("NOT SAVED: " + why);
+        made.good = false;
+      } else if (saves != nullptr) {
+        lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+      }
       if (judged == results_judged::yes) lines.push_back("not verified: the task did not come to its end");
     }
     std::string const whose = jobs.tasks() > 1 ? jobs.name(task) + ": " : "";
     for (std::string const& each : lines) made.lines.push_back(whose + each);
   }
   for (std::size_t task = 0; made.all_finished && written && task < jobs.tasks(); ++task) {
-    if (checkpoints* const saves = jobs.saves(task)) saves->forget();
+    checkpoints* const saves = jobs.saves(task);
+    task_owner const* const owner = jobs.finished(task);
+    bool const whole = owner == nullptr || owner->failures() == 0;  // else what failed may be tried again
+    if (saves != nullptr && whole) saves->forget();
   }
   return made;
 }

@@ -18,7 +18,8 @@ struct conclusion {
 enum class results_judged { no, yes };
 
 /// Of jobs that are over: verifies and writes what each task that finished found, and says how to go on with the others. One that
-/// cannot be written does not keep the others' results back. What was saved is forgotten when all have finished and are written.
+/// cannot be written does not keep the others' results back. What was saved is forgotten when all have
+/// finished, are written, and nothing of them failed.
 conclusion conclude(side_jobs& jobs, results_judged judged);
 
 }  // namespace lull

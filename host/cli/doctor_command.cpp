@@ -55,6 +55,7 @@ finding check_runtime(cuda_facts const& facts) {
 }
 
 finding check_device(cuda_facts const& facts, int device) {
+  if (!facts.built) return {"device", health::stops, "not looked for", "see cuda"};
   if (!facts.device_name) return {"device", health::stops, why_no_cuda(device), "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   std::string const found = *facts.device_name + ", sm_" + std::to_string(facts.capability) + ", " +
                             std::to_string(facts.processors) + " SMs";

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/cli/account.hpp>
@@ -12,6 +13,7 @@
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/conclusion.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
+#include <lull/host/cli/files_apart.hpp>
 #include <lull/host/cli/pictures.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/replay.hpp>
@@ -63,16 +65,9 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
                       " has no bubble in this schedule: more stages, or --mode none"};
   }
-  std::pair<std::optional<std::string> const&, char const*> const files[] = {
-      {asked.report, "--report"}, {asked.trace, "--trace"}, {asked.timeline, "--timeline"}};
-  for (auto const& one : files) {
-    check_writable(one.first, one.second);
-    for (auto const& other : files) {
-      if (&one < &other && one.first && one.first == other.first) {
-        throw usage_error{std::string{one.second} + " and " + other.second + " are one file: name two"};
-      }
-    }
-  }
+  std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
+  for (report_file const& each : reports) check_writable(each.file, each.option);
+  check_files_apart(made.tasks, reports);
   return made;
 }
 

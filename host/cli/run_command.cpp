@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include <lull/host/cli/asked_task.hpp>
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/commands.hpp>
+#include <lull/host/cli/files_apart.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/run_together.hpp>
 #include <lull/host/cli/setting.hpp>
@@ -34,6 +36,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   check_writable(asked.report, "--report");
   std::vector<asked_task> const tasks = asked_tasks(asked.tasks, asked.job_file);
+  check_files_apart(tasks, {{"--report", asked.report}});
   if (tasks.size() > 1) return run_together(asked, tasks, out);
   task_request const& request = tasks.front().request;
   task_entry const& entry = entry_of(request);
@@ -76,7 +79,11 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
     }
     for (std::string& each : owner->write()) lines.push_back(std::move(each));
-    if (saves) saves->forget();
+  }
+  if (!found.save_problem.empty()) {
+    lines.push_back("NOT SAVED: " + found.save_problem);
+  } else if (saves && found.state == job_state::finished && owner->failures() == 0) {
+    saves->forget();
   } else if (saves) {
     lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
   }
@@ -93,12 +100,14 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     char text[96];
     std::snprintf(text, sizeof text, "%.6f s, %.4g items/s", static_cast<double>(found.time.count()) * 1e-9, found.items_per_s());
     out << "time                    " << text << '\n';
-    for (std::string const& each : lines) out << each << '\n';
+  }
+  bool const bad = found.state == job_state::failed || result.verified == false || owner->failures() != 0 || !found.save_problem.empty();
+  if (!asked.json || bad) {
+    for (std::string const& each : lines) (asked.json ? std::cerr : out) << each << '\n';
   }
   out.flush();
   if (asked.report) write_report(*asked.report, done);
   if (done.interrupted) return exit_code::interrupted;
-  bool const bad = found.state == job_state::failed || result.verified == false || owner->failures() != 0;
   return bad ? exit_code::failed : exit_code::done;
 }
 

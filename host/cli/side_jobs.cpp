@@ -93,6 +93,8 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
       note(index, one);
       bool const anew = then_ == when_over::submit_anew && !ending && !of.closed;
       if (anew) {
+        // now, or what has finished would be lost where the next one is stopped
+        if (!of.written && one.job->progress().state == job_state::finished) of.written = one.job->owner().write();
         one.job->owner().reset();
         submit(one, owned_job::from::the_start);
       } else if (one.job->progress().state != job_state::failed) {

@@ -73,6 +73,10 @@ class side_jobs {
   // After `finish`.
   /// The owner of a job that finished, with the arrays as it left them; null: there is none.
   task_owner* finished(std::size_t index) const;
+  /// What the task's first job wrote when it had finished and another followed it, as lines; none: there was none.
+  std::optional<std::vector<std::string>> const& written(std::size_t index) const { return tasks_.at(index)->written; }
+  /// Why the task's job is not saved any more; empty: it is, or nobody asked.
+  std::string const& save_problem(std::size_t index) const { return tasks_.at(index)->jobs.front().job->save_problem(); }
   /// Judges every job of the task that finished; there must be one. Jobs that were submitted anew need all results kept.
   verification verify(std::size_t index);
   /// How many chunks each job was done in, of those that were counted in bubbles until `finish`; none: they are not known. All jobs
@@ -92,6 +96,7 @@ class side_jobs {
     same_result same;
     std::uint64_t most_rounds = 0;
     bool closed = false;  // no job of it any more
+    std::optional<std::vector<std::string>> written;  // lines of the first job that finished, where another followed it
     struct one {
       std::unique_ptr<owned_job> job;
       bool over = false;

@@ -164,6 +164,7 @@ class images_owner final : public task_owner {
       worst = std::min(worst, psnr(expected, found));
       ++looked_at;
     }
+    if (looked_at == 0) return {true, "no picture was written that could be held against another implementation"};
     char text[160];
     std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted", looked_at,
                   orders_.size(), worst, least_psnr);
@@ -230,6 +231,9 @@ class images_owner final : public task_owner {
       try {
         image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});  // before anything of it is read
         image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
+        if (std::error_code none; std::filesystem::equivalent(order.from, order.to, none)) {
+          throw input_error(order.from, 0, "and " + order.to + " are one file, and the picture would be lost: remove that link");
+        }
         order.plan = plan_of(order.header.shape);
         order.listed = listed;
         if (order.plan.bytes() > most_bytes) {

@@ -119,6 +119,13 @@ class mlp_owner final : public task_owner {
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {data_file(values_)}; }
+  std::vector<std::filesystem::path> outputs() const override {
+    std::vector<std::filesystem::path> files;
+    for (char const* name : {"losses", "plot", "model"}) {
+      if (values_.has(name)) files.push_back(values_.path(name));
+    }
+    return files;
+  }
 
   verification verify() override {
     double const loss = arrays_->epoch_loss().front() / static_cast<double>(training_.labels.size());
@@ -150,6 +157,11 @@ class mlp_owner final : public task_owner {
       lines.push_back(text);
     }
     auto const say = [&](char const* name) { lines.push_back(std::string{name} + ": " + values_.path(name).string()); };
+    // the model first: what took longest to make
+    if (values_.has("model") && !arrays_->stopped()) {
+      write_mlp(values_.path("model"), {arrays_->layers(), settings_.scale});
+      say("model");
+    }
     if (values_.has("losses")) {
       write_file(values_.path("losses"), csv);
       say("losses");
@@ -157,10 +169,6 @@ class mlp_owner final : public task_owner {
     if (values_.has("plot")) {
       write_file(values_.path("plot"), learning_curve_svg(epochs));
       say("plot");
-    }
-    if (values_.has("model") && !arrays_->stopped()) {
-      write_mlp(values_.path("model"), {arrays_->layers(), settings_.scale});
-      say("model");
     }
     return lines;
   }
@@ -209,6 +217,7 @@ class classify_owner final : public task_owner {
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {values_.path("model"), data_file(values_)}; }
+  std::vector<std::filesystem::path> outputs() const override { return {values_.path("out")}; }
 
   verification verify() override {
     std::uint64_t const right = arrays_->epoch_right().front();

@@ -53,9 +53,13 @@ class spoilt_owner final : public task_owner {
     ++verified;
     return inner_.verify();
   }
-  std::vector<std::string> write() override { return {}; }
+  std::vector<std::string> write() override {
+    ++written;
+    return {};
+  }
 
   int verified = 0;
+  int written = 0;
 
  private:
   void spoil() {

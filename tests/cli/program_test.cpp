@@ -66,6 +66,12 @@ class program : public testing::Test {
     return (std::stoull(value, nullptr, 16) >> (SIGINT - 1) & 1) != 0;
   }
 
+  /// That is none.
+  void add_picture() {
+    std::filesystem::create_directories(file("in"));
+    std::ofstream{file("in/no.png")} << "no picture";
+  }
+
   static void expect_refused(std::string const& arguments, std::string const& says) {
     outcome const found = ask(arguments);
     EXPECT_EQ(found.code, 2) << arguments << '\n' << found.text;
@@ -117,7 +123,7 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
   expect_refused("run --executor threads --report ''", "no file is named");
   expect_refused("run --executor threads --report " + folder_.string(), "a folder");
-  expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"), "one file");
+  expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"), "written twice, by --report and by --trace");
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
   expect_refused("harvest --iterations 100000000", "--iterations");
   expect_refused("harvest --segment 0", "out of range");
@@ -248,6 +254,50 @@ TEST_F(program, a_job_file_may_name_several_tasks) {
   report const read = report_from_json(found.text, "standard output");
   ASSERT_EQ(read.jobs.size(), 2U);
   for (job_result const& one : read.jobs) EXPECT_EQ(one.verified, true);
+}
+
+TEST_F(program, no_file_is_written_over_another) {
+  std::string const small = "mlp:epochs=1,hidden=16,";
+  std::ofstream{file("data.csv")} << "0,1,0\n";
+  std::filesystem::create_hard_link(file("data.csv"), file("other name.csv"));
+  std::ofstream{file("graph.el")} << "0 1\n1 0\n";
+  for (std::string const command : {"run --executor threads ", quick}) {
+    expect_refused(command + "--task " + small + "losses=" + file("x") + " --report " + file("x"), "would be written twice, by --report and by mlp");
+    expect_refused(command + "--task " + small + "losses=" + file("x") + ",plot=" + file("./x"), "would be written twice");
+    expect_refused(command + "--task " + small + "data=" + file("data.csv") + ",losses='" + file("other name.csv") + "'", "and is read by mlp");
+    expect_refused(command + "--task pagerank:graph=" + file("graph.el") + ",out=" + file("graph.el"), "and is read by pagerank");
+    expect_refused(command + "--task " + small + "model=" + file("m") + " --task " + small + "model=" + file("m"), "by mlp and by mlp-2");
+    expect_refused(command + "--task " + small + "model=" + file("m") + " --task classify:model=" + file("m") + ",out=" + file("o"), "and is read by classify");
+  }
+  EXPECT_EQ(content(file("data.csv")), "0,1,0\n");
+}
+
+TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
+  std::filesystem::create_directories(file("saved"));
+  for (std::string const name : {"mlp.npz", "images.manifest"}) std::ofstream{file("saved/" + name)} << "an hour's work";
+  add_picture();
+  expect_refused("run --executor threads --task mlp:epochs=1,hidden=16 --checkpoint " + file("saved"), "mlp.npz is there: --resume goes on from it");
+  expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " + file("saved"), "images.manifest is there");
+  EXPECT_EQ(content(file("saved/mlp.npz")), "an hour's work");
+  EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
+}
+
+TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
+  std::filesystem::create_directories(file("saved"));
+  std::filesystem::create_symlink("nowhere/at all", file("saved/mlp.npz"));
+  outcome const found = ask("run --executor threads --task mlp:epochs=2,hidden=16,model=" + file("model") + " --checkpoint " + file("saved"));
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("NOT SAVED: "), std::string::npos) << found.text;
+  EXPECT_TRUE(std::filesystem::exists(file("model"))) << found.text;
+}
+
+/// … of one task, too, and with --json on standard error.
+TEST_F(program, failures_are_named_on_standard_error_beside_json) {
+  add_picture();
+  outcome const found = ask("run --executor threads --json --task images:in=" + file("in") + ",out=" + file("out"));
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("1 failed:"), std::string::npos) << found.text;
+  EXPECT_NE(found.text.find("no.png"), std::string::npos) << found.text;
 }
 
 TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {

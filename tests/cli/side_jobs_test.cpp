@@ -65,6 +65,17 @@ TEST_F(jobs_on_threads, a_stop_cancels_what_is_unfinished) {
   EXPECT_EQ(trainer_.noted(), "");
 }
 
+TEST_F(jobs_on_threads, what_has_finished_is_written_though_the_next_is_stopped) {
+  auto owner = std::make_unique<spoilt_owner>();
+  spoilt_owner const& seen = *owner;
+  side_jobs& jobs = keep_busy(list(std::move(owner)));
+  train(2);
+  jobs.finish(trainer_, at_once);
+  EXPECT_TRUE(jobs.written(0).has_value());
+  EXPECT_EQ(seen.written, 1);
+  EXPECT_TRUE(conclude(jobs, results_judged::no).all_finished);
+}
+
 TEST_F(jobs_on_threads, a_wrong_job_between_right_ones_is_found) {
   side_jobs& jobs = keep_busy(list(std::make_unique<spoilt_owner>(2)));
   train(4);

@@ -162,6 +162,19 @@ TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
 }
 
+TEST_F(images, a_result_that_is_a_link_to_its_picture_is_not_written) {
+  add("a.png", {20, 10, 3, 8});
+  add("b.png", {20, 10, 3, 8});
+  std::string const before = read_file(folder_ / "in" / "a.png", 1 << 20);
+  fs::create_directory(folder_ / "out");
+  fs::create_symlink(folder_ / "in" / "a.png", folder_ / "out" / "a.png");
+  auto const job = owner();
+  run(*job);
+  EXPECT_EQ(job->failures(), 1U);
+  EXPECT_EQ(read_file(folder_ / "in" / "a.png", 1 << 20), before);
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "b.png"));
+}
+
 /// … to whoever runs it, though a thread still serves the job.
 TEST_F(images, an_error_beside_a_run_is_told) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
