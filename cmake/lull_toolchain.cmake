@@ -53,6 +53,7 @@ if(LULL_CUDA_ENABLED)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # cuBLAS may lie where the loader does not look
   find_package(CUDAToolkit REQUIRED)
 endif()
 message(STATUS "lull: cuda executor ${LULL_CUDA_ENABLED} (LULL_CUDA=${LULL_CUDA})")

@@ -72,6 +72,14 @@ class lone_job {
     if (found.last_out_ns > found.opened_ns) time_ns_ += found.last_out_ns - found.opened_ns;
   }
 
+  /// Behind an error: nobody is left inside, if that can be had.
+  void abandon() noexcept {
+    try {
+      close();
+    } catch (std::exception const&) {  // the machine is gone, or a chunk has no end
+    }
+  }
+
   detail::submitted& job() { return *job_; }
   /// What was done until the last close, and the time that the bubbles took together.
   std::uint64_t chunks() const noexcept { return sum_.chunks; }
@@ -156,6 +164,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
     found.save_problem = work(alone, served, stop, saves);
   } catch (...) {
     alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
+    alone.abandon();
     throw;
   }
   alone.job().read_totals();
