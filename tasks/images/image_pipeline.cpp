@@ -18,13 +18,11 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 500us;  // at what the machine has done
 
-std::size_t rounded_up(std::size_t bytes) { return (bytes + pinned_pool::line - 1) / pinned_pool::line * pinned_pool::line; }
-
 std::size_t in_bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
   std::size_t largest = 0;
   std::size_t all = 0;
   for (image_order const& each : orders) {
-    std::size_t const bytes = rounded_up(each.plan.staged_bytes());
+    std::size_t const bytes = pinned_pool::taken_by(each.plan.staged_bytes());
     largest = std::max(largest, bytes);
     all += bytes;
   }
@@ -33,7 +31,7 @@ std::size_t in_bytes(std::vector<image_order> const& orders, std::size_t batch_b
 
 std::size_t out_bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
   std::size_t all = 0;
-  for (image_order const& each : orders) all += rounded_up(each.plan.out.bytes());
+  for (image_order const& each : orders) all += pinned_pool::taken_by(each.plan.out.bytes());
   return std::min(all, batch_bytes);
 }
 

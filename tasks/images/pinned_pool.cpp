@@ -6,20 +6,14 @@
 
 namespace lull {
 
-namespace {
-
-std::size_t rounded_up(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1) + pinned_pool::line - 1) / pinned_pool::line * pinned_pool::line; }
-
-}  // namespace
-
 pinned_pool::pinned_pool(executor& machine, std::size_t bytes)
-    : machine_(machine), bytes_(rounded_up(bytes)), memory_(static_cast<unsigned char*>(machine.pin(bytes_))), free_{{0, bytes_}} {}
+    : machine_(machine), bytes_(taken_by(bytes)), memory_(static_cast<unsigned char*>(machine.pin(bytes_))), free_{{0, bytes_}} {}
 
 pinned_pool::~pinned_pool() { machine_.unpin(memory_); }
 
 /// First fit.
 std::optional<pinned_pool::part> pinned_pool::take(std::size_t bytes) {
-  std::size_t const wanted = rounded_up(bytes);
+  std::size_t const wanted = taken_by(bytes);
   std::lock_guard const lock{mutex_};
   auto const found = std::find_if(free_.begin(), free_.end(), [&](auto const& each) { return each.second >= wanted; });
   if (found == free_.end()) return std::nullopt;
@@ -31,7 +25,7 @@ std::optional<pinned_pool::part> pinned_pool::take(std::size_t bytes) {
 
 void pinned_pool::give_back(std::span<unsigned char> part) noexcept {
   std::size_t first = static_cast<std::size_t>(part.data() - memory_);
-  std::size_t length = rounded_up(part.size());
+  std::size_t length = taken_by(part.size());
   std::lock_guard const lock{mutex_};
   auto behind = free_.lower_bound(first);
   if (behind != free_.end() && behind->first == first + length) {

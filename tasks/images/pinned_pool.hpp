@@ -17,6 +17,10 @@ namespace lull {
 class pinned_pool {
  public:
   static constexpr std::size_t line = 256;  // parts are multiples of it
+  /// What a part of so many bytes takes of the pool.
+  static constexpr std::size_t taken_by(std::size_t bytes) noexcept {
+    return bytes == 0 ? line : (bytes + line - 1) / line * line;
+  }
 
   /// Throws limit_error.
   pinned_pool(executor& machine, std::size_t bytes);
