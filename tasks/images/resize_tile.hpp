@@ -19,16 +19,16 @@ struct resize_tile {
   static constexpr std::uint32_t rows_at_once = 2;         // of a thread's, of both filters
   static constexpr std::uint32_t first_multiple = 8;       // of the column that a tile's storage begins with
 
-  /// Where a pixel stands among those of a row in storage. Now and then the room of one stays free, so that threads whose pixels are
-  /// an even number apart meet different banks. Period × channels is a multiple of samples_at_once.
-  LULL_HD static constexpr std::uint32_t place(std::uint32_t pixel, std::uint32_t channels) noexcept {
-    return pixel + pixel / (channels == 4 ? 8 : channels == 2 ? 16 : 32);
+  /// Where a sample stands among those of a row in storage. Now and then the room of four stays free, so that fewer threads whose
+  /// pixels are an even number apart meet in a bank, and what a thread of the column filter has is aligned.
+  LULL_HD static constexpr std::uint32_t place(std::uint32_t sample, std::uint32_t channels) noexcept {
+    return sample + sample / (channels == 3 ? 96 : 32) * 4;
   }
 
   /// Of storage for a row of so many columns, as picture::row_floats.
   static constexpr std::uint32_t row_floats(std::uint32_t columns, std::uint32_t channels) noexcept {
     std::uint32_t const pixels = (columns + first_multiple - 1) / first_multiple * first_multiple;
-    return (place(pixels, channels) * channels + 3) / 4 * 4;
+    return (place(pixels * channels, channels) + 3) / 4 * 4;
   }
 };
 
@@ -125,13 +125,6 @@ class tile_work {
     }
   }
 
-  LULL_HD static void store(float* to, float const (&sums)[at_once]) noexcept {
-    constexpr std::uint32_t together = has_alpha ? Channels : 1;
-    for (std::uint32_t k = 0; k < at_once; k += together) {
-      store_aligned<together * sizeof(float), together * sizeof(float)>(to + k, sums + k);
-    }
-  }
-
   template <bool Aligned>
   LULL_HD void filter_columns(float* storage, std::uint32_t row_bytes, auto const& team) const noexcept {
     std::uint32_t const groups = (in_columns_ * Channels + at_once - 1) / at_once;
@@ -157,10 +150,9 @@ class tile_work {
         }
       }
       // all eight lie between two rooms that stay free
-      std::uint32_t const pixel = group * at_once / Channels;
-      float* const to = storage + both * rows_at_once * of_.row_floats + group * at_once + (resize_tile::place(pixel, Channels) - pixel) * Channels;
-      store(to, upper);
-      store(to + of_.row_floats, lower);
+      float* const to = storage + both * rows_at_once * of_.row_floats + resize_tile::place(group * at_once, Channels);
+      store_aligned<sizeof upper, 16>(to, upper);
+      store_aligned<sizeof lower, 16>(to + of_.row_floats, lower);
     }
   }
 
@@ -177,7 +169,7 @@ class tile_work {
       pixel_sum lower{};
       std::uint32_t const begin = t.first - first_;
       for (std::uint32_t i = 0; i < t.count; ++i, weight += of_.width) {
-        float const* const at = from + resize_tile::place(begin + i, Channels) * Channels;
+        float const* const at = from + resize_tile::place((begin + i) * Channels, Channels);
         add(upper, *weight, at);
         add(lower, *weight, at + of_.row_floats);
       }

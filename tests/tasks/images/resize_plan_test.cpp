@@ -68,16 +68,17 @@ TEST(resize_plan, taps_go_on_to_the_right) {
   }
 }
 
-/// Storage is read at each pixel that was written, and nothing is written twice.
-TEST(resize_plan, every_pixel_of_a_row_has_a_place_of_its_own) {
+/// Nothing is written twice; a pixel, and the eight that a thread stores together, stand side by side and aligned.
+TEST(resize_plan, every_sample_of_a_row_has_a_place_of_its_own) {
   for (std::uint32_t channels = 1; channels <= 4; ++channels) {
-    for (std::uint32_t pixel = 0; pixel < 2000; ++pixel) {
-      ASSERT_GT(resize_tile::place(pixel + 1, channels), resize_tile::place(pixel, channels));
-      ASSERT_LT(resize_tile::place(pixel, channels) * channels + channels - 1, resize_tile::row_floats(pixel + 1, channels));
-      // the eight samples that a thread stores together stand side by side
-      std::uint32_t const sample = pixel * channels;
-      std::uint32_t const group = sample / resize_tile::samples_at_once * resize_tile::samples_at_once;
-      ASSERT_EQ(resize_tile::place(pixel, channels) - pixel, resize_tile::place(group / channels, channels) - group / channels);
+    for (std::uint32_t sample = 0; sample < 8000; ++sample) {
+      std::uint32_t const place = resize_tile::place(sample, channels);
+      ASSERT_GT(resize_tile::place(sample + 1, channels), place);
+      ASSERT_LT(place, resize_tile::row_floats(sample / channels + 1, channels));
+      std::uint32_t const first = sample / resize_tile::samples_at_once * resize_tile::samples_at_once;
+      ASSERT_EQ(place - sample, resize_tile::place(first, channels) - first);
+      ASSERT_EQ(place - sample, resize_tile::place(sample / channels * channels, channels) - sample / channels * channels);
+      ASSERT_EQ((place - sample) % 4, 0U);
     }
   }
 }
