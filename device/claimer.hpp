@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <lull/device/cursor.hpp>
+#include <lull/device/directive.hpp>
 #include <lull/device/lease.hpp>
 #include <lull/device/position.hpp>
 #include <lull/device/ring.hpp>
@@ -12,16 +13,6 @@
 #include <lull/device/trace.hpp>
 
 namespace lull {
-
-/// What the leader tells its team to do next. `finish`: run, and commit without delay. `advance`: between two phases.
-enum class action : std::uint32_t { leave, run, finish, advance };
-
-/// What all threads of a team read at every chunk; so it is small, and the phase stands elsewhere (claimer::at).
-struct alignas(16) directive {
-  std::uint64_t begin = 0;
-  std::uint32_t count = 0;  // items; 0 where there is no chunk
-  action what = action::leave;
-};
 
 /// Rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one after
 /// another where it finds any call.
@@ -48,7 +39,7 @@ class claimer {
     leave_reason why = leave_reason::stay;
     directive const found = try_next(done, words, why);
     if (found.count != 0) return found;
-    return why != leave_reason::stay ? depart(why, 0) : next(words, task);
+    return why != leave_reason::stay ? depart(why, 0, World::now_ns()) : next(words, task);
   }
 
   /// The yield point, for everything that can be found there. Every round of its loop polls.
@@ -67,11 +58,11 @@ class claimer {
     open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
   }
 
-  /// Behind a call of a task that claims by itself; `seen`, if not null, was looked at then.
+  /// Behind a call within which the team may have seen that the stay has ended.
   template <class Task>
-  LULL_HD directive next_behind(typename stay<World>::view const* seen, watch words, Task const& task) noexcept {
-    leave_reason const why = seen != nullptr ? known_.stays.judge(*seen) : leave_reason::stay;
-    return why != leave_reason::stay ? depart(why, 0) : next(words, task);
+  LULL_HD directive next_behind(last_look<World> const& within, watch words, Task const& task) noexcept {
+    leave_reason const why = within.ended ? known_.stays.judge(within.seen) : leave_reason::stay;
+    return why != leave_reason::stay ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
   /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is committed. No items:
@@ -102,12 +93,18 @@ class claimer {
 
   /// False: the ring is full, and the chunk must be finished.
   LULL_HD bool hand_back(directive const& undone) noexcept {
-    if (!ring().push({tagged{tag(), undone.begin}, undone.count})) {
-      account_.refused += 1;
-      return false;
-    }
-    account_.handed_back += 1;
-    return true;
+    bool const pushed = push(undone, 0);
+    count_pushes(pushed ? 1 : 0, pushed ? 0 : 1);
+    return pushed;
+  }
+  /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another `number`, at once:
+  /// a push takes three trips to the L2.
+  LULL_HD bool push(directive const& undone, std::uint64_t number) const noexcept {
+    return ring(number).push({tagged{tag(), undone.begin}, undone.count});
+  }
+  LULL_HD void count_pushes(std::uint32_t pushed, std::uint32_t refused) noexcept {
+    account_.handed_back += pushed;
+    account_.refused += refused;
   }
 
   /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
@@ -157,7 +154,7 @@ class claimer {
       auto const view = stay<World>::look(words);
       bool const perhaps = ring().perhaps();
       tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
-      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns);
+      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns, view.now_ns);
 
       if (perhaps) {
         if (handed_back const entry = ring().pop(); entry.count != 0) {
@@ -188,7 +185,7 @@ class claimer {
       tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
       switch (now.state()) {
         case phase_state::finished:
-        case phase_state::failed: return depart(leave_reason::finished, waits_since_ns);
+        case phase_state::failed: return depart(leave_reason::finished, waits_since_ns, view.now_ns);
         case phase_state::open:
           if (!knows_ || now.tag() != tag() || !complete()) break;
           [[fallthrough]];
@@ -201,7 +198,7 @@ class claimer {
           break;
         case phase_state::starved:
           if (change(now, phase_state::opening) && !open(task, position_now())) {
-            return depart(leave_reason::starved, waits_since_ns);
+            return depart(leave_reason::starved, waits_since_ns, view.now_ns);
           }
           break;
         case phase_state::opening: break;
@@ -241,8 +238,8 @@ class claimer {
             left < known.near_end ? action::finish : action::run};
   }
 
-  LULL_HD ring_ref<World> ring() const noexcept {
-    return {&known_.cursor->ring, known_.cursor->places, known_.cursor->capacity, home_};
+  LULL_HD ring_ref<World> ring(std::uint64_t number = 0) const noexcept {
+    return {&known_.cursor->ring, known_.cursor->places, known_.cursor->capacity, home_ + number};
   }
 
   LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
@@ -302,8 +299,8 @@ class claimer {
     if (account_.first_ns == 0) account_.first_ns = World::now_ns();
   }
 
-  LULL_HD directive depart(leave_reason why, std::uint64_t waits_since_ns) noexcept {
-    account_.saw_ns = World::now_ns();
+  LULL_HD directive depart(leave_reason why, std::uint64_t waits_since_ns, std::uint64_t saw_ns) noexcept {
+    account_.saw_ns = saw_ns;
     account_.why = why;
     end_wait(waits_since_ns);
     return {};

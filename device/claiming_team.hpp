@@ -18,9 +18,9 @@ struct chunks_in_hand {
   int undone_pieces = 0;
   int redone = 0;  // of those that found no room in the ring
   bool must_finish = false;
-  bool looked = false;
   directive undone[most_undone];
-  typename stay<World>::view seen;  // behind the call, where something was handed back
+  bool refused[most_undone];  // by the ring
+  last_look<World> looked;
 };
 
 /// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all that there is
@@ -36,7 +36,11 @@ class claiming_team : public team_of_machine<Machine> {
       : team_of_machine<Machine>(block), words_(words), claims_(of), hand_(hand) {}
 
   LULL_HD bool stay_ended() const noexcept {
-    return !must_finish() && claims_->stays().judge(stay<World>::look(words_)) != leave_reason::stay;
+    if (must_finish()) return false;
+    auto const view = stay<World>::look(words_);
+    if (claims_->stays().judge(view) == leave_reason::stay) return false;
+    hand_->looked = {view, true};
+    return true;
   }
   LULL_HD chunk more() const noexcept {
     if (must_finish()) return {};

@@ -51,4 +51,11 @@ class stay {
   std::uint32_t value_ = 0;
 };
 
+/// What ended a stay, as the thread that polls within a call saw it; read behind the call.
+template <class World>
+struct last_look {
+  typename stay<World>::view seen;
+  bool ended = false;
+};
+
 }  // namespace lull

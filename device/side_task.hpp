@@ -46,7 +46,7 @@ struct team_archetype {
   T exclusive_scan(T value, T first, Op op) const noexcept;  // Collective: `first`, then the values of the ranks below, in a fixed order
 
   // For a task that claims by itself, whose warps do different things and cannot afford to meet: instead of leaving().
-  bool stay_ended() const noexcept;              // any thread, at any time: soon all should return, and what is not done be handed back
+  bool stay_ended() const noexcept;              // any thread, but one at a time: soon all should return, and what is not done be handed back
   chunk more() const noexcept;                   // rank 0: another chunk of the same phase, for the same call; empty: none, return when done
   void hand_back(chunk undone) const noexcept;   // rank 0, before it returns: items whose results are not all stored; at most most_undone calls
 };

@@ -61,14 +61,14 @@ class team : public team_of_machine<Machine> {
  public:
   using world = World;
 
-  /// `stays` is looked at by rank 0 alone.
-  LULL_HD team(Machine const& block, watch words, stay<World> const& stays) noexcept
-      : team_of_machine<Machine>(block), words_(words), stays_(stays) {}
+  /// `stays` and `looked` are rank 0's, in the block's storage; the latter is written where a chunk is left.
+  LULL_HD team(Machine const& block, watch words, stay<World> const& stays, last_look<World>* looked) noexcept
+      : team_of_machine<Machine>(block), words_(words), stays_(stays), looked_(looked) {}
 
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
   LULL_HD bool leaving() const noexcept {
     if (must_finish_) return false;
-    if (!left_) left_ = this->block_.broadcast(std::uint32_t{this->rank() == 0 && stays_.judge(stays_.look(words_)) != leave_reason::stay}) != 0;
+    if (!left_) left_ = this->block_.broadcast(std::uint32_t{this->rank() == 0 && stay_ended()}) != 0;
     return left_;
   }
 
@@ -80,8 +80,16 @@ class team : public team_of_machine<Machine> {
   LULL_HD bool left() const noexcept { return left_; }
 
  private:
+  LULL_HD bool stay_ended() const noexcept {
+    auto const view = stay<World>::look(words_);
+    if (stays_.judge(view) == leave_reason::stay) return false;
+    *looked_ = {view, true};
+    return true;
+  }
+
   watch const words_;
   stay<World> const& stays_;
+  last_look<World>* const looked_;
   bool must_finish_ = false;
   mutable bool left_ = false;
 };

@@ -44,13 +44,12 @@ class worker {
 
   static constexpr bool task_claims = Task::shape.claims == claiming::by_task;
   using block_claimer = claimer<World, task_claims ? rare_code::inlined : rare_code::called>;
-  struct nothing {};
 
   struct kept {
     directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
     block_claimer claims;   // the leader's
     bubble_record* record;  // the leader's
-    std::conditional_t<task_claims, chunks_in_hand<World>, nothing> hand;
+    std::conditional_t<task_claims, chunks_in_hand<World>, last_look<World>> hand;
     alignas(16) unsigned char task[task_words * 8];
   };
 
@@ -67,7 +66,7 @@ class worker {
   LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
 
   LULL_HD void stay_inside(bool leads) noexcept {
-    team<World, Machine> members{block_, words(), kept_.claims.stays()};
+    team<World, Machine> members{block_, words(), kept_.claims.stays(), &kept_.hand};
     do {
       directive const now = kept_.next;
       if (now.what == action::advance) {
@@ -76,7 +75,7 @@ class worker {
       } else if (run_chunk(members, now)) {
         if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
       } else if (leads) {
-        kept_.next = kept_.claims.next(words(), task());
+        kept_.next = kept_.claims.next_behind(kept_.hand, words(), task());
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
@@ -113,7 +112,7 @@ class worker {
         open_next(block_.rank() == 0);
       } else {
         run_chunks();
-        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked ? &kept_.hand.seen : nullptr, words(), task());
+        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked, words(), task());
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
@@ -123,12 +122,13 @@ class worker {
 
   /// The chunk in hand, and all that the task claims while it is busy.
   LULL_HD void run_chunks() noexcept {
-    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, false, {}, {}};
+    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, {}, {}, {}};
     directive now = kept_.next;
     for (;;) {
       block_.sync();
       task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
       block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed back
+      push_undone();
       if (block_.rank() == 0) settle();
       block_.sync();
       // No room in the ring for these: done here, to the end.
@@ -137,7 +137,18 @@ class worker {
     }
   }
 
-  /// Behind a call: commits, and hands back; or behind one that had to be made for want of room.
+  /// Collective. What the call left undone into the ring, each piece by a thread of its own.
+  LULL_HD void push_undone() noexcept {
+    chunks_in_hand<World>& hand = kept_.hand;
+    int const pieces = hand.must_finish ? 0 : hand.undone_pieces;
+    if (pieces == 0) return;
+    for (int piece = block_.rank(); piece < pieces; piece += block_.size()) {
+      hand.refused[piece] = !kept_.claims.push(hand.undone[piece], static_cast<std::uint64_t>(piece));
+    }
+    block_.sync();
+  }
+
+  /// Behind a call: commits; or behind one that had to be made for want of room.
   LULL_HD void settle() noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
     if (hand.must_finish) {
@@ -146,23 +157,22 @@ class worker {
       return;
     }
     hand.must_finish = true;
-    std::uint64_t const pieces = static_cast<std::uint64_t>(hand.undone_pieces);
-    if (pieces != 0) hand_back_pieces(hand);
+    auto const pieces = static_cast<std::uint32_t>(hand.undone_pieces);
+    keep_refused(hand);
+    auto const refused = static_cast<std::uint32_t>(hand.undone_pieces);
+    kept_.claims.count_pushes(pieces - refused, refused);
     kept_.claims.add_done(hand.items, hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
   }
 
-  /// What finds no room in the ring stays in hand. The stay has ended, most likely: that is looked at meanwhile.
-  LULL_HD void hand_back_pieces(chunks_in_hand<World>& hand) noexcept {
-    auto const seen = stay<World>::look(words());
+  /// Of the pieces that were undone, those that found no room in the ring stay in hand.
+  LULL_HD void keep_refused(chunks_in_hand<World>& hand) noexcept {
     int refused = 0;
     for (int piece = 0; piece < hand.undone_pieces; ++piece) {
       directive const undone = hand.undone[piece];
       hand.items -= undone.count;
-      if (!kept_.claims.hand_back(undone)) hand.undone[refused++] = undone;
+      if (hand.refused[piece]) hand.undone[refused++] = undone;
     }
     hand.undone_pieces = refused;
-    hand.seen = seen;
-    hand.looked = true;
   }
 
   /// False: not inside, whatever was entered is left again.

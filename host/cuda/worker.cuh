@@ -28,7 +28,7 @@ __device__ auto undisturbed(block_of<Task> const& block, stay<cuda_world> const&
   if constexpr (Task::shape.claims == claiming::by_task) {
     return claiming_team<cuda_world, block_of<Task>>{block, watch{}, nullptr, nullptr};
   } else {
-    team<cuda_world, block_of<Task>> members{block, watch{}, nowhere};
+    team<cuda_world, block_of<Task>> members{block, watch{}, nowhere, nullptr};
     members.begin_chunk(true);
     return members;
   }

@@ -29,7 +29,7 @@ auto undisturbed(thread_block const& block) {
     return claiming_team<threads_world, thread_block>{block, watch{}, nullptr, nullptr};
   } else {
     static stay<threads_world> const stays;
-    team<threads_world, thread_block> members{block, watch{}, stays};
+    team<threads_world, thread_block> members{block, watch{}, stays, nullptr};
     members.begin_chunk(true);
     return members;
   }
