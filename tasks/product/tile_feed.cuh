@@ -6,7 +6,8 @@
 #include <lull/tasks/product/large_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// How the warps of a block that multiplies on tensor cores are kept in tiles: one claims and polls, one feeds.
+/// How the warps of a block that multiplies on tensor cores are kept in tiles, by a thread each of three others: one claims, one feeds, one
+/// polls.
 namespace lull::detail {
 
 /// What the warps of a block tell each other, in shared memory behind the stages.
@@ -88,22 +89,24 @@ struct stage_place {
   }
 };
 
-/// Rank 0: claims a chunk whenever one is wanted, and looks meanwhile whether the stay has ended.
-template <tile_polls Polls>
-__device__ void claim_and_poll(auto const& team, tile_board& board) noexcept {
-  bool ended = false;
+/// Rank 0: claims a chunk whenever one is wanted.
+__device__ inline void answer_claims(auto const& team, tile_board& board) noexcept {
   for (std::uint32_t answers = 0; !ptx::is_over(ptx::window(&board.all_fed), 0);) {
-    if (Polls == tile_polls::within && !ended && team.stay_ended()) {
-      ended = true;
-      ptx::arrive(ptx::window(&board.ended));
-    }
     if (!ptx::is_over(ptx::window(&board.asked), answers & 1)) continue;
-    chunk const found = ended ? chunk{} : team.more();
+    chunk const found = ptx::is_over(ptx::window(&board.ended), 0) ? chunk{} : team.more();
     board.answer_begin = found.begin;
     board.answer_end = found.end;
     board.answers = ++answers;
     ptx::arrive(ptx::window(&board.answered));
   }
+}
+
+/// One thread of another warp, for a claim is two trips to the L2 long: looks whether the stay has ended.
+__device__ inline void poll(auto const& team, tile_board& board) noexcept {
+  while (!team.stay_ended()) {
+    if (ptx::is_over(ptx::window(&board.all_fed), 0)) return;
+  }
+  ptx::arrive(ptx::window(&board.ended));
 }
 
 /// One thread of another warp: has the operands copied until the stay ends or there is no more. Claims take two trips to the L2, so it

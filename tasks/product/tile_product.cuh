@@ -7,8 +7,8 @@
 #include <lull/tasks/product/tile_feed.cuh>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims and polls, by rank 0; warp 1 feeds: has the operands
-/// copied into a ring of stages. Two warpgroups multiply 64 rows of the tile each; in the shadow of the products just begun they look
+/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1 feeds: has the operands copied
+/// into a ring of stages; warp 2 polls. Two warpgroups multiply 64 rows of the tile each; in the shadow of the products just begun they look
 /// whether the stay has ended, each for itself, for warpgroups that vote together run in step and cost more than the polls
 /// (docs/decisions/leaving-within-a-tile.md).
 namespace lull::detail {
@@ -215,9 +215,11 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   } else {
     ptx::give_up_registers<88>();
     if (threadIdx.x == 0) {
-      claim_and_poll<Polls>(team, board);
+      answer_claims(team, board);
     } else if (threadIdx.x == 32) {
       tile_feeder<A, B>{board, stages, of}.run(c);
+    } else if (Polls == tile_polls::within && threadIdx.x == 64) {
+      poll(team, board);
     }
     __syncwarp();
   }
