@@ -94,7 +94,8 @@ class claimer {
   /// False: the ring is full, and the chunk must be finished.
   LULL_HD bool hand_back(directive const& undone) noexcept {
     bool const pushed = push(undone, 0);
-    count_pushes(pushed ? 1 : 0, pushed ? 0 : 1);
+    count_pushes(1);
+    if (!pushed) count_refusal();
     return pushed;
   }
   /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another `number`, at once:
@@ -102,9 +103,11 @@ class claimer {
   LULL_HD bool push(directive const& undone, std::uint64_t number) const noexcept {
     return ring(number).push({tagged{tag(), undone.begin}, undone.count});
   }
-  LULL_HD void count_pushes(std::uint32_t pushed, std::uint32_t refused) noexcept {
-    account_.handed_back += pushed;
-    account_.refused += refused;
+  LULL_HD void count_pushes(std::uint32_t pieces) noexcept { account_.handed_back += pieces; }
+  /// One of those counted as pushed was not.
+  LULL_HD void count_refusal() noexcept {
+    account_.handed_back -= 1;
+    account_.refused += 1;
   }
 
   /// The last act but for the account: what is deferred is committed, and the block is out of the slot.

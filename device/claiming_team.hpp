@@ -10,17 +10,28 @@
 
 namespace lull {
 
-/// What a team that claims by itself has in hand during one call; rank 0's, in the block's storage.
+/// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes it.
 template <class World>
 struct chunks_in_hand {
   std::uint64_t items = 0;
   std::uint64_t chunks = 0;
   int undone_pieces = 0;
-  int redone = 0;  // of those that found no room in the ring
   bool must_finish = false;
   directive undone[most_undone];
-  bool refused[most_undone];  // by the ring
+  bool refused[most_undone];  // by the ring, and not done since
   last_look<World> looked;
+
+  LULL_HD std::uint64_t items_done() const noexcept {
+    std::uint64_t done = items;
+    for (int piece = 0; piece < undone_pieces; ++piece) done -= undone[piece].count;
+    return done;
+  }
+  /// `undone_pieces`: none is.
+  LULL_HD int first_refused() const noexcept {
+    int piece = 0;
+    while (piece < undone_pieces && !refused[piece]) ++piece;
+    return piece;
+  }
 };
 
 /// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all that there is

@@ -120,59 +120,46 @@ class worker {
 
   LULL_HD claiming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
 
-  /// The chunk in hand, and all that the task claims while it is busy.
+  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring, to its end.
   LULL_HD void run_chunks() noexcept {
-    if (block_.rank() == 0) kept_.hand = {kept_.next.count, 1, 0, 0, false, {}, {}, {}};
+    chunks_in_hand<World>& hand = kept_.hand;
+    if (block_.rank() == 0) hand = {kept_.next.count, 1, 0, false, {}, {}, {}};
     directive now = kept_.next;
     for (;;) {
       block_.sync();
       task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
       block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed back
-      push_undone();
-      if (block_.rank() == 0) settle();
+      if (!hand.must_finish) {
+        settle();
+      } else if (block_.rank() == 0) {
+        commit_refused(hand.first_refused());
+      }
       block_.sync();
-      // No room in the ring for these: done here, to the end.
-      if (kept_.hand.redone == kept_.hand.undone_pieces) return;
-      now = kept_.hand.undone[kept_.hand.redone];
+      int const piece = hand.first_refused();
+      if (piece == hand.undone_pieces) return;
+      if (block_.rank() == 0) hand.must_finish = true;
+      now = hand.undone[piece];
     }
   }
 
-  /// Collective. What the call left undone into the ring, each piece by a thread of its own.
-  LULL_HD void push_undone() noexcept {
-    chunks_in_hand<World>& hand = kept_.hand;
-    int const pieces = hand.must_finish ? 0 : hand.undone_pieces;
-    if (pieces == 0) return;
-    for (int piece = block_.rank(); piece < pieces; piece += block_.size()) {
-      hand.refused[piece] = !kept_.claims.push(hand.undone[piece], static_cast<std::uint64_t>(piece));
-    }
-    block_.sync();
-  }
-
-  /// Behind a call: commits; or behind one that had to be made for want of room.
+  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of these are trips
+  /// to the L2, and a block that leaves waits for them.
   LULL_HD void settle() noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
-    if (hand.must_finish) {
-      kept_.claims.add_done(hand.undone[hand.redone].count, 1, action::finish);
-      hand.redone += 1;
-      return;
+    if (block_.rank() == 0) {
+      auto const pieces = static_cast<std::uint32_t>(hand.undone_pieces);
+      kept_.claims.count_pushes(pieces);
+      kept_.claims.add_done(hand.items_done(), hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
     }
-    hand.must_finish = true;
-    auto const pieces = static_cast<std::uint32_t>(hand.undone_pieces);
-    keep_refused(hand);
-    auto const refused = static_cast<std::uint32_t>(hand.undone_pieces);
-    kept_.claims.count_pushes(pieces - refused, refused);
-    kept_.claims.add_done(hand.items, hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
+    for (int piece = block_.size() - 1 - block_.rank(); piece < hand.undone_pieces; piece += block_.size()) {
+      hand.refused[piece] = !kept_.claims.push(hand.undone[piece], static_cast<std::uint64_t>(piece));
+    }
   }
 
-  /// Of the pieces that were undone, those that found no room in the ring stay in hand.
-  LULL_HD void keep_refused(chunks_in_hand<World>& hand) noexcept {
-    int refused = 0;
-    for (int piece = 0; piece < hand.undone_pieces; ++piece) {
-      directive const undone = hand.undone[piece];
-      hand.items -= undone.count;
-      if (hand.refused[piece]) hand.undone[refused++] = undone;
-    }
-    hand.undone_pieces = refused;
+  LULL_HD void commit_refused(int piece) noexcept {
+    kept_.claims.count_refusal();
+    kept_.claims.add_done(kept_.hand.undone[piece].count, 1, action::finish);
+    kept_.hand.refused[piece] = false;
   }
 
   /// False: not inside, whatever was entered is left again.
