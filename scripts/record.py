@@ -45,6 +45,7 @@ PRODUCTS = [(4096, 1, 100), (1024, 131, 100), (512, 524, 100)]  # size, count, r
 LEAVING = [
     *(f"yield_latency/task:product/behind:burst_132/iterations: --size={size} --bubbles=3000" for size in (4096, 1024)),
     "yield_latency/task:product/behind:burst_132/iterations: --size=4096 --bubbles=3000 --setter=kernel",
+    "yield_latency/task:product/behind:burst_132/iterations: --size=4096 --bubbles=3000 --leave=saved",
     "yield_latency/task:mlp/behind:burst_132/iterations: --bubbles=3000",
 ]
 RESIZE = [
@@ -97,6 +98,7 @@ def tasks(build):
 
 SHORT = {
     "left within a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000",
+    "saved within a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=saved",
     "left behind a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=behind",
     "left within a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000",
     "left behind a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000,leave=behind",
@@ -171,6 +173,7 @@ INSTANTS = [
     "pagerank:kronecker=18,sweeps=60,tolerance=1e-30",
     "mlp:hidden=256,batch=512,epochs=20",
     "product:rows=4096,columns=4096,depth=4096,rounds=8",
+    "product:rows=4096,columns=4096,depth=4096,rounds=8,leave=saved",
     "product:rows=1024,columns=1024,depth=1024,count=16,rounds=160",
     "compute:rounds=125",
     "streaming:rounds=200",

@@ -32,7 +32,8 @@ struct options {
   std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
   bool successor = false;  // a second job stands behind the first
   bool others = false;     // graphs hold workers of further task types
-  std::string size = "4096";  // of the products of task product
+  std::string size = "4096";    // of the products of task product
+  std::string leave = "within";  // … how their tiles are left
   int bubbles = 0;            // of each treatment; 0: as the plan says
   edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
@@ -71,7 +72,7 @@ class side_work {
         break;
       case work::pagerank: make(pagerank_entry(), {{"kronecker", "22"}, {"sweeps", "1000000"}, {"tolerance", "1e-30"}}); break;
       case work::product:
-        make(product_entry(), {{"rows", with.size}, {"columns", with.size}, {"depth", with.size}, {"rounds", "1000000000"}});
+        make(product_entry(), {{"rows", with.size}, {"columns", with.size}, {"depth", with.size}, {"rounds", "1000000000"}, {"leave", with.leave}});
         break;
       case work::mlp: make(mlp_entry(), {{"hidden", "1024"}, {"batch", "512"}, {"epochs", "100000"}}); break;
     }
@@ -233,6 +234,7 @@ options parse(int argc, char** argv, CLI::App& app) {
   app.add_option("--grain", with.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
   app.add_option("--fma", with.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
   app.add_option("--size", with.size, "of the products of task product: rows, columns and depth")->check(CLI::Range(1, 16384));
+  app.add_option("--leave", with.leave, "how their tiles are left")->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));

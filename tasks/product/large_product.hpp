@@ -92,7 +92,17 @@ struct large_product {
   }
 };
 
-/// When a tile may be left: within it by default, or behind it only, which tells what that costs.
-enum class tile_polls { within, never };
+/// How a tile that is not whole is left when the stay ends: at once, and done again (`undone`); at once with its sums stored, and gone
+/// on with (`saved`); or only behind its end, which tells what looking within it costs (`whole`).
+enum class tile_leaving { undone, saved, whole };
+
+/// Where sums are saved: for each tile, each warpgroup's. What is there is a short cut and no state: zeroed steps make all tiles begin
+/// anew, and end the same.
+struct saved_sums {
+  static constexpr std::uint32_t parts = 2;  // of a tile: its upper and its lower half
+
+  float* at = nullptr;             // (tiles, parts, large_tiles::rows / parts × large_tiles::columns), as registers hold them; null on CPU threads
+  std::uint32_t* steps = nullptr;  // (tiles, parts), how many of the depth they contain; on CPU threads rows of the tile that are stored
+};
 
 }  // namespace lull

@@ -25,7 +25,8 @@ constexpr std::array product_options{
     option{"count", option_kind::integer, "1", "[1, 65536]", "products side by side"},
     option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "times that they are made"},
     option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]", "of the operands, random in [-1, 1)"},
-    option{"leave", option_kind::choice, "within", "within|behind", "at a bubble's end: within a tile, or behind it, to compare: up to 50 us later"},
+    option{"leave", option_kind::choice, "within", "within|saved|behind",
+           "at a bubble's end: within a tile, which is done again or, saved, gone on with; or behind it, to compare: up to 50 us later"},
 };
 
 class product_owner final : public task_owner {
@@ -48,15 +49,20 @@ class product_owner final : public task_owner {
     work_.of.maps = maps_.data();
     work_.to = {result_.data(), pitch_, pitch_ * shape.rows};
     work_.rounds = static_cast<std::uint64_t>(values_.integer("rounds"));
+    if (values_.text("leave") == "saved") save_tiles(machine);
   }
 
   job_description describe() const override {
     if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
     if (values_.text("leave") == "within") return lull::describe(work_, "product");
+    if (values_.text("leave") == "saved") return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
     return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
   }
 
-  void reset() override { result_.fill_zero(); }
+  void reset() override {
+    result_.fill_zero();
+    if (steps_.size() != 0) steps_.fill_zero();
+  }
   std::vector<task_array> arrays() const override {
     large_shape const& shape = work_.of.shape;
     return {array_of("result", result_, {shape.count, shape.rows, pitch_})};
@@ -106,6 +112,13 @@ class product_owner final : public task_owner {
   static constexpr int matrices_checked = 4;
   static constexpr int rows_checked = 8;
 
+  void save_tiles(executor& machine) {
+    std::size_t const tiles = large_tiles{work_.of.shape}.number();
+    steps_ = {machine, tiles * saved_sums::parts};
+    if (machine.kind() == executor_kind::cuda) sums_ = {machine, tiles * large_tiles::rows * large_tiles::columns};
+    saved_ = {sums_.data(), steps_.data()};
+  }
+
   std::uint32_t number(std::string_view name) const { return static_cast<std::uint32_t>(values_.integer(name)); }
 
   void fill(machine_array<bfloat16>& array, std::uint64_t stream) const {
@@ -125,6 +138,9 @@ class product_owner final : public task_owner {
   machine_array<bfloat16> b_;
   machine_array<bfloat16> result_;
   machine_array<tensor_map> maps_;
+  machine_array<float> sums_;
+  machine_array<std::uint32_t> steps_;
+  saved_sums saved_;
   plain_product work_{};
 };
 

@@ -18,6 +18,9 @@ struct tile_board {
   std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps
   large_tiles::place at[large_tiles::stages];  // of the tile that the stage belongs to
   std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to none, nor does any behind it
+  // where tiles are saved
+  std::uint32_t tile[large_tiles::stages];                       // the item
+  std::uint32_t from[large_tiles::stages][saved_sums::parts];  // the step at which each warpgroup goes on; the lower one is fed first
   std::uint64_t fed[most_fed];                   // the last tiles fed
   std::uint64_t ended;                           // a barrier whose first phase is over when the stay is
   std::uint64_t all_fed;                         // … when there is nothing more to feed
@@ -111,11 +114,11 @@ __device__ inline void poll(auto const& team, tile_board& board) noexcept {
 
 /// One thread of another warp: has the operands copied until the stay ends or there is no more. Claims take two trips to the L2, so it
 /// asks for the next chunk some steps before it needs it, and no sooner: what a block has claimed, others cannot do.
-template <minor A, minor B>
+template <tile_leaving Leaving, minor A, minor B>
 class tile_feeder {
  public:
-  __device__ tile_feeder(tile_board& board, std::uint32_t stages, large_product<A, B> const& of) noexcept
-      : board_(board), stages_(stages), of_(of), steps_((of.shape.depth + large_tiles::depth - 1) / large_tiles::depth), asks_at_(steps_ > asks_ahead ? steps_ - asks_ahead : 0) {}
+  __device__ tile_feeder(tile_board& board, std::uint32_t stages, large_product<A, B> const& of, saved_sums const& saved) noexcept
+      : board_(board), stages_(stages), of_(of), saved_(saved), steps_((of.shape.depth + large_tiles::depth - 1) / large_tiles::depth), asks_at_(steps_ > asks_ahead ? steps_ - asks_ahead : 0) {}
 
   __device__ void run(chunk c) noexcept {
     ptx::acquire_map(&of_.maps[0]);
@@ -126,7 +129,7 @@ class tile_feeder {
     large_tiles const tiles{of_.shape};
     for (;;) {
       board_.fed[fed_++ % tile_board::most_fed] = next_;
-      if (!feed(tiles.at(next_), next_ + 1 == end_)) break;
+      if (!feed(tiles.at(next_))) break;
       if (++next_ == end_ && !take_answer()) break;
     }
     ptx::await(barrier(board_.emptied), place_.parity ^ 1);
@@ -142,13 +145,23 @@ class tile_feeder {
   static constexpr std::uint32_t asks_ahead = 8;  // steps
 
   /// False: the stay ended before it was fed.
-  __device__ bool feed(large_tiles::place const& at, bool asks) noexcept {
-    for (std::uint32_t step = 0; step < steps_; ++step) {
-      if (asks && step == asks_at_) ptx::arrive(ptx::window(&board_.asked));
+  __device__ bool feed(large_tiles::place const& at) noexcept {
+    std::uint32_t from[saved_sums::parts] = {};
+    if constexpr (Leaving == tile_leaving::saved) {
+      for (std::uint32_t part = 0; part < saved_sums::parts; ++part) from[part] = saved_.steps[next_ * saved_sums::parts + part];
+    }
+    std::uint32_t const first = from[0] < from[1] ? from[0] : from[1];
+    std::uint32_t const asks_at = first > asks_at_ ? first : asks_at_;
+    for (std::uint32_t step = first; step < steps_; ++step) {
+      if (step == asks_at && next_ + 1 == end_) ptx::arrive(ptx::window(&board_.asked));
       ptx::await(barrier(board_.emptied), place_.parity ^ 1);
       if (ptx::is_over(ptx::window(&board_.ended), 0)) return false;
       board_.at[place_.slot] = at;
       board_.no_more[place_.slot] = 0;
+      if constexpr (Leaving == tile_leaving::saved) {
+        board_.tile[place_.slot] = static_cast<std::uint32_t>(next_);
+        for (std::uint32_t part = 0; part < saved_sums::parts; ++part) board_.from[place_.slot][part] = from[part];
+      }
       tile_stage<A, B>::fill(stages_ + place_.slot * large_tiles::stage_bytes, barrier(board_.filled), of_.maps, at, step * large_tiles::depth);
       place_.next();
     }
@@ -169,6 +182,7 @@ class tile_feeder {
   tile_board& board_;
   std::uint32_t const stages_;
   large_product<A, B> const& of_;
+  saved_sums const& saved_;
   std::uint32_t const steps_;
   std::uint32_t const asks_at_;
   stage_place place_;

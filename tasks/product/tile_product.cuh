@@ -14,13 +14,15 @@
 namespace lull::detail {
 
 /// One of the two warpgroups that multiply.
-template <tile_polls Polls, minor A, minor B, class Number>
+template <tile_leaving Leaving, minor A, minor B, class Number>
 class tile_warpgroup {
  public:
-  __device__ tile_warpgroup(tile_board& board, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to) noexcept
+  __device__ tile_warpgroup(tile_board& board, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to,
+                            saved_sums const& saved) noexcept
       : board_(board),
         of_(of),
         to_(to),
+        saved_(saved),
         group_(static_cast<int>(threadIdx.x / 128) - 1),
         thread_(threadIdx.x % 128),
         a_(tile_stage<A, B>::a_in(stages, group_)),
@@ -32,8 +34,10 @@ class tile_warpgroup {
       ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
       if (board_.no_more[place_.slot] != 0) return;
       large_tiles::place const at = board_.at[place_.slot];
+      resumed const where = find();
+      if (!skip(where)) break;
       float sums[128];
-      if (!multiply(sums, steps)) break;
+      if (!multiply(sums, steps, where)) break;
       store(sums, at, finish);
       if (thread_ == 0) board_.done[group_] = ++done;
     }
@@ -47,13 +51,50 @@ class tile_warpgroup {
   }
 
  private:
+  static constexpr bool polls = Leaving != tile_leaving::whole;
+  static constexpr bool saves = Leaving == tile_leaving::saved;
+  /// Steps, of 0.7 us each. Sums saved and fetched again cost both as long as some ten.
+  static constexpr std::uint32_t worth_saving = 16;
+
+  /// Where a tile is gone on with.
+  struct resumed {
+    std::uint32_t tile = 0;
+    std::uint32_t step = 0;
+    std::uint32_t skipped = 0;  // that are fed for the other warpgroup
+  };
+
+  __device__ __forceinline__ resumed find() const noexcept {
+    if constexpr (!saves) return {};
+    std::uint32_t const own = board_.from[place_.slot][group_];
+    std::uint32_t const other = board_.from[place_.slot][1 - group_];
+    return {board_.tile[place_.slot], own, own > other ? own - other : 0};
+  }
+
+  /// False: there is no more.
+  __device__ __forceinline__ bool skip(resumed const& where) noexcept {
+    for (std::uint32_t step = 0; step < where.skipped; ++step) {
+      __syncwarp();  // all lanes have read what the board says of it
+      give_back(place_.slot);
+      place_.next();
+      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      if (board_.no_more[place_.slot] != 0) return false;
+    }
+    return true;
+  }
+
   /// The first step's operands are there. False: the stay ended first.
-  __device__ __forceinline__ bool multiply(float (&sums)[128], std::uint32_t steps) noexcept {
+  __device__ __forceinline__ bool multiply(float (&sums)[128], std::uint32_t steps, resumed const& where) noexcept {
     constexpr std::uint32_t none = large_tiles::stages;
     std::uint32_t before = none;
     bool whole = true;
-    begin_step<true>(sums);
-    for (std::uint32_t step = 1;; ++step) {
+    if (saves && where.step != 0) {
+      fetch(sums, where.tile);
+      begin_step<false>(sums);
+    } else {
+      begin_step<true>(sums);
+    }
+    std::uint32_t step = where.step + 1;
+    for (;; ++step) {
       // In the shadow of the products just begun, while those before them end.
       std::uint32_t const current = place_.slot;
       place_.next();
@@ -66,14 +107,42 @@ class tile_warpgroup {
       if (!there) ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
       // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
       // that there is no more.
-      bool const goes = board_.no_more[place_.slot] != 0 || (Polls == tile_polls::within && ptx::is_over(ptx::window(&board_.ended), 0));
-      whole = !(Polls == tile_polls::within ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
+      bool const goes = board_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&board_.ended), 0));
+      whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;
       begin_step<false>(sums);
     }
     ptx::await_products<0>();
     give_back(before);
+    if constexpr (saves) {
+      if (!whole && step - where.step >= worth_saving) save(sums, where.tile, step);
+      if (whole && where.step != 0 && thread_ == 0) saved_.steps[part_of(where.tile)] = 0;  // for the next round
+    }
     return whole;
+  }
+
+  __device__ std::uint32_t part_of(std::uint32_t tile) const noexcept { return tile * saved_sums::parts + static_cast<std::uint32_t>(group_); }
+
+  /// In fours of each thread's, the threads' side by side.
+  __device__ float4* sums_of(std::uint32_t tile) const noexcept {
+    return reinterpret_cast<float4*>(saved_.at) + (std::uint64_t{part_of(tile)} * (128 / 4) * 128 + thread_);
+  }
+  __device__ __forceinline__ void save(float const (&sums)[128], std::uint32_t tile, std::uint32_t steps) const noexcept {
+    float4* const to = sums_of(tile);
+#pragma unroll
+    for (std::uint32_t i = 0; i < 128 / 4; ++i) to[i * 128] = make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
+    if (thread_ == 0) saved_.steps[part_of(tile)] = steps;
+  }
+  __device__ __forceinline__ void fetch(float (&sums)[128], std::uint32_t tile) const noexcept {
+    float4 const* const from = sums_of(tile);
+#pragma unroll
+    for (std::uint32_t i = 0; i < 128 / 4; ++i) {
+      float4 const four = from[i * 128];
+      sums[4 * i] = four.x;
+      sums[4 * i + 1] = four.y;
+      sums[4 * i + 2] = four.z;
+      sums[4 * i + 3] = four.w;
+    }
   }
 
   /// The first of a tile's overwrites: nothing of the sums is then live between two tiles, where registers are few.
@@ -176,6 +245,7 @@ class tile_warpgroup {
   tile_board& board_;
   large_product<A, B> const& of_;
   product_result<Number> const& to_;
+  saved_sums const& saved_;
   int const group_;
   std::uint32_t const thread_;
   std::uint64_t const a_;
@@ -183,8 +253,9 @@ class tile_warpgroup {
   stage_place place_;
 };
 
-template <tile_polls Polls, minor A, minor B, class Number>
-__device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish) noexcept {
+template <tile_leaving Leaving, minor A, minor B, class Number>
+__device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
+                                         saved_sums const& saved) noexcept {
   std::uint32_t const begin = ptx::window(team.shared());
   std::uint32_t const stages = (begin + 1023) / 1024 * 1024;
   auto& board = *reinterpret_cast<tile_board*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) + large_tiles::stages * large_tiles::stage_bytes);
@@ -210,15 +281,15 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   constexpr int launched = 168;
   if (warp >= 4) {
     ptx::take_registers<208>();
-    tile_warpgroup<Polls, A, B, Number>{board, stages, of, to}.run(finish);
+    tile_warpgroup<Leaving, A, B, Number>{board, stages, of, to, saved}.run(finish);
     ptx::give_up_registers<launched>();
   } else {
     ptx::give_up_registers<88>();
     if (threadIdx.x == 0) {
       answer_claims(team, board);
     } else if (threadIdx.x == 32) {
-      tile_feeder<A, B>{board, stages, of}.run(c);
-    } else if (Polls == tile_polls::within && threadIdx.x == 64) {
+      tile_feeder<Leaving, A, B>{board, stages, of, saved}.run(c);
+    } else if (Leaving != tile_leaving::whole && threadIdx.x == 64) {
       poll(team, board);
     }
     __syncwarp();

@@ -58,6 +58,7 @@ void join_shipped(contract_on where) {
   join_contract<small_pagerank>("small_pagerank", a_small_pagerank, where);
   join_contract<plain_product>("product", a_product("within"), where);
   join_contract<undivided_product>("product_behind", a_product("behind"), where);
+  join_contract<saved_product>("product_saved", a_product("saved"), where);
   join_contract<mlp_task>("mlp", a_small_mlp, where);
   join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
   join_contract<bench::resize_unfed>("images", small_images, where);
