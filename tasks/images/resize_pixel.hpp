@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <lull/device/world.hpp>
 #include <lull/tasks/images/picture.hpp>
@@ -15,6 +16,25 @@ struct pixel_sum {
 
 template <class Sample>
 inline constexpr float whole = static_cast<float>(static_cast<Sample>(~Sample{0}));
+
+/// As std::memcpy, in one go: `Align` says what the other side is aligned to.
+template <std::size_t Bytes, std::size_t Align>
+LULL_HD void load_aligned(void* to, void const* from) noexcept {
+  std::memcpy(to, __builtin_assume_aligned(from, Align), Bytes);
+}
+template <std::size_t Bytes, std::size_t Align>
+LULL_HD void store_aligned(void* to, void const* from) noexcept {
+  std::memcpy(__builtin_assume_aligned(to, Align), from, Bytes);
+}
+
+/// What stands before the point of a value in [0, 2^23). Converting is slow on a GPU (a quarter of an addition's rate).
+LULL_HD inline std::uint32_t cut_off(float value) noexcept {
+#if defined(__CUDA_ARCH__)
+  return __float_as_uint(__fadd_rz(value, 8388608.0f));  // of whose bits the upper nine are the exponent's
+#else
+  return static_cast<std::uint32_t>(value);
+#endif
+}
 
 /// Lays the logo over a premultiplied pixel.
 template <int Channels>
@@ -31,21 +51,24 @@ template <int Channels, class Sample>
 LULL_HD void store_pixel(picture const& of, logo_ref const& logo, std::uint32_t x, std::uint32_t y, pixel_sum found) noexcept {
   constexpr bool has_alpha = Channels % 2 == 0;
   constexpr float largest = whole<Sample>;
-  auto const logo_x = static_cast<std::int64_t>(x) - of.logo_x;
-  auto const logo_y = static_cast<std::int64_t>(y) - of.logo_y;
-  if (logo_x >= 0 && logo_y >= 0 && logo_x < logo.width && logo_y < logo.height) {
-    lay_over<Channels>(found, logo.pixels[static_cast<std::uint64_t>(logo_y) * logo.width + static_cast<std::uint64_t>(logo_x)], largest);
+  // before the logo's first: large
+  std::uint32_t const logo_x = x - static_cast<std::uint32_t>(of.logo_x);
+  std::uint32_t const logo_y = y - static_cast<std::uint32_t>(of.logo_y);
+  if (logo_x < logo.width && logo_y < logo.height) {
+    lay_over<Channels>(found, logo.pixels[std::size_t{logo_y} * logo.width + logo_x], largest);
   }
   if constexpr (has_alpha) {
     float const alpha = found.v[Channels - 1];
     float const scale = alpha > 0 ? largest / alpha : 0.0f;
     for (int c = 0; c < Channels - 1; ++c) found.v[c] *= scale;
   }
-  auto* const out = static_cast<Sample*>(of.out) + (std::size_t{y} * of.width + x) * Channels;
+  Sample made[Channels];
   for (int c = 0; c < Channels; ++c) {
     float const value = found.v[c] + 0.5f;
-    out[c] = static_cast<Sample>(value <= 0 ? 0.0f : value >= largest ? largest : value);
+    made[c] = static_cast<Sample>(cut_off(value <= 0 ? 0.0f : value >= largest ? largest : value));
   }
+  constexpr std::size_t alignment = sizeof made % (2 * sizeof(Sample)) == 0 ? sizeof made : sizeof(Sample);
+  store_aligned<sizeof made, alignment>(static_cast<Sample*>(of.out) + (std::size_t{y} * of.width + x) * Channels, made);
 }
 
 }  // namespace lull::detail

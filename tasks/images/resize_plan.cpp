@@ -28,7 +28,9 @@ constexpr std::uint32_t most_taps_a_thread = 64;
 constexpr std::uint64_t most_warp_instructions = 28'000;
 constexpr std::uint64_t most_thread_instructions = 9'000;
 constexpr std::uint64_t instructions_a_tile = 300;
-constexpr std::uint64_t instructions_a_column_tap = 40;
+constexpr std::uint64_t instructions_a_column_unit = 60;
+constexpr std::uint64_t instructions_a_column_tap = 44;
+constexpr std::uint64_t instructions_a_row_unit = 200;
 constexpr std::uint32_t tile_widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::uint32_t tile_heights[] = {2, 4, 6, 8, 12, 16, 24, 32};
 
@@ -116,8 +118,7 @@ void pair_up(std::vector<taps>& rows, std::vector<float>& weights) {
 }  // namespace
 
 std::optional<tile_plan> resize_plan::tiles() const noexcept {
-  std::uint64_t const column_tap = instructions_a_column_tap;
-  std::uint64_t const row_tap = 4U * in.channels + 8U;
+  std::uint64_t const row_tap = 7U * in.channels + 9U;
   std::uint64_t const taps_down = most_span(filter, in.height, out.height, resize_tile::rows_at_once);
   std::uint64_t const taps_across = most_taps(filter, in.width, out.width);
   std::optional<tile_plan> best;
@@ -130,8 +131,9 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
       std::uint64_t const pairs = divided_up(std::min(height, out.height), resize_tile::rows_at_once);
       std::uint64_t const wide = std::min(width, out.width);
       tile_cost cost;
-      cost.add(divided_up<std::uint64_t>(std::uint64_t{columns} * in.channels, resize_tile::samples_at_once) * pairs, taps_down * column_tap);
-      cost.add(wide * pairs, taps_across * row_tap);
+      cost.add(divided_up<std::uint64_t>(std::uint64_t{columns} * in.channels, resize_tile::samples_at_once) * pairs,
+               instructions_a_column_unit + taps_down * instructions_a_column_tap);
+      cost.add(wide * divided_up<std::uint64_t>(pairs, resize_tile::pairs_at_once), instructions_a_row_unit + taps_across * row_tap);
       cost.add(team, instructions_a_tile);
       if (cost.warps > most_warp_instructions || cost.thread > most_thread_instructions) continue;
       // warps that wait for the busiest one hold registers that others could use

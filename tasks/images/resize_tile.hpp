@@ -10,39 +10,60 @@
 namespace lull {
 
 /// How a tile of a result is made: the columns above it are filtered into team storage, (rows, columns it needs, channels), and the rows
-/// of that into the result. Columns first, for along them every sample is alike whatever its channel: threads take eight neighbours
+/// of that into the result. Columns first, for along them every sample is alike whatever its channel: threads take twice four neighbours
 /// each, whole words, for two rows of the result, which have most of what they are made of in common. What lies between never goes
 /// through global memory.
 struct resize_tile {
   static constexpr std::size_t storage_bytes = 28 * 1024;  // four teams fit an SM's 132 KiB
-  static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread, side by side
-  static constexpr std::uint32_t rows_at_once = 2;         // of a thread's, of both filters
+  static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread
+  static constexpr std::uint32_t rows_at_once = 2;         // … for which it filters; in storage a sample's two stand side by side
+  static constexpr std::uint32_t pairs_at_once = 2;        // of such rows, of a row filter's thread
   static constexpr std::uint32_t first_multiple = 8;       // of the column that a tile's storage begins with
 
-  /// Where a sample stands among those of a row in storage. Now and then the room of four stays free, so that fewer threads whose
-  /// pixels are an even number apart meet in a bank, and what a thread of the column filter has is aligned.
-  LULL_HD static constexpr std::uint32_t place(std::uint32_t sample, std::uint32_t channels) noexcept {
-    return sample + sample / (channels == 3 ? 96 : 32) * 4;
+  /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16 pairs lie in all
+  /// banks of shared memory, and threads that read pixels an even number apart, or store four neighbours each, meet less often.
+  template <int Channels>
+  LULL_HD static constexpr std::uint32_t place(std::uint32_t pixel) noexcept {
+    return pixel * Channels + pixel / free_behind(Channels);
   }
+  /// So many pixels.
+  LULL_HD static constexpr std::uint32_t free_behind(std::uint32_t channels) noexcept { return channels % 2 != 0 ? 16 : 16 / channels; }
 
   /// Of storage for a row of so many columns, as picture::row_floats.
   static constexpr std::uint32_t row_floats(std::uint32_t columns, std::uint32_t channels) noexcept {
     std::uint32_t const pixels = (columns + first_multiple - 1) / first_multiple * first_multiple;
-    return (place(pixels * channels, channels) + 3) / 4 * 4;
+    return pixels * channels + pixels / free_behind(channels);
   }
 };
 
 namespace detail {
 
-/// As std::memcpy, in one go: `Align` says what the other side is aligned to.
-template <std::size_t Bytes, std::size_t Align>
-LULL_HD void load_aligned(void* to, void const* from) noexcept {
-  std::memcpy(to, __builtin_assume_aligned(from, Align), Bytes);
-}
-template <std::size_t Bytes, std::size_t Align>
-LULL_HD void store_aligned(void* to, void const* from) noexcept {
-  std::memcpy(__builtin_assume_aligned(to, Align), from, Bytes);
-}
+/// The places of a grid that are one thread's, row by row, without a division for each.
+struct grid_walk {
+  std::uint32_t row;
+  std::uint32_t column;
+
+  LULL_HD grid_walk(auto const& team, std::uint32_t columns) noexcept : columns_(columns) {
+    auto const rank = static_cast<std::uint32_t>(team.rank());
+    auto const size = static_cast<std::uint32_t>(team.size());
+    row = rank / columns;
+    column = rank % columns;
+    rows_further_ = size / columns;
+    columns_further_ = size % columns;
+  }
+  LULL_HD void next() noexcept {
+    row += rows_further_;
+    column += columns_further_;
+    if (column < columns_) return;
+    column -= columns_;
+    ++row;
+  }
+
+ private:
+  std::uint32_t columns_;
+  std::uint32_t rows_further_;
+  std::uint32_t columns_further_;
+};
 
 /// One tile, Collective.
 template <int Channels, class Sample>
@@ -73,115 +94,128 @@ class tile_work {
   }
 
  private:
-  static constexpr std::uint32_t at_once = resize_tile::samples_at_once;
+  static constexpr std::uint32_t neighbours = 4;  // of a thread of the column filter, side by side
+  static constexpr std::uint32_t groups_at_once = resize_tile::samples_at_once / neighbours;
   static constexpr std::uint32_t rows_at_once = resize_tile::rows_at_once;
-  static constexpr std::uint32_t group_bytes = at_once * sizeof(Sample);
+  static constexpr std::uint32_t group_bytes = neighbours * sizeof(Sample);
   static constexpr std::uint32_t words = group_bytes / 4;
   static constexpr std::uint32_t samples_a_word = 4 / sizeof(Sample);
   static constexpr bool has_alpha = Channels % 2 == 0;
 
-  /// The integer in the low 23 bits of `bits`, as a float. Converting is slow on a GPU (a quarter of a logical operation's rate), so
-  /// the bits become the fraction of a float between 2^23 and 2^24, from which 2^23 is taken; all of it exact.
-  LULL_HD static float fraction(std::uint32_t bits) noexcept {
-    bits |= 0x4b00'0000U;
+  /// The i-th sample of a word. Converting is slow on a GPU (a quarter of a logical operation's rate), so its bits become the fraction of
+  /// a float between 2^23 and 2^24, in one operation, from which 2^23 is taken; all of it exact.
+  LULL_HD static float sample_of(std::uint32_t word, std::uint32_t i) noexcept {
+    constexpr std::uint32_t exponent = 0x4b00'0000;
+#if defined(__CUDA_ARCH__)
+    std::uint32_t const bits = __byte_perm(word, exponent, sizeof(Sample) == 1 ? 0x7540 + i : 0x7410 + 0x22 * i);
+#else
+    std::uint32_t const bits = exponent | (word >> (8 * sizeof(Sample) * i) & static_cast<Sample>(~Sample{0}));
+#endif
     float made;
     std::memcpy(&made, &bits, sizeof made);
-    return made;
+    return made - 8388608.0f;
   }
 
-  LULL_HD static void unpack(std::uint32_t word, float* to) noexcept {
-    constexpr float base = 8388608.0f;
-    if constexpr (sizeof(Sample) == 1) {
-      std::uint32_t const high = word >> 16;
-      to[0] = fraction(word & 0xffU) - base;
-      to[1] = fraction(word & 0xff00U) * (1.0f / 256) - base / 256;  // where it stands: no shift
-      to[2] = fraction(high & 0xffU) - base;
-      to[3] = fraction(high & 0xff00U) * (1.0f / 256) - base / 256;
-    } else {
-      to[0] = fraction(word & 0xffffU) - base;
-      to[1] = fraction(word >> 16) - base;
-    }
-  }
-
-  /// Eight neighbours, colours multiplied by alpha. Aligned to all of them, or anyhow.
+  /// Groups as they lie in memory, and the word behind each where they may lie anyhow.
   template <bool Aligned>
-  LULL_HD static void load(unsigned char const* from, float (&to)[at_once]) noexcept {
-    std::uint32_t word[words + 1];
-    if constexpr (Aligned) {
-      load_aligned<group_bytes, group_bytes>(word, from);
-    } else {
-      auto const off = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 4);
-      for (std::uint32_t w = 0; w <= words; ++w) load_aligned<4, 4>(&word[w], from - off + 4 * w);
-      for (std::uint32_t w = 0; w < words; ++w) {
-        word[w] = static_cast<std::uint32_t>((std::uint64_t{word[w + 1]} << 32 | word[w]) >> (8 * off));
+  struct raw_groups {
+    static constexpr std::uint32_t of_group = Aligned ? words : words + 1;
+
+    std::uint32_t word[groups_at_once][of_group];
+    std::uint32_t off;  // bytes in the first word that belong to others
+
+    LULL_HD void load(unsigned char const* from, std::uint32_t next_group) noexcept {
+      off = Aligned ? 0 : static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 4);
+      for (std::uint32_t g = 0; g < groups_at_once; ++g, from += next_group) {
+        if constexpr (Aligned) {
+          load_aligned<group_bytes, group_bytes>(word[g], from);
+        } else {
+          for (std::uint32_t w = 0; w < of_group; ++w) load_aligned<4, 4>(&word[g][w], from - off + 4 * w);
+        }
       }
     }
-    for (std::uint32_t w = 0; w < words; ++w) unpack(word[w], to + w * samples_a_word);
-    if constexpr (has_alpha) {
-      for (std::uint32_t k = 0; k < at_once; ++k) {
-        std::uint32_t const alpha = k / Channels * Channels + Channels - 1;
-        if (k != alpha) to[k] *= to[alpha] * (1 / whole<Sample>);
+
+    /// Colours multiplied by alpha.
+    LULL_HD void unpack(std::uint32_t g, float (&to)[neighbours]) const noexcept {
+      for (std::uint32_t k = 0; k < neighbours; ++k) {
+        std::uint32_t const w = k / samples_a_word;
+        std::uint32_t made = word[g][w];
+        if constexpr (!Aligned) made = static_cast<std::uint32_t>((std::uint64_t{word[g][w + 1]} << 32 | made) >> (8 * off));
+        to[k] = sample_of(made, k % samples_a_word);
+      }
+      if constexpr (has_alpha) {
+        for (std::uint32_t k = 0; k < neighbours; ++k) {
+          std::uint32_t const alpha = k / Channels * Channels + Channels - 1;
+          if (k != alpha) to[k] *= to[alpha] * (1 / whole<Sample>);
+        }
       }
     }
-  }
+  };
 
   template <bool Aligned>
   LULL_HD void filter_columns(float* storage, std::uint32_t row_bytes, auto const& team) const noexcept {
-    std::uint32_t const groups = (in_columns_ * Channels + at_once - 1) / at_once;
-    std::uint32_t const units = groups * ((rows_ + rows_at_once - 1) / rows_at_once);
-    auto const size = static_cast<std::uint32_t>(team.size());
-    for (auto unit = static_cast<std::uint32_t>(team.rank()); unit < units; unit += size) {
-      std::uint32_t const both = unit / groups;
-      std::uint32_t const group = unit - both * groups;
-      taps const t = of_.down[y_ / rows_at_once + both];
-      float const* weight = of_.weights + t.weights;
-      auto const* from = static_cast<unsigned char const*>(of_.in) + std::size_t{t.first} * row_bytes +
-                         std::size_t{first_} * (Channels * sizeof(Sample)) + group * group_bytes;
-      float upper[at_once] = {};
-      float lower[at_once] = {};
-      for (std::uint32_t i = 0; i < t.count; ++i, from += row_bytes, weight += rows_at_once) {
-        float values[at_once];
-        load<Aligned>(from, values);
-        float by[rows_at_once];
-        load_aligned<sizeof by, sizeof by>(by, weight);
-        for (std::uint32_t k = 0; k < at_once; ++k) {
-          upper[k] += by[0] * values[k];
-          lower[k] += by[1] * values[k];
+    // Rows on their way at the same time, for each is a trip to memory: as many as registers are left for.
+    constexpr std::uint32_t ahead = Aligned ? 4 / sizeof(Sample) : 2 / sizeof(Sample);
+    picture const of = of_;
+    std::uint32_t const units_a_row = (in_columns_ * Channels + resize_tile::samples_at_once - 1) / resize_tile::samples_at_once;
+    auto const* const corner = static_cast<unsigned char const*>(of.in) + std::size_t{first_} * (Channels * sizeof(Sample));
+    for (grid_walk unit{team, units_a_row}; unit.row < (rows_ + rows_at_once - 1) / rows_at_once; unit.next()) {
+      taps const t = of.down[y_ / rows_at_once + unit.row];
+      float const* weight = of.weights + t.weights;
+      auto const* from = corner + std::size_t{t.first} * row_bytes + unit.column * group_bytes;
+      float sums[groups_at_once][neighbours][rows_at_once] = {};
+      for (std::uint32_t i = 0; i < t.count; i += ahead, weight += ahead * rows_at_once) {
+        raw_groups<Aligned> raw[ahead];
+        float by[ahead][rows_at_once] = {};
+        for (std::uint32_t k = 0; k < ahead; ++k) {
+          raw[k].load(from, units_a_row * group_bytes);
+          if (i + k < t.count) load_aligned<sizeof by[k], sizeof by[k]>(by[k], weight + k * rows_at_once);
+          if (i + k + 1 < t.count) from += row_bytes;  // else once more, with weights of 0, which is faster than to ask
+        }
+        for (std::uint32_t k = 0; k < ahead; ++k) {
+          for (std::uint32_t g = 0; g < groups_at_once; ++g) {
+            float values[neighbours];
+            raw[k].unpack(g, values);
+            for (std::uint32_t n = 0; n < neighbours; ++n) {
+              for (std::uint32_t row = 0; row < rows_at_once; ++row) sums[g][n][row] += by[k][row] * values[n];
+            }
+          }
         }
       }
-      // all eight lie between two rooms that stay free
-      float* const to = storage + both * rows_at_once * of_.row_floats + resize_tile::place(group * at_once, Channels);
-      store_aligned<sizeof upper, 16>(to, upper);
-      store_aligned<sizeof lower, 16>(to + of_.row_floats, lower);
+      float* const to = storage + unit.row * rows_at_once * of.row_floats;
+      for (std::uint32_t g = 0; g < groups_at_once; ++g) {
+        std::uint32_t const sample = (g * units_a_row + unit.column) * neighbours;
+        float* const group = to + (sample + sample / (resize_tile::free_behind(Channels) * Channels)) * rows_at_once;
+        for (std::uint32_t k = 0; k < neighbours; ++k) store_aligned<sizeof sums[g][k], sizeof sums[g][k]>(group + k * rows_at_once, sums[g][k]);
+      }
     }
   }
 
   LULL_HD void filter_rows(float const* storage, logo_ref const& logo, auto const& team) const noexcept {
-    std::uint32_t const units = (rows_ + rows_at_once - 1) / rows_at_once * columns_;
-    auto const size = static_cast<std::uint32_t>(team.size());
-    for (auto unit = static_cast<std::uint32_t>(team.rank()); unit < units; unit += size) {
-      std::uint32_t const row = unit / columns_ * rows_at_once;
-      std::uint32_t const x = x_ + unit % columns_;
-      taps const t = of_.across[x];
-      float const* weight = of_.weights + t.weights;
-      float const* const from = storage + row * of_.row_floats;
-      pixel_sum upper{};
-      pixel_sum lower{};
-      std::uint32_t const begin = t.first - first_;
-      for (std::uint32_t i = 0; i < t.count; ++i, weight += of_.width) {
-        float const* const at = from + resize_tile::place((begin + i) * Channels, Channels);
-        add(upper, *weight, at);
-        add(lower, *weight, at + of_.row_floats);
+    picture const of = of_;
+    constexpr std::uint32_t rows = rows_at_once * resize_tile::pairs_at_once;
+    for (grid_walk unit{team, columns_}; unit.row * rows < rows_; unit.next()) {
+      std::uint32_t const row = unit.row * rows;
+      std::uint32_t const x = x_ + unit.column;
+      taps const t = of.across[x];
+      float const* weight = of.weights + t.weights;
+      float const* const first = storage + row * of.row_floats;
+      float const* const second = row + rows_at_once < rows_ ? first + rows_at_once * of.row_floats : first;
+      pixel_sum sums[rows] = {};
+      for (std::uint32_t i = 0; i < t.count; ++i, weight += of.width) {
+        float const by = *weight;
+        std::uint32_t const place = resize_tile::place<Channels>(t.first - first_ + i) * rows_at_once;
+        for (std::uint32_t c = 0; c < Channels; ++c) {
+          float values[rows];
+          load_aligned<8, 8>(values, first + place + c * rows_at_once);
+          load_aligned<8, 8>(values + rows_at_once, second + place + c * rows_at_once);
+          for (std::uint32_t r = 0; r < rows; ++r) sums[r].v[c] += by * values[r];
+        }
       }
-      store_pixel<Channels, Sample>(of_, logo, x, y_ + row, upper);
-      if (row + 1 < rows_) store_pixel<Channels, Sample>(of_, logo, x, y_ + row + 1, lower);
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        if (row + r < rows_) store_pixel<Channels, Sample>(of, logo, x, y_ + row + r, sums[r]);
+      }
     }
-  }
-
-  LULL_HD static void add(pixel_sum& to, float weight, float const* of) noexcept {
-    float values[Channels];
-    load_aligned<sizeof values, (has_alpha ? Channels : 1) * sizeof(float)>(values, of);
-    for (int c = 0; c < Channels; ++c) to.v[c] += weight * values[c];
   }
 
   picture const& of_;

@@ -68,19 +68,22 @@ TEST(resize_plan, taps_go_on_to_the_right) {
   }
 }
 
-/// Nothing is written twice; a pixel, and the eight that a thread stores together, stand side by side and aligned.
-TEST(resize_plan, every_sample_of_a_row_has_a_place_of_its_own) {
-  for (std::uint32_t channels = 1; channels <= 4; ++channels) {
-    for (std::uint32_t sample = 0; sample < 8000; ++sample) {
-      std::uint32_t const place = resize_tile::place(sample, channels);
-      ASSERT_GT(resize_tile::place(sample + 1, channels), place);
-      ASSERT_LT(place, resize_tile::row_floats(sample / channels + 1, channels));
-      std::uint32_t const first = sample / resize_tile::samples_at_once * resize_tile::samples_at_once;
-      ASSERT_EQ(place - sample, resize_tile::place(first, channels) - first);
-      ASSERT_EQ(place - sample, resize_tile::place(sample / channels * channels, channels) - sample / channels * channels);
-      ASSERT_EQ((place - sample) % 4, 0U);
-    }
+/// Nothing is written twice or beyond the row, and four samples that a thread stores, from a multiple of four on, stand side by side.
+template <int Channels>
+void expect_places_of_their_own() {
+  for (std::uint32_t pixel = 0; pixel < 1000; ++pixel) {
+    std::uint32_t const place = resize_tile::place<Channels>(pixel);
+    ASSERT_GE(resize_tile::place<Channels>(pixel + 1), place + Channels);
+    ASSERT_LE(place + Channels, resize_tile::row_floats(pixel + 1, Channels));
+    ASSERT_LE(resize_tile::row_floats(pixel, Channels), resize_tile::row_floats(pixel + 1, Channels));
   }
+  ASSERT_EQ(resize_tile::free_behind(Channels) * Channels % 4, 0U);
+}
+TEST(resize_plan, every_sample_of_a_row_has_a_place_of_its_own) {
+  expect_places_of_their_own<1>();
+  expect_places_of_their_own<2>();
+  expect_places_of_their_own<3>();
+  expect_places_of_their_own<4>();
 }
 
 TEST(resize_plan, tables_hold_the_taps_of_two_rows_together) {
