@@ -135,9 +135,8 @@ void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) 
   for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
     // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
-    if (kernel.shape.shared_bytes > 48 * 1024) {
-      LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
-    }
+    // From 48 KiB on it must be said; what the kernel has of its own counts, too.
+    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
   }
   worker_site nowhere;
   void* arguments[] = {&nowhere};
