@@ -97,21 +97,18 @@ def tasks(build):
 
 
 SHORT = {
-    "left within a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000",
-    "saved within a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=saved",
-    "left behind a tile": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=behind",
-    "left within a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000",
-    "left behind a short tile": "product:rows=1024,columns=1024,depth=1024,count=64,rounds=100000,leave=behind",
-    "short chunks": "pagerank:kronecker=22,sweeps=200000,tolerance=1e-30",
+    "handed back": "product:rows=4096,columns=4096,depth=4096,rounds=100000",
+    "saved": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=saved",
+    "drained": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=behind",
 }
 
 
 def short_bubbles(build):
-    """Ways to leave where bubbles are hardly longer than a tile, of which one of depth 4,096 takes 50 us; n and interval as in `harvest`."""
+    """Three ways to leave a tile where bubbles are hardly longer than one: a tile of depth 4,096 takes 50 us; n and interval as in `harvest`."""
     rows = []
     for longest in ("50us", "100us", "200us"):
         for how, task in SHORT.items():
-            arguments = in_bubbles(longest, "--pairs", "3", "--iterations", "100", "--task", task)
+            arguments = in_bubbles(longest, "--pairs", "3", "--iterations", "60", "--task", task)
             first, second = lull(build, arguments, 60), lull(build, arguments, 60)
             rows.append({"longest_bubble": longest, "how": how, **paired(["lull", *arguments], first, second)})
     return rows
