@@ -97,9 +97,9 @@ def tasks(build):
 
 
 SHORT = {
-    "handed back": "product:rows=4096,columns=4096,depth=4096,rounds=100000",
-    "saved": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=saved",
-    "drained": "product:rows=4096,columns=4096,depth=4096,rounds=100000,leave=behind",
+    "handed back": "product:rows=4096,columns=4096,depth=4096,rounds=3000",
+    "saved": "product:rows=4096,columns=4096,depth=4096,rounds=3000,leave=saved",
+    "drained": "product:rows=4096,columns=4096,depth=4096,rounds=3000,leave=behind",
 }
 
 
