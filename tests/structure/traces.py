@@ -22,6 +22,7 @@ NOT_OURS = re.compile(
     r"__(global|device|host|shared|constant|managed|grid_constant|launch_bounds|cluster_dims|align|forceinline|noinline)__"
     r"|__(nanosleep|globaltimer|trap|cvta_generic_to_shared)"
     r"|__(syncthreads|syncwarp|ballot_sync|activemask|popc|popcll|ffs|clz|shfl(_\w+)?_sync|(any|all|reduce_\w+|match_\w+)_sync)"
+    r"|__(byte_perm|fadd_rz|float_as_uint)"
     r"|__(float2bfloat16(_rn)?|bfloat162float|nv_bfloat16\d?|half2?)"
     r"|__(FILE|LINE|COUNTER|VA_ARGS|VA_OPT|func|SIZEOF_INT128|cplusplus|has_include|has_feature|has_builtin|attribute|GNUC)(__)?"
     r"|__(CUDACC|NVCC|CUDA_ARCH|CUDA_ARCH_FEAT_SM90_ALL|SANITIZE_THREAD|SANITIZE_ADDRESS|x86_64|aarch64|linux|int128)(__)?|__(builtin|cxa|tsan|asan|sanitizer)_\w+"
