@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
+#include <exception>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -72,19 +74,27 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
 
   job_result result{request.name, name_of(found.state), found.phases, found.chunks, found.items, std::nullopt};
   std::vector<std::string> lines;
+  bool written = true;
   if (found.state == job_state::finished) {
-    if (asked.verify) {
-      verification const judged = owner->verify();
-      result.verified = judged.ok;
-      lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
+    try {
+      if (asked.verify) {
+        verification const judged = owner->verify();
+        result.verified = judged.ok;
+        lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
+      }
+      for (std::string& each : owner->write()) lines.push_back(std::move(each));
+    } catch (std::exception const& problem) {
+      lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
+      written = false;
     }
-    for (std::string& each : owner->write()) lines.push_back(std::move(each));
+  } else if (found.state == job_state::cancelled && !stop.requested()) {
+    lines.push_back("not finished: --at-most " + asked.at_most + " was over first");
   }
   if (!found.save_problem.empty()) {
     lines.push_back("NOT SAVED: " + found.save_problem);
-  } else if (saves && found.state == job_state::finished && owner->failures() == 0) {
+  } else if (saves && found.state == job_state::finished && written && owner->failures() == 0) {
     saves->forget();
-  } else if (saves) {
+  } else if (saves && std::filesystem::exists(saves->file())) {
     lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
   }
   if (saves && saves->resumed()) lines.insert(lines.begin(), "taken up from " + saves->file().string());
@@ -101,7 +111,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     std::snprintf(text, sizeof text, "%.6f s, %.4g items/s", static_cast<double>(found.time.count()) * 1e-9, found.items_per_s());
     out << "time                    " << text << '\n';
   }
-  bool const bad = found.state == job_state::failed || result.verified == false || owner->failures() != 0 || !found.save_problem.empty();
+  bool const bad = found.state == job_state::failed || result.verified == false || !written || owner->failures() != 0 || !found.save_problem.empty();
   if (!asked.json || bad) {
     for (std::string const& each : lines) (asked.json ? std::cerr : out) << each << '\n';
   }

@@ -92,16 +92,19 @@ exit_code run_together(run_settings const& asked, std::vector<asked_task> const&
 
   std::vector<side_task_asked> prepared = prepare(asked, tasks, side.machine());
   auto const trainer = kind == executor_kind::cuda ? make_cuda_trainer(asked.device, any_forward) : make_threads_trainer(any_forward);
+  bool time_is_up = false;
   side_jobs jobs{side, std::move(prepared), results_kept::none, when_over::leave, say};
   {
     shown_progress lines{jobs};
     auto const begin = std::chrono::steady_clock::now();
     jobs.finish(*trainer, [&] {
       lines.update();
-      return stop.requested() || std::chrono::steady_clock::now() - begin >= limit;
+      time_is_up = std::chrono::steady_clock::now() - begin >= limit;
+      return stop.requested() || time_is_up;
     });
   }
-  conclusion const found = conclude(jobs, asked.verify ? results_judged::yes : results_judged::no);
+  conclusion found = conclude(jobs, asked.verify ? results_judged::yes : results_judged::no);
+  if (!found.all_finished && time_is_up) found.lines.push_back("not finished: --at-most " + asked.at_most + " was over first");
   done.jobs = jobs.results();
   done.interrupted = stop.requested() && !found.all_finished;
   bool const good = found.good && !jobs.failed() && side.mode() == runtime_mode::on;

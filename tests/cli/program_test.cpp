@@ -45,9 +45,10 @@ class program : public testing::Test {
     return {std::istreambuf_iterator<char>{in}, {}};
   }
 
-  static outcome ask(std::string const& arguments) {
+  /// `before`: commands of the shell that starts it.
+  static outcome ask(std::string const& arguments, std::string const& before = "") {
     outcome found;
-    std::FILE* const pipe = ::popen((LULL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    std::FILE* const pipe = ::popen((before + LULL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
     if (pipe == nullptr) return found;
     char piece[4096];
     for (std::size_t n = 0; (n = std::fread(piece, 1, sizeof piece, pipe)) > 0;) found.text.append(piece, n);
@@ -311,6 +312,35 @@ TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
     EXPECT_NE(found.text.find("on threads"), std::string::npos) << found.text;
     EXPECT_EQ(ask(what + " >/dev/full").code, 1);
   }
+}
+
+/// The model is larger than a file may be here.
+TEST_F(program, a_result_that_cannot_be_written_hides_nothing_else) {
+  std::string const small_files = "trap '' XFSZ; ulimit -f 1; ";
+  std::string const one = "run --executor threads --task mlp:epochs=1,hidden=16,model=" + file("model");
+  for (std::string const& command : {one, one + " --checkpoint " + file("saved"), one + " --task compute:items=10,rounds=2"}) {
+    outcome const found = ask(command, small_files);
+    EXPECT_EQ(found.code, 1) << found.text;
+    for (char const* const each : {"NOT WRITTEN: ", "File too large", "finished", "on threads"}) {
+      EXPECT_NE(found.text.find(each), std::string::npos) << each << '\n' << found.text;
+    }
+    EXPECT_FALSE(std::filesystem::exists(file("model")));
+  }
+  outcome const json = ask(one + " --json 2>/dev/null", small_files);
+  EXPECT_EQ(json.code, 1);
+  EXPECT_NE(json.text.find("\"finished\""), std::string::npos) << json.text;
+}
+
+TEST_F(program, at_most_says_what_did_not_finish) {
+  std::string const endless = "run --executor threads --at-most 50ms --task mlp:epochs=100000,hidden=16,model=" + file("model");
+  for (std::string const& command : {endless, endless + " --task compute:items=10,rounds=2"}) {
+    outcome const found = ask(command);
+    EXPECT_EQ(found.code, 0) << found.text;
+    EXPECT_NE(found.text.find("not finished: --at-most 50ms was over first"), std::string::npos) << found.text;
+    EXPECT_FALSE(std::filesystem::exists(file("model")));
+  }
+  outcome const in_time = ask("run --executor threads --at-most 1h --task compute:items=10,rounds=2");
+  EXPECT_EQ(in_time.text.find("not finished"), std::string::npos) << in_time.text;
 }
 
 TEST_F(program, naive_and_none_compare_training_alone) {
