@@ -141,11 +141,12 @@ task_request parse_task(std::string_view text, std::span<task_options const> kno
   return task_parser(text, known).parse();
 }
 
-std::string format_task(task_request const& request) {
+std::string format_task(task_request const& request, task_text which) {
   std::string text = request.name;
   char separator = ':';
   for (option const& row : request.values.table()) {
     if (!request.values.given(row.name)) continue;
+    if (which == task_text::without_files && row.kind == option_kind::path) continue;
     text += std::exchange(separator, ',') + std::string{row.name} + "=" +
             quoted_if_needed(request.values.spelling(row.name));
   }

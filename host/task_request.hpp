@@ -43,8 +43,10 @@ std::vector<task_request> parse_job_file(std::string_view json, std::string cons
 /// parse_job_file of what a file holds (at most 1 MiB).
 std::vector<task_request> read_job_file(std::filesystem::path const& path, std::span<task_options const> known);
 
-/// NAME:key=value,… with what was given only, quoted where needed: parse_task reads it back as the same request.
-std::string format_task(task_request const& request);
+/// NAME:key=value,… with what was given only, quoted where needed: parse_task reads it back as the same request. Or without the names
+/// of files: what a job's state depends on, but for what is in them.
+enum class task_text { whole, without_files };
+std::string format_task(task_request const& request, task_text which = task_text::whole);
 
 /// Every task with its options.
 void print_tasks(std::ostream& out, std::span<task_options const> known, std::size_t width = 80);

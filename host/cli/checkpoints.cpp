@@ -49,7 +49,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   if (!resume_ && std::filesystem::exists(file_)) {
     throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to begin anew"};
   }
-  what_ = {request.name, format_task(request), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
+  what_ = {request.name, format_task(request, task_text::without_files), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
 }
 

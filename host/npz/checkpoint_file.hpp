@@ -20,7 +20,7 @@ inline constexpr std::uint64_t checkpoint_version = 2;
 /// What a checkpoint is of. One can be resumed from only where all of this is the same.
 struct checkpoint_description {
   std::string task;                // the type's name: "mlp"
-  std::string settings;            // what the job was asked for, as format_task writes it; any bytes
+  std::string settings;            // what the job was asked for, as format_task writes it without files; any bytes
   std::string inputs;              // fingerprint of the files read, 1 to 64 lower-case hexadecimal digits
   std::uint64_t cursor_words = 0;  // 64-bit words of the cursor
   std::vector<npz_array> arrays;   // the task's state, as it is; names beginning with "lull." are taken

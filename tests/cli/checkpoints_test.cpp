@@ -142,6 +142,21 @@ TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
   EXPECT_THROW(run("images:in=" + folder_.string() + ",out=" + (folder_ / "out").string(), 5), error);
 }
 
+/// Results go elsewhere, and the input has another name: what is in it counts.
+TEST_F(saved_jobs, go_on_whatever_the_files_are_called) {
+  std::string rows;
+  for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 7) + "\n";
+  write_file(folder_ / "rows.csv", rows);
+  auto const asked = [&](std::string const& data, std::string const& losses) {
+    return "mlp:hidden=24,epochs=3,batch=50,data=" + (folder_ / data).string() + ",losses=" + (folder_ / losses).string();
+  };
+  run(asked("rows.csv", "losses"), 3);
+  fs::rename(folder_ / "rows.csv", folder_ / "moved.csv");
+  EXPECT_TRUE(run(asked("moved.csv", "losses elsewhere"), 3).resumed);
+  write_file(folder_ / "moved.csv", rows + "1,1\n");
+  EXPECT_THROW(run(asked("moved.csv", "losses"), 3), input_error);
+}
+
 TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
   struct saved {
     std::string task;

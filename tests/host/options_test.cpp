@@ -250,6 +250,7 @@ TEST(TaskText, PrintedAndReadBack) {
   EXPECT_EQ(text, R"(pagerank:graph="a,b\\ \"",sweeps=7,title=" x")");
   EXPECT_EQ(format_task(parse_task(text, tasks)), text);
   EXPECT_EQ(format_task(parse_task("spin", tasks)), "spin");
+  EXPECT_EQ(format_task(request, task_text::without_files), R"(pagerank:sweeps=7,title=" x")");
 }
 
 TEST(JobFile, OneTaskAndSeveral) {
