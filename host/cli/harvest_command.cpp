@@ -290,7 +290,7 @@ class harvest {
       lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
     }
     report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(), naive_->items(),
-                            judged ? std::optional{judged->ok} : std::nullopt});
+                            judged ? std::optional{judged->ok} : std::nullopt, finished ? std::optional{owner.failures()} : std::nullopt});
     if (!finished) return;
     for (std::string& each : owner.write()) lines_.push_back(std::move(each));
     failed_ = failed_ || owner.failures() != 0;

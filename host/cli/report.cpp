@@ -92,7 +92,8 @@ json value_of(report const& result) {
                     {"phases", value_of(job.phases)},
                     {"chunks", value_of(job.chunks)},
                     {"items", value_of(job.items)},
-                    {"verified", value_of(job.verified)}});
+                    {"verified", value_of(job.verified)},
+                    {"failures", value_of(job.failures)}});
   }
   report::bubble_counts const& bubbles = result.bubbles;
   report::training_cost const& training = result.training;

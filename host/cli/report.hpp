@@ -66,6 +66,7 @@ struct job_result {
   std::optional<std::uint64_t> chunks;
   std::optional<std::uint64_t> items;
   std::optional<bool> verified;  // nothing: was not verified
+  std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
 
   bool operator==(job_result const&) const = default;
 };

@@ -191,6 +191,7 @@ report read(json_object const& from) {
     from_job.read("chunks", job.chunks);
     from_job.read("items", job.items);
     from_job.read("verified", job.verified);
+    from_job.read("failures", job.failures);
   }
   return result;
 }

@@ -106,6 +106,7 @@ std::string describe(job_result const& job) {
   if (job.items) text += ", " + std::to_string(*job.items) + " items";
   if (job.chunks) text += " in " + std::to_string(*job.chunks) + " chunks";
   if (job.phases) text += ", " + std::to_string(*job.phases) + " phases";
+  if (job.failures.value_or(0) != 0) text += ", " + std::to_string(*job.failures) + " failed";
   return text + (!job.verified ? ", not verified" : *job.verified ? ", verified" : ", WRONG RESULT");
 }
 

@@ -72,10 +72,11 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 
-  job_result result{request.name, name_of(found.state), found.phases, found.chunks, found.items, std::nullopt};
+  job_result result{request.name, name_of(found.state), found.phases, found.chunks, found.items, std::nullopt, std::nullopt};
   std::vector<std::string> lines;
   bool written = true;
   if (found.state == job_state::finished) {
+    result.failures = owner->failures();
     try {
       if (asked.verify) {
         verification const judged = owner->verify();

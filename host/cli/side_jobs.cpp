@@ -136,10 +136,12 @@ void side_jobs::note(std::size_t index, task::one& one) {
   }
   bool const never_began = reached.state == job_state::cancelled && reached.items == 0;
   if (never_began && then_ == when_over::submit_anew) return;  // a successor that never had its turn
-  noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt}, index};
+  noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt}, index};
   made.finished = reached.state == job_state::finished;
   if (made.finished) {
-    if (std::uint64_t const failures = one.job->owner().failures(); failures != 0) {
+    std::uint64_t const failures = one.job->owner().failures();
+    made.result.failures = failures;
+    if (failures != 0) {
       complain(of, "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures"));
     }
     if (kept_ == results_kept::all && then_ == when_over::submit_anew) made.like_first = of.same.holds_for(one.job->owner());

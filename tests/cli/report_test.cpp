@@ -60,9 +60,9 @@ report full_report() {
   result.harvest.alone_sm_mhz = 1980;
   result.harvest.bubbles_sm_mhz = 1725.5;
   for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
-  result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true},
-                 {"other", "cancelled", 1, 2, 3, std::nullopt},
-                 {"wrong", "finished", 1, 2, 3, false}};
+  result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true, 0},
+                 {"other", "cancelled", 1, 2, 3, std::nullopt, std::nullopt},
+                 {"wrong", "finished", 1, 2, 3, false, 7}};
   return result;
 }
 
@@ -95,7 +95,9 @@ TEST(Report, KeysAreThoseOfTheSchema) {
             R"({"start":0.0,"drain":100.0,"host_late":200.0,"too_short":300.0,"no_job":400.0,"starved":500.0,)"
             R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"slower":1100.0})");
   EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"
-                                     R"("items":5000000000,"verified":true})");
+                                     R"("items":5000000000,"verified":true,"failures":0})");
+  EXPECT_TRUE(value["jobs"][1]["failures"].is_null());
+  EXPECT_EQ(value["jobs"][2]["failures"], 7);
   EXPECT_TRUE(value["jobs"][1]["verified"].is_null());
   EXPECT_EQ(value["jobs"][2]["verified"], false);
 }
@@ -185,7 +187,8 @@ gained
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
   other                 cancelled, 3 items in 2 chunks, 1 phases, not verified
-  wrong                 finished, 3 items in 2 chunks, 1 phases, WRONG RESULT
+  wrong                 finished, 3 items in 2 chunks, 1 phases, 7 failed,
+                        WRONG RESULT
 cost
   training              330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %),
                         pairs: 10
