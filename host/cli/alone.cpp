@@ -140,7 +140,7 @@ std::string work(lone_job& alone, std::optional<serving> const& served, stop_que
     }
   }
   alone.close();
-  save();
+  if (alone.job().progress().state != job_state::failed) save();  // else what was saved before is the last that can go on
   return problem;
 }
 

@@ -78,6 +78,11 @@ void checkpoints::save(detail::submitted& job) {
   next_ = end + std::max<std::chrono::nanoseconds>(every_, 4 * (end - begin));
 }
 
+std::optional<std::string> checkpoints::how_to_go_on() const {
+  if (!std::filesystem::exists(file_)) return std::nullopt;
+  return "saved: " + file_.string() + "; --resume goes on from there";
+}
+
 void checkpoints::forget() noexcept {
   std::error_code ignored;
   std::filesystem::remove(file_, ignored);

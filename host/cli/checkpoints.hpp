@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class checkpoints {
 
   std::filesystem::path const& file() const noexcept { return file_; }
   bool resumed() const noexcept { return resumed_; }
+  /// For the user: where it is saved; nothing where it never was.
+  std::optional<std::string> how_to_go_on() const;
 
  private:
   task_owner& owner_;

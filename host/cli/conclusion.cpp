@@ -28,12 +28,16 @@ conclusion conclude(side_jobs& jobs, results_judged judged) {
   for (std::size_t task = 0; task < jobs.tasks(); ++task) {
     std::vector<std::string> lines;
     checkpoints const* const saves = jobs.saves(task);
+    auto const say_how_to_go_on = [&] {
+      if (auto const where = saves != nullptr ? saves->how_to_go_on() : std::nullopt) lines.push_back(*where);
+    };
     if (saves != nullptr && saves->resumed()) lines.push_back("taken up from " + saves->file().string());
     if (jobs.finished(task) != nullptr) {
       try {
         made.good = conclude_finished(jobs, task, judged, lines) && made.good;
       } catch (std::exception const& problem) {
         lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
+        say_how_to_go_on();
         made.good = written = false;
       }
     } else if (auto const& before = jobs.written(task)) {
@@ -44,8 +48,8 @@ conclusion conclude(side_jobs& jobs, results_judged judged) {
       if (std::string const& why = jobs.save_problem(task); !why.empty()) {
         lines.push_back("NOT SAVED: " + why);
         made.good = false;
-      } else if (saves != nullptr) {
-        lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+      } else {
+        say_how_to_go_on();
       }
       if (judged == results_judged::yes) lines.push_back("not verified: the task did not come to its end");
     }

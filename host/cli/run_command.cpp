@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -95,8 +94,8 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     lines.push_back("NOT SAVED: " + found.save_problem);
   } else if (saves && found.state == job_state::finished && written && owner->failures() == 0) {
     saves->forget();
-  } else if (saves && std::filesystem::exists(saves->file())) {
-    lines.push_back("saved: " + saves->file().string() + "; --resume goes on from there");
+  } else if (auto const where = saves ? saves->how_to_go_on() : std::nullopt) {
+    lines.push_back(*where);
   }
   if (saves && saves->resumed()) lines.insert(lines.begin(), "taken up from " + saves->file().string());
   if (found.state != job_state::finished && asked.verify) {

@@ -187,8 +187,8 @@ gained
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
   other                 cancelled, 3 items in 2 chunks, 1 phases, not verified
-  wrong                 finished, 3 items in 2 chunks, 1 phases, 7 failed,
-                        WRONG RESULT
+  wrong                 finished, 3 items in 2 chunks, 1 phases, 7 failed, WRONG
+                        RESULT
 cost
   training              330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %),
                         pairs: 10
