@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include <lull/device/side_task.hpp>
@@ -15,6 +16,7 @@ template <tile_leaving Leaving, minor A, minor B, class Number>
 LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
                               saved_sums const& saved) noexcept {
   auto& leaves = *static_cast<std::uint32_t*>(team.shared());
+  assert(Leaving != tile_leaving::saved || saved.steps != nullptr);
   large_tiles const tiles{of.shape};
   for (chunk now = c; now.size() != 0;) {
     for (std::uint64_t tile = now.begin; tile < now.end; ++tile) {
@@ -62,8 +64,10 @@ namespace lull {
 
 /// Collective. The tiles of `c` of the product `of`, and of all chunks that are claimed meanwhile, each element of the result stored once as
 /// `finish(count, row, column, sum)`, a pure function of float. Sums are in fp32. Left within a tile when the stay ends; what is not
-/// whole is handed back, and where tiles are `saved`, gone on with by whoever takes it. For a task whose shape is large_tiles::shape, whose items are tiles, and whose phase this is. On Hopper's tensor
-/// cores in code for sm_90a, else in plain loops; the two round differently.
+/// whole is handed back, and where tiles are `saved`, gone on with by whoever takes it: then `saved` is this product's alone, and its steps
+/// are zeroed before the first call and wherever a tile was left and operands or result have changed since. For a task whose shape is
+/// large_tiles::shape, whose items are tiles, and whose phase this is. On Hopper's tensor cores in code for sm_90a, else in plain loops; the
+/// two round differently.
 template <tile_leaving Leaving = tile_leaving::undone, minor A, minor B, class Number>
 LULL_HD void multiply_tiles(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
                             saved_sums const& saved = {}) noexcept {

@@ -42,8 +42,8 @@ void join_shipped(contract_on where) {
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
   // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
   auto const a_product = [&](char const* leave) {
-    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}, {"leave", leave}})
-                                      : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}, {"leave", leave}});
+    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}})
+                                      : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}});
   };
   auto const a_small_mlp = [] { return std::make_unique<small_mlp_owner>(); };
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };

@@ -8,7 +8,7 @@
 namespace lull {
 
 /// The probe as a task that claims by itself: it has the next chunk in hand while it runs one, and when its stay ends it finishes half
-/// of that one and hands back the rest.
+/// of that one and hands back the rest, in up to three pieces.
 struct pulling_probe : probe_task {
   static constexpr team_shape shape{.threads = 256, .steps = 2, .shared_bytes = 128, .claims = claiming::by_task};
 
@@ -29,13 +29,18 @@ struct pulling_probe : probe_task {
         meet(now, team);
         store(first, team);
         if (broken == mutant::runs_twice && now.begin == 0) store(first, team);
-        if (team.rank() == 0 && first.end != now.end) team.hand_back({now.at, first.end, now.end});
+        if (team.rank() == 0) hand_back_from(first.end, now, team);
       }
       now = known.next;
     }
   }
 
  private:
+  LULL_HD static void hand_back_from(std::uint64_t begin, chunk const& of, auto const& team) noexcept {
+    for (int piece = 0; piece < 2 && begin + 1 < of.end; ++piece, ++begin) team.hand_back({of.at, begin, begin + 1});
+    if (begin != of.end) team.hand_back({of.at, begin, of.end});
+  }
+
   struct seen_by_all {
     chunk next;
     std::uint32_t leaves;

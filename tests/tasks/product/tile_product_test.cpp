@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on a GPU.
+#include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +62,48 @@ TEST(product_tiles_of_a_shape, are_each_place_once) {
     }
     EXPECT_EQ(seen.size(), tiles.number());
   }
+}
+
+/// A team of one, whose stay ends behind so many rows.
+struct leaving_team {
+  int rows;
+
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void sync() const {}
+  void* shared() const { return storage; }
+  bool stay_ended() const { return passed++ == rows; }
+  chunk more() const { return {}; }
+  void hand_back(chunk undone) const { back = undone; }
+
+  mutable int passed = 0;
+  mutable chunk back{};
+  alignas(16) mutable unsigned char storage[128] = {};
+};
+
+TEST(saved_tiles, are_gone_on_with_and_begin_anew_in_the_next_round) {
+  constexpr large_shape shape{5, 7, 8, 1};
+  std::vector<bfloat16> const ones(8 * 8, bfloat16{1});
+  std::vector<float> result(shape.rows * shape.columns);
+  std::vector<std::uint32_t> steps(saved_sums::parts);
+  large_product<minor::depth, minor::depth> const of{shape, {ones.data(), 8, 64}, {ones.data(), 8, 64}, nullptr};
+  product_result<float> const to{result.data(), shape.columns, result.size()};
+  auto const multiply = [&](int rows) {
+    std::fill(result.begin(), result.end(), -1.0f);
+    leaving_team const team{rows};
+    multiply_tiles<tile_leaving::saved>(team, {{}, 0, 1}, of, to, as_it_is{}, {nullptr, steps.data()});
+    return team.back.size();
+  };
+  auto const stored = [&](std::uint32_t row) { return result[row * shape.columns] == 8.0f; };
+
+  EXPECT_EQ(multiply(3), 1U);  // handed back
+  EXPECT_EQ(steps[0], 3U);
+  EXPECT_TRUE(stored(2) && !stored(3));
+  EXPECT_EQ(multiply(99), 0U);
+  EXPECT_TRUE(!stored(2) && stored(3) && stored(4));
+  EXPECT_EQ(steps[0], 0U);
+  EXPECT_EQ(multiply(99), 0U);
+  EXPECT_TRUE(stored(0) && stored(4));
 }
 
 }  // namespace
