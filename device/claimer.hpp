@@ -18,8 +18,8 @@ namespace lull {
 /// another where it finds any call.
 enum class rare_code { called, inlined };
 
-/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it; between
-/// its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
+/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it, but for `push` and
+/// `stays`; between its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
 template <class World, rare_code Code = rare_code::called>
 class claimer {
  public:

@@ -10,7 +10,8 @@
 
 namespace lull {
 
-/// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes it.
+/// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes it, but
+/// `looked`: who polls; behind the call, `refused`: who pushes.
 template <class World>
 struct chunks_in_hand {
   std::uint64_t items = 0;
