@@ -50,6 +50,7 @@ struct harvest_settings {
   std::string longest_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
+  std::string at_most;  // a duration; empty: all pairs, and the tasks to their end
   std::vector<std::string> tasks;
   std::optional<std::string> job_file;
   saving checkpoint;

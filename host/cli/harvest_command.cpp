@@ -117,6 +117,7 @@ class harvest {
   harvest(harvest_settings const& asked, plan_of_harvest plan)
       : asked_(asked),
         plan_(std::move(plan)),
+        limit_(asked.at_most),
         side_(options_of(asked, plan_)),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, asked.device)) {
@@ -135,7 +136,7 @@ class harvest {
   }
 
  private:
-  bool stopped() const { return stop_.requested(); }
+  bool stopped() const { return stop_.requested() || limit_.over(); }
   results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
@@ -211,6 +212,7 @@ class harvest {
 
   void replay_pairs() {
     progress lines{shown_parts()};
+    limit_.begin();
     for (std::uint32_t pair = 0; pair < asked_.pairs && !stopped(); ++pair) {
       lines.update(shown_now(pair));
       bool const with_first = pair % 2 == 1;  // in turn, so that drift hits both alike
@@ -230,7 +232,11 @@ class harvest {
       }
       for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
     }
-    report_.interrupted = stopped();
+    report_.interrupted = stop_.requested();
+    std::size_t const whole = with_ms_.size();
+    if (whole < asked_.pairs && !report_.interrupted && limit_.over()) {
+      lines_.push_back(std::to_string(whole) + " of " + std::to_string(asked_.pairs) + " pairs: " + limit_.was_over());
+    }
   }
 
   std::string names() const {
@@ -265,9 +271,15 @@ class harvest {
     jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
     conclusion found = conclude(*jobs_, asked_.verify ? results_judged::yes : results_judged::no);
     failed_ = !found.good || jobs_->failed();
-    report_.interrupted = report_.interrupted || (stopped() && !found.all_finished);
+    note_unfinished(found.all_finished);
     report_.jobs = jobs_->results();
     for (std::string& each : found.lines) lines_.push_back(std::move(each));
+  }
+
+  void note_unfinished(bool all_finished) {
+    if (all_finished) return;
+    report_.interrupted = report_.interrupted || stop_.requested();
+    if (!report_.interrupted && limit_.over()) lines_.push_back("not finished: " + limit_.was_over());
   }
 
   /// What each task did is counted when no job has a place.
@@ -282,7 +294,7 @@ class harvest {
   void end_naive() {
     task_owner& owner = *tasks_.front().owners.front();
     bool const finished = naive_->finish([this] { return stopped(); });
-    report_.interrupted = report_.interrupted || (stopped() && !finished);
+    note_unfinished(finished);
     std::optional<verification> judged;
     if (finished && asked_.verify) judged = naive_->verify();
     if (judged) {
@@ -355,6 +367,7 @@ class harvest {
   harvest_settings const& asked_;
   plan_of_harvest const plan_;
   stop_request const stop_;
+  time_limit limit_;  // of the pairs, and of what is unfinished behind them
   runtime side_;
   std::unique_ptr<gpu_monitor> monitor_;
   report report_;

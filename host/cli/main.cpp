@@ -47,6 +47,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->excludes(segment);
   command.add_option("--iterations", into.iterations, "iterations a replay")->capture_default_str()->check(CLI::Range(1, 100'000));
   command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")->capture_default_str()->check(CLI::Range(1, 10'000));
+  command.add_option("--at-most", into.at_most, "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
   command.add_option("--trace", into.trace, "write a trace for Perfetto here");
   command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
 }

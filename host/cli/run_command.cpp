@@ -41,7 +41,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (tasks.size() > 1) return run_together(asked, tasks, out);
   task_request const& request = tasks.front().request;
   task_entry const& entry = entry_of(request);
-  auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : duration_of(asked.at_most, "--at-most");
+  time_limit limit{asked.at_most};
 
   stop_request const stop;
   std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .alone = true});
@@ -62,10 +62,10 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   alone_result found;
   {
     progress line{request.name, owner->most_rounds()};
-    auto const begin = std::chrono::steady_clock::now();
+    limit.begin();
     auto const ends = [&](std::uint64_t opened) {
       line.update(opened / steps);
-      return stop.requested() || std::chrono::steady_clock::now() - begin >= limit;
+      return stop.requested() || limit.over();
     };
     found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get());
   }
@@ -88,7 +88,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       written = false;
     }
   } else if (found.state == job_state::cancelled && !stop.requested()) {
-    lines.push_back("not finished: --at-most " + asked.at_most + " was over first");
+    lines.push_back("not finished: " + limit.was_over());
   }
   if (!found.save_problem.empty()) {
     lines.push_back("NOT SAVED: " + found.save_problem);

@@ -76,7 +76,7 @@ std::string with_figures(report const& done, std::chrono::duration<double> time)
 exit_code run_together(run_settings const& asked, std::vector<asked_task> const& tasks, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   if (parse_mode(asked.mode) != side_mode::lull) throw usage_error{"--mode " + asked.mode + " takes one task: several share bubbles, so --mode lull"};
-  auto const limit = asked.at_most.empty() ? std::chrono::nanoseconds::max() : duration_of(asked.at_most, "--at-most");
+  time_limit limit{asked.at_most};
 
   stop_request const stop;
   runtime side{options_of(kind, asked, tasks)};
@@ -92,19 +92,17 @@ exit_code run_together(run_settings const& asked, std::vector<asked_task> const&
 
   std::vector<side_task_asked> prepared = prepare(asked, tasks, side.machine());
   auto const trainer = kind == executor_kind::cuda ? make_cuda_trainer(asked.device, any_forward) : make_threads_trainer(any_forward);
-  bool time_is_up = false;
   side_jobs jobs{side, std::move(prepared), results_kept::none, when_over::leave, say};
   {
     shown_progress lines{jobs};
-    auto const begin = std::chrono::steady_clock::now();
+    limit.begin();
     jobs.finish(*trainer, [&] {
       lines.update();
-      time_is_up = std::chrono::steady_clock::now() - begin >= limit;
-      return stop.requested() || time_is_up;
+      return stop.requested() || limit.over();
     });
   }
   conclusion found = conclude(jobs, asked.verify ? results_judged::yes : results_judged::no);
-  if (!found.all_finished && time_is_up) found.lines.push_back("not finished: --at-most " + asked.at_most + " was over first");
+  if (!found.all_finished && !stop.requested() && limit.over()) found.lines.push_back("not finished: " + limit.was_over());
   done.jobs = jobs.results();
   done.interrupted = stop.requested() && !found.all_finished;
   bool const good = found.good && !jobs.failed() && side.mode() == runtime_mode::on;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include <lull/host/atomic_file.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
@@ -45,6 +46,9 @@ std::chrono::nanoseconds duration_of(std::string_view text, std::string_view opt
     throw usage_error{std::string{option} + ": " + wrong.what()};
   }
 }
+
+time_limit::time_limit(std::string asked)
+    : asked_(std::move(asked)), longest_(asked_.empty() ? std::chrono::nanoseconds::max() : duration_of(asked_, "--at-most")) {}
 
 std::string_view name_of(side_mode mode) noexcept { return modes[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(executor_kind kind) noexcept { return executors[static_cast<std::size_t>(kind)]; }

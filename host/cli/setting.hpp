@@ -18,6 +18,24 @@ namespace lull {
 executor_kind parse_executor(std::string_view text, int device);
 side_mode parse_mode(std::string_view text);
 std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option);
+
+/// `--at-most`: how long a command's tasks may take. One thread.
+class time_limit {
+ public:
+  /// A duration as it was spelled; empty: without limit.
+  explicit time_limit(std::string asked);
+  /// It counts from here. Once.
+  void begin() { begun_ = std::chrono::steady_clock::now(); }
+  bool over() const { return begun_ && std::chrono::steady_clock::now() - *begun_ >= longest_; }
+  /// The end of a line on what was not done: "--at-most 5s was over first".
+  std::string was_over() const { return "--at-most " + asked_ + " was over first"; }
+
+ private:
+  std::string asked_;
+  std::chrono::nanoseconds longest_;
+  std::optional<std::chrono::steady_clock::time_point> begun_;
+};
+
 std::string_view name_of(side_mode mode) noexcept;
 std::string_view name_of(executor_kind kind) noexcept;
 

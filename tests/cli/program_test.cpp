@@ -1,87 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program itself, from outside: what it prints, writes and returns. On threads, so that it runs anywhere.
+// What the program prints, writes and returns. On threads, so that it runs anywhere.
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <lull/host/cli/report.hpp>
+#include <lull/tests/cli/program.hpp>
 
 namespace lull {
 namespace {
-
-using namespace std::chrono_literals;
-
-struct outcome {
-  int code = -1;
-  std::string text;  // standard output and standard error
-};
-
-class program : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path{testing::TempDir()} / ("lull_program_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string file(std::string const& name) const { return (folder_ / name).string(); }
-
-  static std::string content(std::string const& path) {
-    std::ifstream in{path, std::ios::binary};
-    EXPECT_TRUE(in) << path;
-    return {std::istreambuf_iterator<char>{in}, {}};
-  }
-
-  static outcome ask(std::string const& arguments, std::string const& shell_commands_before = "") {
-    outcome found;
-    std::FILE* const pipe = ::popen((shell_commands_before + LULL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
-    if (pipe == nullptr) return found;
-    char piece[4096];
-    for (std::size_t n = 0; (n = std::fread(piece, 1, sizeof piece, pipe)) > 0;) found.text.append(piece, n);
-    int const status = ::pclose(pipe);
-    found.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return found;
-  }
-
-  /// True also of a process that is over.
-  static bool catches_interrupts(pid_t process) {
-    std::ifstream status{"/proc/" + std::to_string(process) + "/status"};
-    std::string name = "?";
-    std::string value;
-    while (name != "SigCgt:" && status >> name) std::getline(status, value);
-    if (name != "SigCgt:") return true;
-    return (std::stoull(value, nullptr, 16) >> (SIGINT - 1) & 1) != 0;
-  }
-
-  /// That is none.
-  void add_picture() {
-    std::filesystem::create_directories(file("in"));
-    std::ofstream{file("in/no.png")} << "no picture";
-  }
-
-  static void expect_refused(std::string const& arguments, std::string const& says) {
-    outcome const found = ask(arguments);
-    EXPECT_EQ(found.code, 2) << arguments << '\n' << found.text;
-    EXPECT_NE(found.text.find(says), std::string::npos) << arguments << '\n' << found.text;
-  }
-
-  std::filesystem::path folder_;
-};
-
-constexpr char const* quick = "harvest --executor threads --segment 200us --iterations 2 --pairs 2 ";
 
 TEST_F(program, says_its_version) {
   outcome const found = ask("--version");
@@ -122,7 +54,7 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --segment 2", "--segment");
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
   expect_refused("run --executor threads --report ''", "no file is named");
-  expect_refused("run --executor threads --report " + folder_.string(), "a folder");
+  expect_refused("run --executor threads --report " + file(""), "a folder");
   expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"), "written twice, by --report and by --trace");
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
   expect_refused("harvest --iterations 100000000", "--iterations");
@@ -139,7 +71,7 @@ TEST_F(program, impossible_settings_say_why) {
   std::string many = "run --executor threads";
   for (int i = 0; i < 65; ++i) many += " --task compute";
   expect_refused(many, "64 are the most");
-  expect_refused("run --executor threads --task compute --task images:in=" + folder_.string() + ",out=" + file("out"), "holds no file");
+  expect_refused("run --executor threads --task compute --task images:in=" + file("") + ",out=" + file("out"), "holds no file");
 }
 
 TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
@@ -160,7 +92,7 @@ TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
 }
 
 TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
-  outcome const found = ask(std::string{quick} + "--task compute:items=2000,rounds=200 --verify --report " + file("r.json") + " --trace " +
+  outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --verify --report " + file("r.json") + " --trace " +
                             file("t.json") + " --timeline " + file("l.svg"));
   ASSERT_EQ(found.code, 0) << found.text;
   report const read = read_report(file("r.json"));
@@ -177,7 +109,7 @@ TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
 
 TEST_F(program, says_of_every_job_how_many_chunks_it_took_and_whether_it_is_right) {
   for (std::string const mode : {"lull", "naive"}) {
-    outcome const found = ask(std::string{quick} + "--verify --task compute:items=100,rounds=20,grain=8 --mode " + mode + " --report " + file("j.json"));
+    outcome const found = ask(std::string{quick_harvest} + "--verify --task compute:items=100,rounds=20,grain=8 --mode " + mode + " --report " + file("j.json"));
     ASSERT_EQ(found.code, 0) << found.text;
     report const read = read_report(file("j.json"));
     ASSERT_FALSE(read.jobs.empty());
@@ -191,7 +123,7 @@ TEST_F(program, says_of_every_job_how_many_chunks_it_took_and_whether_it_is_righ
 }
 
 TEST_F(program, what_was_lost_and_what_was_harvested_are_the_bubbles_time) {
-  ASSERT_EQ(ask(std::string{quick} + "--task compute:items=2000,rounds=200 --report " + file("s.json")).code, 0);
+  ASSERT_EQ(ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --report " + file("s.json")).code, 0);
   report const read = read_report(file("s.json"));
   double lost_ms = 0;
   for (auto const& each : read.harvest.lost_us) lost_ms += each.value() / 1e3;
@@ -209,7 +141,7 @@ std::string writing(std::string tasks, std::string const& losses, std::string co
 TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
   ASSERT_EQ(ask("run --executor threads --task mlp:hidden=16,epochs=3,losses=" + file("losses")).code, 0);
   ASSERT_EQ(ask("run --executor threads --task pagerank:kronecker=10,out=" + file("ranks")).code, 0);
-  for (std::string const command : {"run --executor threads ", quick}) {
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
     outcome const found = ask(command + writing(two_models, file("losses_too"), file("ranks_too")) +
                               "--task compute:items=50,rounds=4,priority=3 --task mlp:hidden=8,epochs=1 --verify --report " + file("s.json"));
     ASSERT_EQ(found.code, 0) << found.text;
@@ -224,12 +156,12 @@ TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
       EXPECT_EQ(its->verified, true) << name;
       EXPECT_NE(found.text.find(name + ": verified: "), std::string::npos) << found.text;
     }
-    EXPECT_EQ(read.harvest.ratio.has_value(), command == quick);
+    EXPECT_EQ(read.harvest.ratio.has_value(), command == quick_harvest);
   }
 }
 
 TEST_F(program, a_task_that_fails_softly_ends_alone) {
-  for (std::string const command : {"run --executor threads ", quick}) {
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
     outcome const found = ask(command + writing("--task mlp:rate=1e6,hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ", file("losses"), file("ranks")) +
                               "--verify --report " + file("f.json"));
     EXPECT_EQ(found.code, 1) << found.text;
@@ -240,7 +172,7 @@ TEST_F(program, a_task_that_fails_softly_ends_alone) {
     report const read = read_report(file("f.json"));
     EXPECT_FALSE(read.interrupted);
     EXPECT_EQ(std::count_if(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.name == "mlp" && one.failures == 1; }), 1);
-    if (command == quick) {
+    if (command == quick_harvest) {
       EXPECT_EQ(read.training.pairs, 2U);  // the replay went on
     }
   }
@@ -261,7 +193,7 @@ TEST_F(program, no_file_is_written_over_another) {
   std::ofstream{file("data.csv")} << "0,1,0\n";
   std::filesystem::create_hard_link(file("data.csv"), file("other name.csv"));
   std::ofstream{file("graph.el")} << "0 1\n1 0\n";
-  for (std::string const command : {"run --executor threads ", quick}) {
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
     expect_refused(command + "--task " + small + "losses=" + file("x") + " --report " + file("x"), "would be written twice, by --report and by mlp");
     expect_refused(command + "--task " + small + "losses=" + file("x") + ",plot=" + file("./x"), "would be written twice");
     expect_refused(command + "--task " + small + "data=" + file("data.csv") + ",losses='" + file("other name.csv") + "'", "and is read by mlp");
@@ -330,61 +262,13 @@ TEST_F(program, a_result_that_cannot_be_written_hides_nothing_else) {
   EXPECT_NE(json.text.find("\"finished\""), std::string::npos) << json.text;
 }
 
-TEST_F(program, at_most_says_what_did_not_finish) {
-  std::string const endless = "run --executor threads --at-most 50ms --task mlp:epochs=100000,hidden=16,model=" + file("model");
-  for (std::string const& command : {endless, endless + " --task compute:items=10,rounds=2"}) {
-    outcome const found = ask(command);
-    EXPECT_EQ(found.code, 0) << found.text;
-    EXPECT_NE(found.text.find("not finished: --at-most 50ms was over first"), std::string::npos) << found.text;
-    EXPECT_FALSE(std::filesystem::exists(file("model")));
-  }
-}
-
 TEST_F(program, naive_and_none_compare_training_alone) {
   for (std::string const mode : {"naive", "none"}) {
-    outcome const found = ask(std::string{quick} + "--task compute:items=2000,rounds=50 --mode " + mode + " --report " + file("m.json"));
+    outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=50 --mode " + mode + " --report " + file("m.json"));
     ASSERT_EQ(found.code, 0) << found.text;
     report const read = read_report(file("m.json"));
     EXPECT_EQ(read.training.pairs, 2U);
     EXPECT_FALSE(read.harvest.ratio.has_value());
-  }
-}
-
-TEST_F(program, an_interrupt_ends_it_with_a_report) {
-  struct moment {
-    char const* command;
-    char const* mode;
-    std::chrono::milliseconds after;  // it can be interrupted: while it prepares, measures the task alone, replays
-    bool several = false;             // tasks, one of which is over soon
-  };
-  for (moment const& when : {moment{"harvest", "lull", 0ms}, moment{"harvest", "lull", 700ms}, moment{"harvest", "lull", 3s},
-                             moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms},
-                             moment{"run", "lull", 0ms, true}, moment{"run", "lull", 500ms, true}, moment{"harvest", "lull", 5s, true}}) {
-    std::string const path = file("i.json");
-    std::filesystem::remove(path);
-    std::string const text = file("text");
-    pid_t const child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ::signal(SIGINT, SIG_DFL);
-      int const out = ::open(text.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      ::dup2(out, 1);
-      ::dup2(out, 2);
-      std::vector<char const*> words{LULL_PROGRAM, when.command, "--executor", "threads", "--task", "compute:rounds=1000000", "--mode", when.mode,
-                                     "--verify", "--report", path.c_str()};
-      if (when.several) words.insert(words.end(), {"--task", "compute:items=10,rounds=2", "--task", "streaming:rounds=30000"});
-      words.push_back(nullptr);
-      ::execv(LULL_PROGRAM, const_cast<char**>(words.data()));
-      ::_exit(127);
-    }
-    while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
-    ::kill(child, SIGINT);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status)) << when.command << ' ' << when.after.count();
-    EXPECT_EQ(WEXITSTATUS(status), 130) << when.command << ' ' << when.after.count();
-    EXPECT_TRUE(read_report(path).interrupted);
   }
 }
 
