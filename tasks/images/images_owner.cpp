@@ -186,16 +186,17 @@ class images_owner final : public task_owner {
  private:
   static std::string name_of(image_order const& order) { return path{order.from}.filename().string(); }
 
-  /// All that decides the results beside the pictures; executors differ in the last bit.
+  /// All that decides the results beside the pictures, whatever their files and folders are called; executors differ in the last bit.
   std::string settings() const {
     std::string text = "executor=" + std::string{kind_ == executor_kind::cuda ? "cuda" : "threads"};
-    for (std::string const name : {"in", "out"}) text += " " + name + "=" + std::filesystem::absolute(values_.path(name)).lexically_normal().string();
     for (std::string const name : {"width", "height", "filter", "opacity", "corner", "margin"}) {
       if (values_.has(name)) text += " " + name + "=" + values_.spelling(name);
     }
     if (logo_) {
       auto const sum = result_of(values_.path("logo"));
-      text += " logo=" + values_.path("logo").string() + ":" + std::to_string(sum ? sum->sum : 0);
+      char hex[16];
+      std::snprintf(hex, sizeof hex, " logo=%08x", sum ? sum->sum : 0U);
+      text += hex;
     }
     return text;
   }

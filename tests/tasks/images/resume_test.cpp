@@ -56,8 +56,9 @@ class resumed_images : public testing::Test {
   /// With a manifest; until it has opened so many phases, or to its end.
   outcome run(std::uint64_t phases = ~std::uint64_t{0}, std::string const& width = "40") {
     option_values values{entry_.options};
-    values.set("in", (folder_ / "in").string());
-    values.set("out", (folder_ / "out").string());
+    values.set("in", (folder_ / in_).string());
+    values.set("out", (folder_ / out_).string());
+    if (!logo_.empty()) values.set("logo", (folder_ / logo_).string());
     values.set("width", width);
     values.set("buffer", "150KiB");  // a picture or two
     auto const job = entry_.make(values);
@@ -89,6 +90,9 @@ class resumed_images : public testing::Test {
   test::test_folder files_;
   fs::path const folder_ = files_.path();
   fs::path const manifest_ = folder_ / "images.manifest";
+  std::string in_ = "in";
+  std::string out_ = "out";
+  std::string logo_;
 };
 
 TEST_F(resumed_images, what_is_finished_is_not_done_again) {
@@ -118,6 +122,23 @@ TEST_F(resumed_images, changed_pictures_and_damaged_or_removed_results_are_done_
   add(name(3), 77);
   EXPECT_EQ(run().written, 1U);
   EXPECT_NE(results().at(name(3)), whole.at(name(3)));
+}
+
+TEST_F(resumed_images, what_files_and_folders_are_called_does_not_count) {
+  logo_ = "logo.png";
+  fs::copy_file(folder_ / "in" / name(0), folder_ / logo_);
+  run(6);
+  for (std::string* const each : {&in_, &out_, &logo_}) {
+    fs::rename(folder_ / *each, folder_ / ("another " + *each));
+    *each = "another " + *each;
+  }
+  outcome const second = run();
+  EXPECT_EQ(second.kept, account::resumed);
+  EXPECT_LT(second.written, static_cast<std::uint64_t>(pictures));
+  out_ = "a third";  // where nothing is yet
+  EXPECT_EQ(run().written, static_cast<std::uint64_t>(pictures));
+  fs::copy_file(folder_ / in_ / name(1), folder_ / logo_, fs::copy_options::overwrite_existing);
+  EXPECT_NE(refusal().find("logo="), std::string::npos) << refusal();
 }
 
 TEST_F(resumed_images, a_killed_run_s_temporary_files_go) {
