@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on a GPU.
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <set>
+#include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
 namespace lull {
 namespace {
+
+using namespace std::chrono_literals;
 
 #if defined(LULL_PRODUCT_ON_CUDA)
 constexpr executor_options machine_options{.kind = executor_kind::cuda, .alone = true};
@@ -62,6 +69,54 @@ TEST(product_tiles_of_a_shape, are_each_place_once) {
     }
     EXPECT_EQ(seen.size(), tiles.number());
   }
+}
+
+/// Operands that a saved tile's sums contain are not asked for again, so they may be spoilt meanwhile.
+TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
+  bool const on_gpu = machine_->kind() == executor_kind::cuda;
+  large_shape const shape{large_tiles::rows, large_tiles::columns, on_gpu ? 65536U : 512U, 1};
+  product_operand const a_plan = operand_at(nullptr, minor::depth, shape.rows, shape.depth);
+  product_operand const b_plan = operand_at(nullptr, minor::depth, shape.columns, shape.depth);
+  std::vector<bfloat16> const a_whole = test::random_numbers(a_plan.step, 1);
+  std::vector<bfloat16> const b_whole = test::random_numbers(b_plan.step, 2);
+  machine_array<bfloat16> a{*machine_, std::span<bfloat16 const>{a_whole}};
+  machine_array<bfloat16> const b{*machine_, std::span<bfloat16 const>{b_whole}};
+  machine_array<float> const sums{*machine_, on_gpu ? std::size_t{large_tiles::rows} * large_tiles::columns : 1};
+  machine_array<std::uint32_t> steps{*machine_, saved_sums::parts};
+  machine_array<bfloat16> result{*machine_, std::size_t{shape.rows} * shape.columns};
+  large_product<minor::depth, minor::depth> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
+  machine_array<tensor_map> const maps = maps_of(*machine_, of);
+  of.maps = maps.data();
+  job_description const job = describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
+  ASSERT_EQ(run_alone(*machine_, job, [](std::uint64_t) { return false; }).state, job_state::finished);
+  std::vector<bfloat16> const expected = result.read();
+
+  machine_->arrive();
+  lone_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, 10s};
+  std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
+  for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
+    result.fill_zero();
+    steps.fill_zero();
+    bubbles.begin(job.functor, 1);
+    bubbles.open();
+    std::this_thread::sleep_for(tries * 200us);  // too short to begin, or too long to be left within the tile: once more
+    bubbles.close();
+    std::vector<std::uint32_t> const left = steps.read();
+    contained = on_gpu ? *std::min_element(left.begin(), left.end()) : left.front();
+  }
+  ASSERT_GT(contained, 0U);
+  std::vector<bfloat16> spoilt = a_whole;
+  for (std::uint32_t row = 0; row < shape.rows; ++row) {
+    for (std::uint32_t k = 0; k < shape.depth; ++k) {
+      if (on_gpu ? k < contained * large_tiles::depth : row < contained) spoilt[row * a_plan.pitch + k] = bfloat16{1000};
+    }
+  }
+  a.write(spoilt);
+  bubbles.open();
+  for (auto const give_up = std::chrono::steady_clock::now() + 60s; !bubbles.left() && std::chrono::steady_clock::now() < give_up;) std::this_thread::sleep_for(200us);
+  EXPECT_EQ(bubbles.close().items, 1U);
+  std::vector<bfloat16> const found = result.read();
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
 }
 
 /// A team of one, whose stay ends behind so many rows.
