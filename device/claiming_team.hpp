@@ -43,7 +43,7 @@ class claiming_team : public team_of_machine<Machine> {
   using world = World;
   using claims = claimer<World, rare_code::inlined>;
 
-  /// Both null: ordinary code, which has nothing to claim and nothing to leave for.
+  /// Both null: ordinary code, or an advance, which have nothing to claim and nothing to leave for.
   LULL_HD claiming_team(Machine const& block, watch words, claims* of, chunks_in_hand<World>* hand) noexcept
       : team_of_machine<Machine>(block), words_(words), claims_(of), hand_(hand) {}
 

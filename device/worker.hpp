@@ -70,6 +70,7 @@ class worker {
     do {
       directive const now = kept_.next;
       if (now.what == action::advance) {
+        members.begin_chunk(true);  // nobody takes up what an advance has left
         if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), members);
         open_next(leads);
       } else if (run_chunk(members, now)) {
@@ -108,7 +109,9 @@ class worker {
   LULL_HD void stay_claiming() noexcept {
     do {
       if (kept_.next.what == action::advance) {
-        if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), claimers());
+        if constexpr (has_advance<Task>) {
+          task().advance(kept_.claims.at(), claiming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+        }
         open_next(block_.rank() == 0);
       } else {
         run_chunks();

@@ -83,7 +83,13 @@ struct probe_task {
     }
   }
 
+  /// Asks to leave, as an author might: nobody would take up what was left here.
   LULL_HD void advance(position ended, auto const& team) const noexcept {
+    if constexpr (requires { team.leaving(); }) {
+      if (team.leaving()) return;
+    } else {
+      if (team.rank() == 0 && team.stay_ended()) return;
+    }
     if (team.rank() == 0) advances[phase_of(ended)] += 1;
   }
 };
