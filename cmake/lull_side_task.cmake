@@ -34,7 +34,8 @@ function(lull_side_task target)
     set(cuda_template side_task_cuda.cu.in)
     set(cuda_source ${folder}/${stem}_cuda.cu)
     set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
-    set_source_files_properties(${cuda_source} PROPERTIES COMPILE_OPTIONS --no-compress)  # a test reads the PTX
+    # --no-compress: a test reads the PTX. A member without LULL_HD is only warned of, and what calls it on a GPU does nothing.
+    set_source_files_properties(${cuda_source} PROPERTIES COMPILE_OPTIONS "--no-compress;-Werror=cross-execution-space-call")
   else()
     set(cuda_template side_task_no_cuda.cpp.in)
     set(cuda_source ${folder}/${stem}_no_cuda.cpp)

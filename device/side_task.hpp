@@ -25,6 +25,9 @@ struct team_shape {
 /// Pieces that a task which claims by itself can hand back in one call.
 inline constexpr int most_undone = 9;
 
+/// Team storage that every GPU of compute capability 9.0 can give beside the worker's own.
+inline constexpr std::size_t most_shared_bytes = 224 * 1024;
+
 /// The largest functor that a slot holds.
 inline constexpr std::size_t most_functor_bytes = 512;
 
@@ -66,9 +69,11 @@ template <class T>
 concept has_shape = states_shape<T> && requires {
   requires T::shape.threads > 0 && T::shape.threads % 32 == 0 && T::shape.threads <= 1024 && T::shape.steps > 0;
   requires T::shape.blocks_per_sm >= 0 && T::shape.blocks_per_sm * T::shape.threads <= 2048;
+  requires T::shape.shared_bytes <= most_shared_bytes;
 };
 
-/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases.
+/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of a phase that
+/// starved anew in a later bubble, so it stores nothing.
 template <class T>
 concept has_extent = requires(T const& task, position at, std::uint64_t fed) {
   { task.extent(at, fed) } noexcept -> std::same_as<std::uint64_t>;
@@ -80,7 +85,8 @@ concept has_chunk_call = requires(T const& task, chunk const& c, team_archetype 
   { task(c, team) } noexcept -> std::same_as<void>;
 };
 
-/// `advance(position, team)`, optional: between two phases, by one team alone; no longer than a chunk.
+/// `advance(position, team)`, optional: behind each phase, also one of no items, and before the next, by one team alone; given the
+/// phase that ended. No longer than a chunk; never left, and never repeated: its `leaving()` is false.
 template <class T>
 concept has_advance = requires(T const& task, position ended, team_archetype const& team) {
   { task.advance(ended, team) } noexcept -> std::same_as<void>;
@@ -100,28 +106,29 @@ namespace detail {
 template <class T>
 concept has_another_advance = !has_advance<T> && (requires(T& task, position ended, team_archetype const& team) { task.advance(ended, team); } ||
                                                   requires(T& task, team_archetype const& team) { task.advance(team); } ||
-                                                  requires(T& task, position ended) { task.advance(ended); } || requires { &T::advance; });
+                                                  requires(T& task, position ended) { task.advance(ended); } || requires { &T::advance; } ||
+                                                  requires { &T::template advance<team_archetype>; });
 
 }  // namespace detail
 
-/// `static_assert(is_side_task<T>())` stands under every functor: it says what the concept above does, and its message names the
+/// static_assert(is_side_task<T>()) stands under every functor: it says what the concept above does, and its message names the
 /// member that is missing, with its signature. An `advance` that nobody could call is refused here, for it would be left out in silence.
 template <class T>
 constexpr bool is_side_task() {
   static_assert(std::is_trivially_copyable_v<T>, "a side task is copied to the GPU byte by byte: it must be trivially copyable");
   static_assert(sizeof(T) <= most_functor_bytes && alignof(T) <= 16,
                 "a side task has 512 bytes at most, aligned to 16 at most: put the rest into an array and hold a pointer to it");
-  static_assert(states_shape<T>, "a side task needs `static constexpr lull::team_shape shape`: threads of a team, phases a round");
+  static_assert(states_shape<T>, "a side task needs static constexpr lull::team_shape shape: threads of a team, phases a round");
   if constexpr (states_shape<T>) {
-    static_assert(has_shape<T>, "a side task's `shape` cannot be run: threads must be a multiple of 32 from 32 to 1024, steps at least "
-                                "1, blocks_per_sm at least 0 and blocks_per_sm * threads at most 2048");
+    static_assert(has_shape<T>, "a side task's shape cannot be run: threads must be a multiple of 32 from 32 to 1024, steps at least "
+                                "1, blocks_per_sm at least 0, blocks_per_sm * threads at most 2048, shared_bytes at most 224 KiB");
   }
-  static_assert(has_extent<T>, "a side task needs `std::uint64_t extent(lull::position at, std::uint64_t fed) const noexcept`: how many "
+  static_assert(has_extent<T>, "a side task needs std::uint64_t extent(lull::position at, std::uint64_t fed) const noexcept: how many "
                                "items the phase has, or lull::finished, or lull::starved");
-  static_assert(has_chunk_call<T>, "a side task needs `void operator()(lull::chunk c, auto const& team) const noexcept`: runs the items "
+  static_assert(has_chunk_call<T>, "a side task needs void operator()(lull::chunk c, auto const& team) const noexcept: runs the items "
                                    "from c.begin to c.end of the phase c.at");
   static_assert(!detail::has_another_advance<T>,
-                "a side task's `advance` must be `void advance(lull::position ended, auto const& team) const noexcept`, or it is never called");
+                "a side task's advance must be void advance(lull::position ended, auto const& team) const noexcept, or it is never called");
   return true;  // what does not hold was said above, once
 }
 

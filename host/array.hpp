@@ -3,15 +3,19 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
 
-/// An array on a machine, owned. Movable; must go before the machine does.
+/// An array on a machine, owned. Movable: two arrays change places. It must go before the machine does, and behind every block that
+/// uses it. Copies block until they are done, and are ordered with nothing else: what blocks write meanwhile may be old or new. Not
+/// thread-safe.
 template <class T>
 class machine_array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -39,8 +43,13 @@ class machine_array {
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return count_; }
   std::size_t bytes() const noexcept { return count_ * sizeof(T); }
-  /// Return when the copy is done.
-  void write(std::span<T const> values) { machine_->write(data_, values.data(), values.size_bytes()); }
+  /// To its beginning. Throws usage_error for more values than it holds.
+  void write(std::span<T const> values) {
+    if (values.size() > count_) {
+      throw usage_error{"an array of " + std::to_string(count_) + " was to be written " + std::to_string(values.size()) + " values"};
+    }
+    machine_->write(data_, values.data(), values.size_bytes());
+  }
   std::vector<T> read() const {
     std::vector<T> values(count_);
     machine_->read(values.data(), data_, bytes());

@@ -66,7 +66,7 @@ class job {
   /// inside until `resume`.
   void pause();
   void resume();
-  /// Final. The task's arrays may be freed once `wait` has returned.
+  /// Final. The task's arrays may be freed once `wait` has returned true.
   void cancel();
   /// Rounds that are over: what they wrote may be read from the machine, while the job goes on. One word in mapped memory.
   std::uint64_t rounds() const;

@@ -33,11 +33,11 @@ class task_owner {
   /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is left
   /// behind then.
   virtual void prepare(executor& machine) = 0;
-  /// The functor over those arrays, with its name and grain. After `prepare`.
+  /// The functor over those arrays, with its name and grain: the same whenever it is asked for. After `prepare`.
   virtual job_description describe() const = 0;
   /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.
   virtual std::uint64_t most_rounds() const { return 0; }
-  /// Puts the arrays back to the start, for another run from the beginning. Only while no job of it is about.
+  /// Puts the arrays back to the start, where they are, for another run from the beginning. Only while no job of it is about.
   virtual void reset() = 0;
   /// All that the task writes, always of the same names, types and shapes. After `prepare`.
   virtual std::vector<task_array> arrays() const = 0;
@@ -55,7 +55,7 @@ class task_owner {
   /// input as it has room, takes what is done, and returns when the job is over and all is taken; throws what went wrong, and then
   /// the job is cancelled. Others return at once.
   virtual void serve(job&) {}
-  /// After the job has finished. Reads the result back and holds it against another algorithm.
+  /// While no job of it is about. Reads the result back and holds it against another algorithm: one that is not there yet is wrong.
   virtual verification verify() = 0;
   /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
   virtual std::vector<std::string> write() = 0;

@@ -81,6 +81,9 @@ class runtime {
   runtime(runtime const&) = delete;
   runtime& operator=(runtime const&) = delete;
 
+  /// Queues a job; it has its turn by priority and order. Copies the functor; what that points to lives until `job::wait` has returned
+  /// true. Blocks for a copy to the machine, and for its code where the type was not among `runtime_options::tasks`: not on the
+  /// trainer's path. Throws usage_error, limit_error or device_error; then nothing was queued.
   job submit(job_description description);
   template <side_task Task>
   job submit(Task const& task, std::string name = "job") {

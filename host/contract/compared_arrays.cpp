@@ -27,9 +27,16 @@ std::string compared_arrays::difference(contents const& expected) const {
     machine_.read(found.data(), arrays_[i].memory, found.size());
     if (found == expected[i]) continue;
     auto const at = std::mismatch(found.begin(), found.end(), expected[i].begin()).first - found.begin();
-    return "array '" + arrays_[i].array.name + "' differs from the uninterrupted run's at byte " + std::to_string(at);
+    return "array '" + arrays_[i].array.name + "' differs from the first run's at byte " + std::to_string(at);
   }
   return {};
+}
+
+std::string compared_arrays::moved(task_owner const& owner) const {
+  std::vector<task_array> const now = owner.arrays();
+  bool const same = std::equal(now.begin(), now.end(), arrays_.begin(), arrays_.end(),
+                               [](task_array const& one, task_array const& other) { return one.memory == other.memory; });
+  return same ? "" : "reset() made other arrays: it must put them back where they are, for the job's functor points there";
 }
 
 void compared_arrays::poison(contents const& before, contents const& after, unsigned pattern) const {

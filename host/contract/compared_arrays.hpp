@@ -24,6 +24,8 @@ class compared_arrays {
   contents read() const;
   /// The first byte that is not as expected, in words; empty: there is none.
   std::string difference(contents const& expected) const;
+  /// Whether the owner has others by now, in words; empty: no.
+  std::string moved(task_owner const& owner) const;
   /// Those that a run was seen to write, so that what the next one leaves out shows. The owner's `reset` comes behind it.
   void poison(contents const& before, contents const& after, unsigned pattern) const;
 

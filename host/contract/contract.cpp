@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/contract/contract.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <span>
@@ -11,6 +12,8 @@
 #include <lull/host/array.hpp>
 #include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/contract/lone_bubbles.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/units.hpp>
 
 namespace lull {
 
@@ -18,7 +21,11 @@ namespace {
 
 /// Far longer than a bubble needs: a bubble that ends by it without a single chunk begun shows a task that waits for
 /// ever.
-constexpr std::chrono::seconds lease{10};
+constexpr std::chrono::nanoseconds longest_lease = std::chrono::seconds{10};
+
+/// A byte of which floating-point numbers are none: what is added to them shows.
+constexpr unsigned no_number = 0xff;
+constexpr char const* same_again = " (the first run again, behind reset(): does that put back all that a run changes?)";
 
 /// How one run is disturbed.
 struct disturbance {
@@ -41,20 +48,22 @@ struct disturbance {
 /// The task and the preemption's line on the machine.
 class stage {
  public:
-  stage(contract_case const& which, executor& machine)
+  stage(contract_case const& which, executor& machine, contract_effort const& effort)
       : which_(which),
-        bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads, lease),
+        effort_(effort),
+        bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads,
+                 std::min(longest_lease, effort.longest)),
         with_(machine, 1) {}
 
   preemption const& counts() const { return counts_; }
 
   /// One run from the start; the first violation.
-  std::string run(job_description const& task, disturbance const& how, std::uint64_t most_bubbles,
-                  std::mt19937_64& random) {
+  std::string run(job_description const& task, disturbance const& how, std::mt19937_64& random) {
+    auto const begun = std::chrono::steady_clock::now();
     bubbles_.begin(which_.wrap(task.functor, with_.data()), how.grain);
     counts_ = {};
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
-    for (std::uint64_t bubble = 0; bubble < most_bubbles; ++bubble) {
+    for (std::uint64_t bubble = 0; bubble < effort_.most_bubbles; ++bubble) {
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
       std::uint64_t const k = how.random_up_to != 0 ? 1 + random() % how.random_up_to : how.k;
       std::uint64_t const finished_before = counts_.finished_items;
@@ -67,13 +76,18 @@ class stage {
                std::to_string(bubbles_.blocks()) + " blocks";
       }
       if (bubbles_.inside() != 0) return "the entry word says that somebody is still inside";
-      if (state == phase_state::failed) return "the job failed";
+      if (state == phase_state::failed) return "the job failed: an extent is beyond what a phase can have";
       if (state == phase_state::finished) return settle(now);
       if (state == phase_state::starved) return "the task starves: a contract case must bring its input at the start";
       if (counts_.closed == 0 && counts_.starts == 0)
         return "a bubble ended by its lease with no chunk begun: a phase never completes";
+      bool const too_long = std::chrono::steady_clock::now() - begun >= effort_.longest;
+      if (how.where == close_place::nowhere && too_long) {
+        return "no end within " + format_duration(effort_.longest) + ", round " + std::to_string(now.round) +
+               " by then: does extent ever return lull::finished?";
+      }
     }
-    return "no end in " + std::to_string(most_bubbles) + " bubbles";
+    return "no end in " + std::to_string(effort_.most_bubbles) + " bubbles";
   }
 
  private:
@@ -103,6 +117,7 @@ class stage {
   }
 
   contract_case const& which_;
+  contract_effort const& effort_;
   lone_bubbles bubbles_;
   machine_array<preemption> with_;
   preemption counts_{};
@@ -114,7 +129,8 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   std::unique_ptr<task_owner> const owner = which.make_owner();
   owner->prepare(machine);
   job_description const task = owner->describe();
-  stage scene{which, machine};
+  if (task.grain == 0) throw usage_error{which.name + ": the grain is 0: a chunk has an item at least"};
+  stage scene{which, machine, effort};
   compared_arrays const arrays{*owner, machine};
   std::mt19937_64 random{effort.seed};
 
@@ -122,7 +138,7 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   auto const at = [&](std::string const& violation) { return which.name + ", " + how.text() + ": " + violation; };
 
   compared_arrays::contents const before = arrays.read();
-  if (auto const wrong = scene.run(task, how, effort.most_bubbles, random); !wrong.empty()) return at(wrong);
+  if (auto const wrong = scene.run(task, how, random); !wrong.empty()) return at(wrong);
   if (verification const found = owner->verify(); !found.ok) return at(found.message);
   compared_arrays::contents const expected = arrays.read();
   bool const polls = scene.counts().polls != 0;
@@ -139,12 +155,16 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   std::uint64_t handed_back = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     how = runs[i];
-    arrays.poison(before, expected, 0xa5 + static_cast<unsigned>(i));
+    arrays.poison(before, expected, i % 2 == 0 ? no_number : 0xa5 + static_cast<unsigned>(i));
     owner->reset();
-    if (auto const wrong = scene.run(task, how, effort.most_bubbles, random); !wrong.empty()) return at(wrong);
+    if (auto const moved = arrays.moved(*owner); !moved.empty()) return at(moved);
+    std::string wrong = scene.run(task, how, random);
     handed_back += scene.counts().handed_back;
-    if (verification const found = owner->verify(); !found.ok) return at(found.message);
-    if (auto const wrong = arrays.difference(expected); !wrong.empty()) return at(wrong);
+    if (wrong.empty()) {
+      if (verification const found = owner->verify(); !found.ok) wrong = found.message;
+    }
+    if (wrong.empty()) wrong = arrays.difference(expected);
+    if (!wrong.empty()) return at(wrong + (i == 0 ? same_again : ""));
   }
   if (polls && handed_back == 0) return which.name + ": it polls, but handed nothing back in any run";
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,12 +47,15 @@ struct contract_effort {
   std::uint64_t random_runs = 6;  // with another k in each bubble
   std::uint64_t seed = 1;
   std::uint64_t most_bubbles = 20'000;  // of one run: a task that needs more hangs
+  std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run, likewise
 };
 
 /// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says, and holds each run
 /// against the contract of a side task: each item committed exactly once; the same bits in all arrays, also with
 /// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
-/// chunk of the close. Empty: kept. Else the first violation, with the run in which it showed.
+/// chunk of the close. Empty: kept. Else the first violation, with the run in which it showed. Makes an owner and prepares it;
+/// blocks for as long as the runs take. Throws what the owner throws, and as run_to_end() does for a machine or a grain that
+/// cannot be.
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
 
 }  // namespace lull

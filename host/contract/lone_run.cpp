@@ -69,7 +69,9 @@ lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const
   machine.arrive();
   job_description const task = owner.describe();
   lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, lease};
-  bubbles.begin(task.functor, how.grain != 0 ? how.grain : task.grain);
+  std::uint32_t const grain = how.grain != 0 ? how.grain : task.grain;
+  if (grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
+  bubbles.begin(task.functor, grain);
   std::optional<bubble_lengths> random;
   if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
   auto const end = clock::now() + how.at_most;

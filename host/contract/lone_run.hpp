@@ -37,8 +37,8 @@ struct lone_run {
 };
 
 /// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
-/// owner is prepared, and at the start. Blocks. Throws usage_error for a task without code for this machine, one that
-/// fails, or one that starves: nobody feeds it here, and for lengths that bubble_lengths refuses; limit_error where the
+/// owner is prepared, and at the start. Blocks. Throws usage_error for a task without code for this machine, a grain
+/// of 0, one that fails, or one that starves: nobody feeds it here, and for lengths that bubble_lengths refuses; limit_error where the
 /// machine's memory is used up.
 lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how = {});
 

@@ -129,7 +129,7 @@ cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int block
 
 void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
   if (!kernel) {
-    throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found, or use the threads executor"};
+    throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found and enable CUDA in the project that builds the task, or use the threads executor"};
   }
   LULL_CUDA(cudaSetDevice(device_));
   for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {

@@ -48,7 +48,7 @@ TEST_F(preempted_at_random, a_run_that_differs_is_the_last) {
   preempted_runs const found = preempt_at_random(prepared(owner), *machine_, {.instants = 1'000'000});
   EXPECT_EQ(found.runs, 1U);
   // the first value behind those of the first phase, 17, which is never written
-  EXPECT_EQ(found.difference, "array 'values' differs from the uninterrupted run's at byte 136");
+  EXPECT_EQ(found.difference, "array 'values' differs from the first run's at byte 136");
 }
 
 TEST_F(preempted_at_random, an_uninterrupted_run_with_a_wrong_result_is_an_error) {

@@ -37,5 +37,10 @@ file(WRITE ${task}/word_count.hpp "${functor}")
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${task}/build COMMAND_ERROR_IS_FATAL ANY)
 expect_failure("word_count, uninterrupted, grain 1: 13.628332, expected 3.784464" ${CMAKE_CTEST_COMMAND} --test-dir ${task}/build
                --output-on-failure -R is_kept_by_teams_of_four)
+if(NVCC)  # what a GPU cannot call is an error there, not a warning and a task that does nothing
+  string(REPLACE "LULL_HD std::uint64_t tiles" "std::uint64_t tiles" functor "${functor}")
+  file(WRITE ${task}/word_count.hpp "${functor}")
+  expect_failure("calling a __host__ function" ${CMAKE_COMMAND} --build ${task}/build)
+endif()
 expect_failure("component contract needs GoogleTest" ${CMAKE_COMMAND} -S ${task} -B ${WORK}/no_gtest -G ${GENERATOR}
                -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)

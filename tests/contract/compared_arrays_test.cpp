@@ -24,7 +24,7 @@ TEST_F(arrays, differ_by_name_and_byte) {
   auto expected = all.read();
   EXPECT_EQ(all.difference(expected), "");
   expected[1][9] ^= 4;
-  EXPECT_EQ(all.difference(expected), "array 'runs' differs from the uninterrupted run's at byte 9");
+  EXPECT_EQ(all.difference(expected), "array 'runs' differs from the first run's at byte 9");
 }
 
 TEST_F(arrays, that_a_run_wrote_are_poisoned) {

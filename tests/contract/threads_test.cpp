@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract on CPU threads, in teams of one and of four; and that the suite can fail.
+#include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <lull/host/contract/lone_run.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/contract/cases.hpp>
 #include <lull/tests/contract/probe_owner.hpp>
@@ -42,7 +48,85 @@ INSTANTIATE_TEST_SUITE_P(each, contract_mutants_alone,  // a team of one needs n
 TEST(contract_suite, finds_what_reset_forgot) {
   threads_executor machine = machine_of(1, 1);
   auto const forgetful = under_contract<probe_task>("forgetful", [] { return std::make_unique<forgetful_owner>(); });
-  EXPECT_NE(contract_violation(forgetful, machine), "");
+  std::string const found = contract_violation(forgetful, machine);
+  EXPECT_NE(found.find("behind reset(): does that put back"), std::string::npos) << found;
+}
+
+/// Notes what stands in its first array when it is put back.
+class looking_owner final : public probe_owner {
+ public:
+  explicit looking_owner(std::vector<unsigned>& seen) : seen_(seen) {}
+  void prepare(executor& machine) override {
+    machine_ = &machine;
+    probe_owner::prepare(machine);
+  }
+  void reset() override {
+    unsigned char first = 0;
+    machine_->read(&first, arrays().front().memory, 1);
+    seen_.push_back(first);
+    probe_owner::reset();
+  }
+
+ private:
+  std::vector<unsigned>& seen_;
+  executor* machine_ = nullptr;
+};
+
+TEST(contract_suite, poisons_so_that_what_is_added_to_it_is_no_number) {
+  threads_executor machine = machine_of(1, 1);
+  std::vector<unsigned> seen;
+  auto const looking = under_contract<probe_task>("looking", [&] { return std::make_unique<looking_owner>(seen); });
+  EXPECT_EQ(contract_violation(looking, machine), "");
+  ASSERT_GT(seen.size(), 2U);
+  EXPECT_EQ(seen[0], 0xffU);
+  EXPECT_NE(seen[1], 0xffU);
+  EXPECT_EQ(seen[2], 0xffU);
+}
+
+/// Makes its arrays anew, while the job points to the old ones.
+class moving_owner final : public probe_owner {
+ public:
+  void prepare(executor& machine) override {
+    machine_ = &machine;
+    probe_owner::prepare(machine);
+  }
+  void reset() override { probe_owner::prepare(*machine_); }
+
+ private:
+  executor* machine_ = nullptr;
+};
+
+TEST(contract_suite, an_owner_whose_reset_moves_its_arrays_is_told_so) {
+  threads_executor machine = machine_of(1, 1);
+  auto const moving = under_contract<probe_task>("moving", [] { return std::make_unique<moving_owner>(); });
+  std::string const found = contract_violation(moving, machine);
+  EXPECT_NE(found.find("reset() made other arrays"), std::string::npos) << found;
+}
+
+class grainless_owner final : public probe_owner {
+ public:
+  job_description describe() const override {
+    job_description made = probe_owner::describe();
+    made.grain = 0;
+    return made;
+  }
+};
+
+TEST(contract_suite, a_grain_of_no_items_is_refused) {
+  threads_executor machine = machine_of(1, 1);
+  auto const grainless = under_contract<probe_task>("grainless", [] { return std::make_unique<grainless_owner>(); });
+  EXPECT_THROW(contract_violation(grainless, machine), usage_error);
+  grainless_owner owner;
+  owner.prepare(machine);
+  EXPECT_THROW(run_to_end(owner, machine), usage_error);
+}
+
+TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_time) {
+  threads_executor machine = machine_of(1, 1);
+  auto const endless = under_contract<probe_task>(
+      "endless", [] { return std::make_unique<probe_owner>(probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max()); });
+  std::string const found = contract_violation(endless, machine, {.longest = std::chrono::milliseconds{50}});
+  EXPECT_NE(found.find("no end within 50ms, round 0 by then: does extent ever return lull::finished?"), std::string::npos) << found;
 }
 
 TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_bubbles) {

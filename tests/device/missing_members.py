@@ -65,13 +65,15 @@ class missing_members(unittest.TestCase):
         self.assert_names(SHAPE, shape="lull::team_shape shape;")
 
     def test_a_shape_that_no_gpu_runs_is_refused(self):
-        for wrong in ["{.threads = 100}", "{.threads = 2048}", "{.steps = 0}", "{.blocks_per_sm = -1}", "{.threads = 1024, .blocks_per_sm = 3}"]:
+        for wrong in ["{.threads = 100}", "{.threads = 2048}", "{.steps = 0}", "{.blocks_per_sm = -1}", "{.threads = 1024, .blocks_per_sm = 3}", "{.shared_bytes = 1 << 20}"]:
             self.assert_names(IMPOSSIBLE, shape=f"static constexpr lull::team_shape shape{wrong};")
 
     def test_an_advance_that_would_never_be_called_is_refused(self):
         for wrong in [(") const", ")"), (" noexcept", ""), ("lull::position, ", "")]:
             self.assert_names(ADVANCE, advance=MEMBERS["advance"].replace(*wrong))
         self.assert_names(ADVANCE, advance="LULL_HD void advance() const noexcept {}")
+        for parameters in ["auto const& team, lull::position", "lull::chunk, auto const& team", "lull::position, std::uint64_t, auto const& team"]:
+            self.assert_names(ADVANCE, advance=f"LULL_HD void advance({parameters}) const noexcept {{ if (team.rank() == 0) out[0] = 2; }}")
 
     def test_an_advance_whose_condition_does_not_hold_is_none(self):
         self.assertEqual(errors(task(advance=MEMBERS["advance"].replace("noexcept {", "noexcept requires(sizeof(team) == 0) {")) + ASSERTION), [])

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <lull/host/error.hpp>
 #include <lull/host/task_array.hpp>
 #include <lull/tasks/product/bfloat16.hpp>
 
@@ -59,6 +61,13 @@ TEST_F(task_arrays, of_structs_have_their_numbers_as_last_dimension) {
   EXPECT_EQ(shown<bfloat16>(), "u2 (7,)");
   EXPECT_EQ(shown<pair_of_floats>(), "f4 (7, 2)");
   EXPECT_EQ(shown<mixed>(), "u1 (7, 16)");
+}
+
+TEST_F(task_arrays, hold_no_more_than_was_asked_for) {
+  machine_array<int> four{*machine_, 4};
+  EXPECT_NO_THROW(four.write(std::vector<int>(4, 7)));
+  EXPECT_THROW(four.write(std::vector<int>(5, 8)), usage_error);
+  EXPECT_EQ(four.read(), std::vector<int>(4, 7));
 }
 
 TEST_F(task_arrays, have_the_shape_that_is_given) {
