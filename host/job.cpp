@@ -152,12 +152,16 @@ bool at_rest(std::span<std::uint64_t const> saved) {
   if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
   if (open && (now.tag() != limit.tag() || tagged{saved[0]}.tag() != limit.tag() || saved[1] > limit.item())) return false;
   if (handed_back > (saved.size() - 10) / 2 || (handed_back != 0 && !open && now.state() != phase_state::failed)) return false;
+  std::uint64_t const claimed = std::min(tagged{saved[0]}.item(), limit.item());
+  std::uint64_t left = limit.item() - claimed;
   for (std::uint64_t at = 0; at < handed_back; ++at) {
     tagged const begin{saved[10 + 2 * at]};
     std::uint64_t const count = saved[11 + 2 * at];
-    if (begin.tag() != limit.tag() || count == 0 || count > limit.item() || begin.item() > limit.item() - count) return false;
+    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > limit.item() || begin.item() > limit.item() - count) return false;
+    if (open && begin.item() + count > claimed) return false;  // it would be claimed once more
+    left += count;
   }
-  return true;
+  return !open || saved[1] + left == limit.item();  // else the phase would have no end, or end too soon
 }
 
 }  // namespace

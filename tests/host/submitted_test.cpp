@@ -48,7 +48,7 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   std::uint64_t const nothing = tagged_state{5, phase_state{6}}.word();
   std::uint64_t const other_phase = tagged_state{4, phase_state::open}.word();
   for (auto const& [at, word] : std::vector<std::pair<std::size_t, std::uint64_t>>{
-           {0, tagged{6, 7}.word()}, {1, 11}, {2, tagged{4, 10}.word()}, {4, std::uint64_t{1} << 32}, {7, opening}, {7, finished}, {7, nothing},
+           {0, tagged{6, 7}.word()}, {1, 11}, {1, 5}, {1, 3}, {0, tagged{5, 4}.word()}, {0, tagged{5, 8}.word()}, {10, tagged{5, 5}.word()}, {2, tagged{4, 10}.word()}, {4, std::uint64_t{1} << 32}, {7, opening}, {7, finished}, {7, nothing},
            {7, other_phase}, {7, std::uint64_t{1} << 32}, {9, 4097}, {9, ~std::uint64_t{0}}, {9, 2}, {10, tagged{4, 2}.word()}, {10, tagged{5, 8}.word()},
            {11, 0}, {11, 9}, {11, ~std::uint64_t{0}}}) {
     words damaged = open_phase();
