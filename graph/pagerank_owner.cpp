@@ -207,7 +207,7 @@ task_entry pagerank_entry() {
   return {.name = "pagerank",
           .help = "rank the vertices of a graph by the links that lead to them",
           .options = pagerank_options,
-          .type = &type_of<pagerank>,
+          .type = [](option_values const&) { return type_of<pagerank>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<pagerank_owner>(values);
           }};

@@ -88,7 +88,8 @@ typedef struct lull_options {
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
   int32_t reserved;            /* 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
-  const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; null: all */
+  const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with the options
+                                  that decide what is loaded, "product:leave=saved"; null: all, as they are without options */
   lull_log log;                /* null: silence */
   void *log_context;
   const char *report;          /* file that the bubble report is written to when the runtime ends, in the format of its ending: .txt, .json,

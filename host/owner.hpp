@@ -68,7 +68,7 @@ struct task_entry {
   std::string_view name;
   std::string_view help;  // one line
   option_table options;
-  task_type (*type)();
+  task_type (*type)(option_values const& values);  // of the jobs that an owner of these options describes
   std::unique_ptr<task_owner> (*make)(option_values const& values);
 };
 

@@ -149,12 +149,12 @@ class streaming_owner final : public task_owner {
 }  // namespace
 
 task_entry compute_entry() {
-  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options, &type_of<counted_compute_task>,
+  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options, [](option_values const&) { return type_of<counted_compute_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<compute_owner>(values); }};
 }
 
 task_entry streaming_entry() {
-  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options, &type_of<streaming_task>,
+  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options, [](option_values const&) { return type_of<streaming_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<streaming_owner>(values); }};
 }
 

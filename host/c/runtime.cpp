@@ -45,11 +45,14 @@ int at_least(int value, int least, char const* name) {
 std::vector<task_type> types_of(char const* names) {
   std::vector<task_type> types;
   if (names == nullptr) {
-    for (task_entry const& each : catalogue()) types.push_back(each.type());
+    for (task_entry const& each : catalogue()) types.push_back(each.type(option_values{each.options}));
     return types;
   }
   std::istringstream each{names};
-  for (std::string name; std::getline(each, name, ',');) types.push_back(entry_of(parse_task(name, known_tasks())).type());
+  for (std::string name; std::getline(each, name, ',');) {
+    task_request const request = parse_task(name, known_tasks());
+    types.push_back(entry_of(request).type(request.values));
+  }
   return types;
 }
 

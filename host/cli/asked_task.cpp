@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cli/asked_task.hpp>
 
+#include <iostream>
 #include <map>
 #include <utility>
 
@@ -74,6 +75,14 @@ std::vector<asked_task> asked_tasks(std::vector<std::string> const& texts, std::
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, asked_task const& task, task_owner& owner, executor& machine) {
   if (!asked.folder) return nullptr;
   return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume, task.name, task.request, owner, machine);
+}
+
+void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
+
+runtime_options options_for(std::vector<asked_task> const& tasks, executor_options machine) {
+  runtime_options made{.machine = machine, .log = say};
+  for (asked_task const& each : tasks) made.tasks.push_back(entry_of(each.request).type(each.request.values));
+  return made;
 }
 
 task_setting setting_of(asked_task const& task) {

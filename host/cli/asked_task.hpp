@@ -4,12 +4,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/report.hpp>
 #include <lull/host/owner.hpp>
+#include <lull/host/runtime.hpp>
 #include <lull/host/task_request.hpp>
 
 namespace lull {
@@ -30,6 +32,11 @@ option_table job_options();
 
 /// What saves the task's jobs, under its name; null: nothing is to be saved. Errors: usage_error.
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, asked_task const& task, task_owner& owner, executor& machine);
+
+/// A runtime on such a machine that knows the tasks' types, and says on standard error what it logs.
+runtime_options options_for(std::vector<asked_task> const& tasks, executor_options machine);
+/// A line on standard error.
+void say(std::string_view line);
 
 /// The request with its defaults, for a report.
 task_setting setting_of(asked_task const& task);

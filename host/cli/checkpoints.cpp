@@ -7,6 +7,7 @@
 
 #include <zlib.h>
 
+#include <lull/host/atomic_file.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/submitted.hpp>
 
@@ -35,9 +36,9 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
 
 checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
                          task_request const& request, task_owner& owner, executor& machine)
-    : owner_(owner), file_(folder / (name + ".npz")), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
+    : owner_(owner), file_(files_of(folder, name)[0]), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
   if (arrays_.empty()) {
-    file_.replace_extension(".manifest");
+    file_ = files_of(folder, name)[1];
     account const kept = owner.keep_account(file_, resume);
     if (kept == account::none) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
     own_account_ = true;
@@ -46,11 +47,20 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   std::error_code why;
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+  try {
+    atomic_file const probe{folder / ".lull-writable"};
+  } catch (device_error const& reason) {
+    throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
+  }
   if (!resume_ && std::filesystem::exists(file_)) {
     throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to begin anew"};
   }
-  what_ = {request.name, format_task(request, task_text::without_files), fingerprint(owner.inputs()), detail::submitted::state_words, {}};
+  what_ = {request.name, format_task(request, task_text::without_files), own_account_ ? "" : fingerprint(owner.inputs()), detail::submitted::state_words, {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
+}
+
+std::vector<std::filesystem::path> checkpoints::files_of(std::filesystem::path const& folder, std::string const& name) {
+  return {folder / (name + ".npz"), folder / (name + ".manifest")};
 }
 
 void checkpoints::begin(detail::submitted& job) {

@@ -16,8 +16,14 @@ struct report_file {
   std::optional<std::string> const& file;
 };
 
-/// Before any work: no file that a task writes, nor one of `reports`, is one that a task reads, or another that is written. Throws
-/// usage_error.
-void check_files_apart(std::vector<asked_task> const& tasks, std::vector<report_file> const& reports);
+/// What the program itself reads and writes.
+struct program_files {
+  std::vector<report_file> reports;
+  std::optional<std::string> const& job_file;     // that was read
+  std::optional<std::string> const& checkpoints;  // folder
+};
+
+/// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws usage_error.
+void check_files_apart(std::vector<asked_task> const& tasks, program_files const& own);
 
 }  // namespace lull

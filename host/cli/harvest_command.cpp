@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -67,7 +68,7 @@ plan_of_harvest check(harvest_settings const& asked) {
   }
   std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
   for (report_file const& each : reports) check_writable(each.file, each.option);
-  check_files_apart(made.tasks, reports);
+  check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
   return made;
 }
 
@@ -86,14 +87,6 @@ report_config config_of(harvest_settings const& asked, plan_of_harvest const& pl
   for (asked_task const& each : plan.tasks) {
     if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
   }
-  return made;
-}
-
-void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
-
-runtime_options options_of(harvest_settings const& asked, plan_of_harvest const& plan) {
-  runtime_options made{.machine = {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms}, .log = say};
-  for (asked_task const& each : plan.tasks) made.tasks.push_back(entry_of(each.request).type());
   return made;
 }
 
@@ -118,7 +111,7 @@ class harvest {
       : asked_(asked),
         plan_(std::move(plan)),
         limit_(asked.at_most),
-        side_(options_of(asked, plan_)),
+        side_(options_for(plan_.tasks, {.kind = plan_.kind, .device = asked.device, .rooms = asked.rooms})),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, asked.device)) {
     report_.config = config_of(asked_, plan_);
@@ -304,7 +297,12 @@ class harvest {
     report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(), naive_->items(),
                             judged ? std::optional{judged->ok} : std::nullopt, finished ? std::optional{owner.failures()} : std::nullopt});
     if (!finished) return;
-    for (std::string& each : owner.write()) lines_.push_back(std::move(each));
+    try {
+      for (std::string& each : owner.write()) lines_.push_back(std::move(each));
+    } catch (std::exception const& problem) {
+      lines_.push_back(std::string{"NOT WRITTEN: "} + problem.what());
+      failed_ = true;
+    }
     failed_ = failed_ || owner.failures() != 0;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `lull`: what stands on the command line, and what each way to end returns to the shell.
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -136,6 +137,8 @@ exit_code dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // An error of the call that it comes from, like a disk that is full: nothing else is lost with it.
+  for (int const signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   exit_code code = exit_code::failed;
   try {
     code = dispatch(argc, argv);

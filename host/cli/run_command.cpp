@@ -37,7 +37,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   check_writable(asked.report, "--report");
   std::vector<asked_task> const tasks = asked_tasks(asked.tasks, asked.job_file);
-  check_files_apart(tasks, {{"--report", asked.report}});
+  check_files_apart(tasks, {{{"--report", asked.report}}, asked.job_file, asked.checkpoint.folder});
   if (tasks.size() > 1) return run_together(asked, tasks, out);
   task_request const& request = tasks.front().request;
   task_entry const& entry = entry_of(request);

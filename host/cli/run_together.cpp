@@ -23,16 +23,6 @@ using namespace std::chrono_literals;
 
 constexpr auto any_forward = 100us;  // of the trainer, of which only the waits are used
 
-void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
-
-/// Not for itself alone: the kernel that stands for the trainer's wait has a place of its own, or a worker's blocks could stand before
-/// their successor's.
-runtime_options options_of(executor_kind kind, run_settings const& asked, std::vector<asked_task> const& tasks) {
-  runtime_options made{.machine = {.kind = kind, .device = asked.device, .rooms = asked.rooms}, .log = say};
-  for (asked_task const& each : tasks) made.tasks.push_back(entry_of(each.request).type());
-  return made;
-}
-
 std::vector<side_task_asked> prepare(run_settings const& asked, std::vector<asked_task> const& tasks, executor& machine) {
   std::vector<side_task_asked> made;
   for (asked_task const& each : tasks) {
@@ -79,7 +69,9 @@ exit_code run_together(run_settings const& asked, std::vector<asked_task> const&
   time_limit limit{asked.at_most};
 
   stop_request const stop;
-  runtime side{options_of(kind, asked, tasks)};
+  // Not for itself alone: the kernel that stands for the trainer's wait has a place of its own, or a worker's blocks could stand before
+  // their successor's.
+  runtime side{options_for(tasks, {.kind = kind, .device = asked.device, .rooms = asked.rooms})};
   if (side.mode() != runtime_mode::on) {
     throw usage_error{"several tasks run in bubbles, and the environment variable LULL keeps side work off: unset it, or run one task at a time"};
   }

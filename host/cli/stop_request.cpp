@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <limits>
 #include <string>
 
 #include <lull/host/error.hpp>
@@ -14,19 +17,25 @@ namespace {
 // Process-wide, as signals are.
 std::atomic<bool> requested_now = false;
 std::atomic<bool> alive = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
+std::atomic<std::int64_t> requested_at_ns = 0;  // on the monotonic clock
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
+              "a signal handler may touch lock-free atomics only");
 
-// Async-signal-safe: an atomic and sigaction, nothing else.
-extern "C" void on_stop_signal(int) {
+constexpr std::int64_t same_wish_ns = 1'000'000'000;
+
+// Async-signal-safe: atomics, clock_gettime, sigaction and raise, nothing else.
+extern "C" void on_stop_signal(int signal) {
   int const code = errno;
-  requested_now.store(true, std::memory_order_relaxed);  // publishes nothing but itself
-  struct sigaction standard {};
-  standard.sa_handler = SIG_DFL;
-  for (int const signal : {SIGINT, SIGTERM}) {
-    struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == on_stop_signal) {
-      ::sigaction(signal, &standard, nullptr);
-    }
+  struct timespec time {};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  std::int64_t const now_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  if (!requested_now.exchange(true, std::memory_order_relaxed)) {  // publishes nothing but itself
+    requested_at_ns.store(now_ns, std::memory_order_relaxed);
+  } else if (now_ns - requested_at_ns.load(std::memory_order_relaxed) >= same_wish_ns) {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(signal, &standard, nullptr);
+    ::raise(signal);  // comes when this returns
   }
   errno = code;
 }
@@ -36,10 +45,12 @@ extern "C" void on_stop_signal(int) {
 stop_request::stop_request() {
   if (alive.exchange(true, std::memory_order_relaxed)) throw usage_error("a stop_request is installed already");
   requested_now.store(false, std::memory_order_relaxed);
+  requested_at_ns.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
   action.sa_flags = SA_RESTART;  // a stop ends the work at its own place, not in the middle of a read or a write
   ::sigemptyset(&action.sa_mask);
+  for (int const signal : signals) ::sigaddset(&action.sa_mask, signal);
   for (int const signal : signals) {
     struct sigaction* const old = &old_[installed_];
     bool const works = ::sigaction(signal, nullptr, old) == 0 &&

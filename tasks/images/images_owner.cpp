@@ -84,6 +84,21 @@ class images_owner final : public task_owner {
     if (values_.has("height")) height_ = static_cast<std::uint32_t>(values_.integer("height"));
   }
 
+  std::vector<path> inputs() const override {
+    std::vector<path> files = pictures();
+    if (values_.has("logo")) files.push_back(values_.path("logo"));
+    return files;
+  }
+  /// But those that `prepare` refuses, each with its reason.
+  std::vector<path> outputs() const override {
+    std::vector<path> files;
+    for (path const& picture : pictures()) {
+      path const result = values_.path("out") / picture.filename();
+      if (std::error_code none; !std::filesystem::equivalent(picture, result, none)) files.push_back(result);
+    }
+    return files;
+  }
+
   void prepare(executor& machine) override {
     kind_ = machine.kind();
     check_input(values_.path("in"), values_.path("out"));
@@ -219,16 +234,21 @@ class images_owner final : public task_owner {
     return {logo_pixels_.data(), logo_->shape.width, logo_->shape.height};
   }
 
-  /// All files that can be resized, by name; the others are noted.
-  void list_orders(std::size_t most_bytes) {
+  /// The files of the folder that may be pictures, by name; none where there is no folder.
+  std::vector<path> pictures() const {
     namespace fs = std::filesystem;
     std::vector<path> files;
-    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("in")}) {
-      std::error_code ignored;
+    std::error_code ignored;
+    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("in"), ignored}) {
       if (!each.is_directory(ignored) && !each.path().filename().string().starts_with('.')) files.push_back(each.path());
     }
     std::sort(files.begin(), files.end());
-    for (path const& file : files) {
+    return files;
+  }
+
+  /// All files that can be resized, by name; the others are noted.
+  void list_orders(std::size_t most_bytes) {
+    for (path const& file : pictures()) {
       try {
         image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});  // before anything of it is read
         image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
@@ -293,7 +313,7 @@ task_entry images_entry() {
   return {.name = "images",
           .help = "resize the pictures of a folder and lay a logo over them",
           .options = images_options,
-          .type = &type_of<resize_pictures>,
+          .type = [](option_values const&) { return type_of<resize_pictures>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<images_owner>(values); }};
 }
 

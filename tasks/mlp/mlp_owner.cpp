@@ -259,7 +259,7 @@ task_entry mlp_entry() {
   return {.name = "mlp",
           .help = "train a perceptron on labelled rows",
           .options = mlp_options,
-          .type = &type_of<mlp_task>,
+          .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<mlp_owner>(values); }};
 }
 
@@ -267,7 +267,7 @@ task_entry classify_entry() {
   return {.name = "classify",
           .help = "let a trained perceptron tell the classes of rows",
           .options = classify_options,
-          .type = &type_of<mlp_task>,
+          .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<classify_owner>(values); }};
 }
 

@@ -29,6 +29,12 @@ constexpr std::array product_options{
            "at a bubble's end: within a tile, which is done again or, saved, gone on with; or behind it, to compare: up to 50 us later"},
 };
 
+task_type type_by_leaving(option_values const& values) {
+  std::string const& leave = values.text("leave");
+  if (leave == "saved") return type_of<saved_product>();
+  return leave == "behind" ? type_of<undivided_product>() : type_of<plain_product>();
+}
+
 class product_owner final : public task_owner {
  public:
   explicit product_owner(option_values const& values) : values_(values) {}
@@ -147,7 +153,7 @@ class product_owner final : public task_owner {
 }  // namespace
 
 task_entry product_entry() {
-  return {"product", "matrix products in bf16: tensor cores and nothing else", product_options, &type_of<plain_product>,
+  return {"product", "matrix products in bf16: tensor cores and nothing else", product_options, type_by_leaving,
           [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<product_owner>(values); }};
 }
 

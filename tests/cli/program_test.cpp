@@ -204,6 +204,40 @@ TEST_F(program, no_file_is_written_over_another) {
   EXPECT_EQ(content(file("data.csv")), "0,1,0\n");
 }
 
+TEST_F(program, no_picture_job_file_or_checkpoint_is_written_over) {
+  add_picture();
+  std::filesystem::copy_file(file("in/no.png"), file("logo.png"));
+  for (char const* const folder : {"other", "d"}) std::filesystem::create_directories(file(folder));
+  std::filesystem::copy_file(file("in/no.png"), file("other/no.png"));
+  std::ofstream{file("job.json")} << R"({"task": "compute"})";
+  std::string const images = " --task images:in=" + file("in") + ",out=" + file("out");
+  std::string const other_way = " --task images:in=" + file("other") + ",out=" + file("in");
+  for (std::string const command : {"run --executor threads", "harvest --executor threads"}) {
+    expect_refused(command + images + images, "by images and by images-2");
+    expect_refused(command + images + other_way, "and is read by images");
+    expect_refused(command + images + " --report " + file("in/no.png"), "and is read by images");
+    expect_refused(command + images + ",logo=" + file("logo.png") + " --report " + file("logo.png"), "and is read by images");
+    expect_refused(command + " --job " + file("job.json") + " --report " + file("job.json"), "and is read by --job");
+    expect_refused(command + " --task mlp:model=" + file("d/mlp.npz") + " --checkpoint " + file("d"), "by mlp and by --checkpoint");
+    expect_refused(command + " --task compute --checkpoint " + file("d") + " --report " + file("d/compute.npz"), "by --report and by --checkpoint");
+    expect_refused(command + images + " --checkpoint " + file("d") + " --report " + file("d/images.manifest"), "by --report and by --checkpoint");
+  }
+  EXPECT_EQ(content(file("in/no.png")), "no picture");
+}
+
+TEST_F(program, naive_work_that_cannot_be_written_hides_nothing_else) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  outcome const found = ask(quick_harvest + std::string{"--mode naive --task pagerank:kronecker=6,sweeps=3,out=/dev/full --report "} + file("n.json"));
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("NOT WRITTEN: "), std::string::npos) << found.text;
+  EXPECT_TRUE(read_report(file("n.json")).training.pairs.has_value());
+}
+
+TEST_F(program, a_screen_that_is_gone_takes_no_report_with_it) {
+  ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("g.json") + " | exec 0<&- true #");
+  EXPECT_EQ(read_report(file("g.json")).jobs.size(), 1U);
+}
+
 TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   std::filesystem::create_directories(file("saved"));
   for (std::string const name : {"mlp.npz", "images.manifest"}) std::ofstream{file("saved/" + name)} << "an hour's work";
@@ -247,7 +281,7 @@ TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
 
 /// The model is larger than a file may be here.
 TEST_F(program, a_result_that_cannot_be_written_hides_nothing_else) {
-  std::string const small_files = "trap '' XFSZ; ulimit -f 1; ";
+  std::string const small_files = "ulimit -f 1; ";
   std::string const one = "run --executor threads --task mlp:epochs=1,hidden=16,model=" + file("model");
   for (std::string const& command : {one, one + " --checkpoint " + file("saved"), one + " --task compute:items=10,rounds=2"}) {
     outcome const found = ask(command, small_files);

@@ -128,12 +128,19 @@ TEST(StopRequest, FirstSignalOnlySetsTheFlag) {
   }
 }
 
-TEST(StopRequestDeathTest, SecondSignalActsAsUsual) {
+TEST(StopRequest, ASecondSignalAtOnceIsTheSameWish) {
+  stop_request const stop;
+  for (int const signal : {SIGINT, SIGINT, SIGTERM}) std::raise(signal);
+  EXPECT_TRUE(stop.requested());
+}
+
+TEST(StopRequestDeathTest, ASignalASecondLaterActsAsUsual) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         stop_request const stop;
         std::raise(SIGINT);
+        std::this_thread::sleep_for(1010ms);
         std::raise(SIGINT);
       },
       testing::KilledBySignal(SIGINT), "");
@@ -141,6 +148,7 @@ TEST(StopRequestDeathTest, SecondSignalActsAsUsual) {
       {
         stop_request const stop;
         std::raise(SIGINT);
+        std::this_thread::sleep_for(1010ms);
         std::raise(SIGTERM);
       },
       testing::KilledBySignal(SIGTERM), "");

@@ -110,6 +110,8 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
     while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);
     std::this_thread::sleep_for(when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
     ::kill(child, SIGINT);
+    std::this_thread::sleep_for(1ms);
+    ::kill(child, SIGINT);  // the same wish: as timeout tells a process, and then its group
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status)) << when.command << ' ' << when.after.count();

@@ -51,7 +51,7 @@ TEST(PagerankOwner, ItsTableOfOptionsIsSound) {
   task_entry const entry = pagerank_entry();
   EXPECT_EQ(entry.name, "pagerank");
   EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type().threads);
+  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
 }
 
 TEST(PagerankOwner, RanksTheShippedPackages) {

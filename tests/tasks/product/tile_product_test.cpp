@@ -14,6 +14,7 @@
 #include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/tasks/product/product_owner.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
 namespace lull {
@@ -117,6 +118,19 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   EXPECT_EQ(bubbles.close().items, 1U);
   std::vector<bfloat16> const found = result.read();
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
+}
+
+/// Else a runtime would not have loaded what is submitted to it.
+TEST_F(products, are_listed_with_the_type_of_their_jobs) {
+  task_entry const entry = product_entry();
+  for (char const* const leave : {"within", "saved", "behind"}) {
+    option_values values{entry.options};
+    for (auto const& [name, value] : {std::pair{"rows", "3"}, {"columns", "3"}, {"depth", "3"}, {"leave", leave}}) values.set(name, value);
+    auto const owner = entry.make(values);
+    owner->prepare(*machine_);
+    EXPECT_EQ(owner->describe().type.threads.resident, entry.type(values).threads.resident) << leave;
+    EXPECT_EQ(owner->describe().type.cuda.resident, entry.type(values).cuda.resident) << leave;
+  }
 }
 
 /// A team of one, whose stay ends behind so many rows.
