@@ -148,7 +148,10 @@ class tile_feeder {
   __device__ bool feed(large_tiles::place const& at) noexcept {
     std::uint32_t from[saved_sums::parts] = {};
     if constexpr (Leaving == tile_leaving::saved) {
-      for (std::uint32_t part = 0; part < saved_sums::parts; ++part) from[part] = saved_.steps[next_ * saved_sums::parts + part];
+      for (std::uint32_t part = 0; part < saved_sums::parts; ++part) {
+        std::uint32_t const steps = saved_.steps[next_ * saved_sums::parts + part];
+        from[part] = steps < steps_ ? steps : 0;  // a tile of which nothing was fed would never end
+      }
     }
     std::uint32_t const first = from[0] < from[1] ? from[0] : from[1];
     std::uint32_t const asks_at = first > asks_at_ ? first : asks_at_;
