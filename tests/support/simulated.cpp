@@ -25,6 +25,7 @@ void scheduler::spawn(std::function<void()> body) {
   fiber* const made = idle_.back();
   idle_.pop_back();
   made->body = std::move(body);
+  made->own = nullptr;
   made->over = false;
   getcontext(&made->context);
   made->context.uc_stack.ss_sp = made->stack.get();

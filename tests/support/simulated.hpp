@@ -34,6 +34,9 @@ class scheduler {
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t draw(std::uint64_t below) { return std::uniform_int_distribution<std::uint64_t>{0, below - 1}(random_); }
 
+  /// Whatever the running fiber keeps for itself; null at first.
+  void*& own() noexcept { return running_->own; }
+
   static scheduler& current() noexcept { return *current_; }
 
  private:
@@ -41,6 +44,7 @@ class scheduler {
     std::function<void()> body;
     std::unique_ptr<std::byte[]> stack;
     ucontext_t context;
+    void* own = nullptr;
     bool over = false;
   };
   static void enter();
