@@ -147,7 +147,7 @@ csr load_graph(std::string const& path, load_options const& options) {
   try {
     return load(path, options);
   } catch (std::bad_alloc const&) {
-    throw limit_error(path + ": not enough memory for this graph; lower max_edges or max_vertices to be told why");
+    throw limit_error(path + ": not enough memory for this graph on this computer");
   }
 }
 

@@ -169,8 +169,8 @@ def ranks(build):
 INSTANTS = [
     "pagerank:kronecker=18,sweeps=60,tolerance=1e-30",
     "mlp:hidden=256,batch=512,epochs=20",
-    "product:rows=4096,columns=4096,depth=4096,rounds=8",
-    "product:rows=4096,columns=4096,depth=4096,rounds=8,leave=saved",
+    "product:rows=2048,columns=2048,depth=8192,count=8",  # one round: what another stores again would hide what was left out
+    "product:rows=2048,columns=2048,depth=8192,count=8,leave=saved",
     "product:rows=1024,columns=1024,depth=1024,count=16,rounds=160",
     "compute:rounds=125",
     "streaming:rounds=200",

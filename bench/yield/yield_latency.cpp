@@ -49,6 +49,12 @@ struct plan {
   bool captured = false;
 };
 
+option_values values_of(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
+  option_values values{entry.options};
+  for (auto const& [name, text] : given) values.set(name, text);
+  return values;
+}
+
 /// The side task of a plan, with what it works on.
 class side_work {
  public:
@@ -91,9 +97,7 @@ class side_work {
   side_work& operator=(side_work const&) = delete;
 
   void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
-    option_values values{entry.options};
-    for (auto const& [name, text] : given) values.set(name, text);
-    owner_ = entry.make(values);
+    owner_ = entry.make(values_of(entry, given));
     owner_->prepare(machine_);
     description_ = owner_->describe();
   }
@@ -142,7 +146,11 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 
 /// What captured graphs hold workers of.
 std::vector<task_type> types_of(work task, options const& with) {
-  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), pagerank_entry().type(), product_entry().type(), mlp_entry().type()};
+  auto const listed = [](task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given = {}) {
+    return entry.type(values_of(entry, given));
+  };
+  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), listed(pagerank_entry()),
+                           listed(product_entry(), {{"leave", with.leave}}), listed(mlp_entry())};
   if (with.others) return {std::begin(all), std::begin(all) + 3};
   return {all[static_cast<std::size_t>(task)]};
 }

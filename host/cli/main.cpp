@@ -4,8 +4,10 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -148,6 +150,10 @@ int main(int argc, char** argv) {
   } catch (usage_error const& wrong) {
     std::cerr << "lull: " << wrong.what() << '\n';
     code = exit_code::usage;
+  } catch (std::bad_alloc const&) {
+    std::cerr << "lull: not enough memory on this computer for what was asked: ask for less\n";
+  } catch (std::system_error const& problem) {
+    std::cerr << "lull: the system refused something that was needed: " << problem.what() << '\n';
   } catch (std::exception const& problem) {
     std::cerr << "lull: " << problem.what() << '\n';
   }

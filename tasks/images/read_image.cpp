@@ -44,7 +44,7 @@ auto with_memory(std::string const& path, Work const& work) {
   try {
     return work();
   } catch (std::bad_alloc const&) {
-    throw limit_error(path + ": not enough memory for this image; lower max_bytes to be told why");
+    throw limit_error(path + ": not enough memory for this image on this computer");
   }
 }
 

@@ -185,7 +185,7 @@ labelled_rows read_rows(std::string const& path, std::uint64_t features, labelle
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   } catch (std::bad_alloc const&) {
-    throw limit_error(path + ": not enough memory for its rows; lower max_rows or max_bytes to be told why");
+    throw limit_error(path + ": not enough memory for its rows on this computer");
   }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/tasks/mlp/mlp_file.hpp>
 
+#include <algorithm>
+#include <cmath>
+
 #include <lull/host/error.hpp>
 #include <lull/host/npz/npz_reader.hpp>
 #include <lull/host/npz/npz_writer.hpp>
@@ -22,6 +25,9 @@ std::vector<float> read_array(npz_reader const& file, std::string const& name, s
   }
   std::vector<float> values(found->bytes() / sizeof(float));
   file.read_into(name, std::as_writable_bytes(std::span{values}));
+  if (!std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); })) {
+    throw input_error(file.path(), 0, name + " holds what is no number: the file is damaged, or was not written by Lull");
+  }
   return values;
 }
 

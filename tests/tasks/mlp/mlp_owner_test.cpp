@@ -2,6 +2,7 @@
 // Training and asking a perceptron through its owners, on CPU threads.
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -222,6 +223,10 @@ TEST_F(mlp, files_that_do_not_fit_are_refused) {
   EXPECT_THROW(owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);  // 64 features
   write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}, {4, 2, std::vector<float>(8), std::vector<float>(2)}}, 1});
   EXPECT_THROW(read_mlp(file("m.npz")), input_error);
+  for (float const wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    write_mlp(folder_ / "m.npz", {{{3, 2, {0, 0, 0, wrong, 0, 0}, std::vector<float>(2)}}, 1});
+    EXPECT_THROW(read_mlp(file("m.npz")), input_error);
+  }
 }
 
 }  // namespace

@@ -14,10 +14,9 @@
 #include <lull/device/worker.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/simulated.hpp>
+#include <lull/tests/tasks/product/simulated_hopper.hpp>
 
-#include <lull/tasks/product/wgmma.cuh>  // simulated_hopper.hpp
-
-#include <lull/tasks/product/tile_product.cuh>
+#include <lull/tasks/product/tile_product.cuh>  // over that, in place of wgmma.cuh
 
 namespace lull {
 namespace {
