@@ -46,23 +46,41 @@ TEST_F(jobs_on_threads, a_task_that_fails_is_left_and_the_others_go_on) {
   }
 }
 
-/// Ends with as many failures as are asked for, or throws while it is served.
-class complaining_owner final : public task_owner {
+/// A probe that starves after its first phase until it is fed.
+class fed_owner : public task_owner {
  public:
-  explicit complaining_owner(std::uint64_t failures) : failures_(failures) {}
   void prepare(executor& machine) override { inner_.prepare(machine); }
-  job_description describe() const override { return inner_.describe(); }
-  void reset() override { inner_.reset(); }
-  std::vector<task_array> arrays() const override { return inner_.arrays(); }
-  void serve(job&) override {
-    if (failures_ == 0) throw input_error{"folder", 3, "is gone"};
+  job_description describe() const override {
+    job_description made = inner_.describe();
+    probe_task task;
+    std::memcpy(&task, made.functor.bytes, sizeof task);
+    task.feeds = 1;
+    std::memcpy(made.functor.bytes, &task, sizeof task);
+    return made;
   }
+  void reset() override { inner_.reset(); }
+  std::vector<task_array> arrays() const override { return {}; }
   verification verify() override { return inner_.verify(); }
   std::vector<std::string> write() override { return {"what there is"}; }
-  std::uint64_t failures() const override { return failures_; }
+
+ protected:
+  static constexpr std::uint64_t all = 100;
 
  private:
   probe_owner inner_;
+};
+
+/// Ends with as many failures as are asked for. With none asked for it throws while it is served, and its job cannot end before.
+class complaining_owner final : public fed_owner {
+ public:
+  explicit complaining_owner(std::uint64_t failures) : failures_(failures) {}
+  void serve(job& fed) override {
+    if (failures_ == 0) throw input_error{"folder", 3, "is gone"};
+    fed.feed(all);
+  }
+  std::uint64_t failures() const override { return failures_; }
+
+ private:
   std::uint64_t failures_;
 };
 
@@ -131,33 +149,17 @@ TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {
   }
 }
 
-/// Starves for ever after its first phase, unless `input` says that there is more.
-class starving_owner final : public task_owner {
+/// Starves for ever, unless `input` says that there is more.
+class starving_owner final : public fed_owner {
  public:
   explicit starving_owner(std::atomic<bool> const& input) : input_(input) {}
-  void prepare(executor& machine) override {
-    inner_.prepare(machine);
-  }
-  job_description describe() const override {
-    job_description made = inner_.describe();
-    probe_task task;
-    std::memcpy(&task, made.functor.bytes, sizeof task);
-    task.feeds = 1;
-    std::memcpy(made.functor.bytes, &task, sizeof task);
-    return made;
-  }
-  void reset() override { inner_.reset(); }
-  std::vector<task_array> arrays() const override { return {}; }
   void serve(job& fed) override {
     while (!fed.wait(1ms)) {
-      if (input_) fed.feed(100);
+      if (input_) fed.feed(all);
     }
   }
-  verification verify() override { return inner_.verify(); }
-  std::vector<std::string> write() override { return {}; }
 
  private:
-  probe_owner inner_;
   std::atomic<bool> const& input_;
 };
 
