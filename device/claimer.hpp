@@ -7,6 +7,7 @@
 #include <lull/device/cursor.hpp>
 #include <lull/device/directive.hpp>
 #include <lull/device/lease.hpp>
+#include <lull/device/phase_opener.hpp>
 #include <lull/device/position.hpp>
 #include <lull/device/ring.hpp>
 #include <lull/device/slot.hpp>
@@ -55,7 +56,7 @@ class claimer {
   /// After the team's `advance`.
   template <class Task>
   LULL_HD void open_next(Task const& task) noexcept {
-    open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
+    opener().open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
   }
 
   /// Behind a call within which the team may have seen that the stay has ended.
@@ -164,7 +165,7 @@ class claimer {
           // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
           if (!knows_ || entry.at.tag() != tag()) learn();
           assert(knows_ && entry.at.tag() == tag());
-          if (known_.extent == 0) know(position_now());
+          if (known_.extent == 0) know(position_of<World>(*known_.cursor));
           begin_work(waits_since_ns);
           return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
         }
@@ -176,7 +177,7 @@ class claimer {
       // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
         // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
-        position const at = known_.extent != 0 ? at_ : position_now();
+        position const at = known_.extent != 0 ? at_ : position_of<World>(*known_.cursor);
         tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, known_.grain)};
         if (old.tag() == tag()) know(at);
         directive const found = chunk_of(known_, old);
@@ -193,16 +194,14 @@ class claimer {
           if (!knows_ || now.tag() != tag() || !complete()) break;
           [[fallthrough]];
         case phase_state::due:
-          if (change(now, phase_state::opening)) {
+          if (opener().hold(now)) {
             end_wait(waits_since_ns);
-            at_ = position_now();
+            at_ = position_of<World>(*known_.cursor);
             return {0, 0, action::advance};
           }
           break;
         case phase_state::starved:
-          if (change(now, phase_state::opening) && !open(task, position_now())) {
-            return depart(leave_reason::starved, waits_since_ns, view.now_ns);
-          }
+          if (!opener().ask_again(task, now)) return depart(leave_reason::starved, waits_since_ns, view.now_ns);
           break;
         case phase_state::opening: break;
       }
@@ -230,7 +229,7 @@ class claimer {
       World::template load<order::acquire, scope::device>(known_.cursor->ticket);  // the limit belongs to what was claimed, or is newer
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};
-      know(position_now());
+      know(position_of<World>(*known_.cursor));
     }
     return claimed.item() < extent_ ? piece(known_, claimed.item(), added) : directive{};
   }
@@ -245,11 +244,9 @@ class claimer {
     return {&known_.cursor->ring, known_.cursor->places, known_.cursor->capacity, home_ + number};
   }
 
-  LULL_HD bool change(tagged_state from, tagged_state to) noexcept {
-    // acquire: what led to `from`; release: what led to `to`
-    return World::template compare_exchange<order::acq_rel, scope::device>(known_.cursor->state, from.word(), to.word());
+  LULL_HD phase_opener<World> opener() const noexcept {
+    return {*known_.cursor, most_items(blocks_, known_.grain != 0 ? known_.grain : 1), account_.opened_ns};
   }
-  LULL_HD bool change(tagged_state from, phase_state to) noexcept { return change(from, tagged_state{from.tag(), to}); }
 
   LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }
 
@@ -278,12 +275,6 @@ class claimer {
   LULL_HD void know(position at) noexcept {
     at_ = at;
     known_.extent = extent_;
-  }
-
-  /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
-  LULL_HD position position_now() const noexcept {
-    return {World::template load<order::relaxed, scope::device>(known_.cursor->round),
-            World::template load<order::relaxed, scope::device>(known_.cursor->step)};
   }
 
   LULL_HD void forget() noexcept {
@@ -315,66 +306,6 @@ class claimer {
     // release: the chunks' results, to whoever finds the phase complete
     World::template fetch_add<order::release, scope::device>(known_.cursor->done, deferred);
     committed_ = account_.items;
-  }
-
-  /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.
-  template <class Task>
-  LULL_HD bool open(Task const& task, position at) noexcept {
-    // Issued together. Nobody else writes these while the phase is in `opening`.
-    tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};  // of the phase that is over
-    std::uint64_t const done = World::template load<order::relaxed, scope::device>(known_.cursor->done);
-    std::uint64_t const all = World::template load<order::relaxed, scope::device>(known_.cursor->items);
-    std::uint64_t const phases = World::template load<order::relaxed, scope::device>(known_.cursor->phases);
-    // acquire, system: the input that a copy brought before the stream raised the word
-    std::uint64_t const fed = World::template load<order::acquire, scope::system>(known_.cursor->fed);
-    std::uint64_t const items = task.extent(at, fed);
-    tagged_state const opening{limit.tag(), phase_state::opening};
-    add_up(at, all + done);
-    if (items == starved) return settle(at, opening, phase_state::starved, phases), false;
-    if (items == finished) return settle(at, opening, phase_state::finished, phases), true;
-    if (items > most_items(blocks_, known_.grain != 0 ? known_.grain : 1)) {
-      World::template store<order::relaxed, scope::device>(known_.cursor->why, static_cast<std::uint32_t>(failure::too_many_items));
-      return settle(at, opening, phase_state::failed, phases), true;
-    }
-    World::template store<order::relaxed, scope::device>(known_.cursor->phases, phases + 1);
-    if (items == 0) return change(opening, phase_state::due), true;
-    tagged const now{limit.tag() + 1, items};
-    World::template store<order::relaxed, scope::device>(known_.cursor->limit, now.word());
-    report(at, phase_state::open, phases + 1);
-    // The state before the ticket: with that out, the phase's last item may be committed at once, and the state changed.
-    if (change(opening, tagged_state{now.tag(), phase_state::open})) {
-      // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
-      World::template store<order::release, scope::device>(known_.cursor->ticket, tagged{now.tag(), 0}.word());
-    }
-    return true;
-  }
-
-  /// The books of the phase that is over, and the position of the next.
-  LULL_HD void add_up(position at, std::uint64_t items) noexcept {
-    World::template store<order::relaxed, scope::device>(known_.cursor->items, items);
-    World::template store<order::relaxed, scope::device>(known_.cursor->done, std::uint64_t{0});
-    World::template store<order::relaxed, scope::device>(known_.cursor->round, at.round);
-    World::template store<order::relaxed, scope::device>(known_.cursor->step, at.step);
-  }
-
-  LULL_HD void settle(position at, tagged_state opening, phase_state to, std::uint64_t phases) noexcept {
-    report(at, to, phases);
-    change(opening, to);
-  }
-
-  LULL_HD void report(position at, phase_state state, std::uint64_t phases) noexcept {
-    progress_line* const line = known_.cursor->progress;
-    if (line == nullptr) return;
-    std::uint64_t const where = progress_word{at.round, at.step, state}.word();
-    // release: what earlier phases wrote, to a host that takes it from the machine. Where a phase waits, before the slow stores to the host.
-    bool const first = state == phase_state::open;
-    if (first) World::template store<order::release, scope::system>(line->where, where);
-    World::template store<order::relaxed, scope::system>(line->phases, phases);
-    World::template store<order::relaxed, scope::system>(line->round, at.round);
-    if (state == phase_state::failed) {
-      World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(known_.cursor->why));
-    }
-    if (!first) World::template store<order::release, scope::system>(line->where, where);
   }
 
   LULL_HD void wait(std::uint64_t& since_ns) noexcept {

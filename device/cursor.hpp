@@ -81,6 +81,7 @@ struct alignas(128) cursor {
   // -- compare-exchanged at the end of each phase, looked at while waiting
   alignas(128) std::uint32_t state;  // tagged_state
   std::uint32_t why;                 // failure
+  std::uint64_t starved_in;          // the bubble in which it starved last: all bits of its opened_ns turned; 0: none
   // -- written by a stream that feeds
   alignas(128) std::uint64_t fed;
   // -- handed-back chunks

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The job `images` from folder to folder beside its own limit: the same number of threads that decode the same files and encode results of
 // the same size, with no machine between. whole_job/from:W/to:N; each iteration is a pair, who goes first alternates. files_per_s,
-// limit_files_per_s; ratio: job / limit, 1 where the machine costs nothing. Wall time, with `prepare`; results are flushed to the disk.
+// limit_files_per_s; ratio: job / limit, 1 where the machine costs nothing. Wall time, with `prepare`, but for the first pair, in
+// which memory is pinned; results are flushed to the disk.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -46,8 +46,16 @@ class lone_job {
     for (auto& mark : marks_) launch(*mark);
   }
 
-  /// Launches a worker where one has left.
+  /// Launches a worker where one has left; in a bubble of its own if the job has starved, for in that one nobody asks for input again.
   void renew() {
+    if (job_->reached() == phase_state::starved) {
+      for (auto& mark : marks_) {
+        if (!machine_.workers_left(*mark)) return;
+      }
+      close();
+      open();
+      return;
+    }
     for (auto& mark : marks_) {
       if (machine_.workers_left(*mark)) launch(*mark);
     }
