@@ -82,6 +82,7 @@ class contest {
     resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
     made.logo_x = static_cast<std::int32_t>(out_.width - place.margin) - 256;
     made.logo_y = static_cast<std::int32_t>(out_.height - place.margin) - 128;
+    grain_ = made.grain();
     buffers_.emplace(*machine_, 1, pictures * made.bytes());
     std::vector<std::vector<unsigned char>> staged;
     std::vector<picture_buffers::given> given;
@@ -102,9 +103,10 @@ class contest {
   double lull_us() {
     logo_ref const over{logo_pixels_.data(), what_.logo ? 256U : 0U, what_.logo ? 128U : 0U};
     bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
+    job_description work = describe(task, "resize_unfed");
+    work.grain = grain_;
     auto const until = std::chrono::steady_clock::now() + most_time;
-    auto const done =
-        run_alone(*machine_, describe(task, "resize_unfed"), [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
+    auto const done = run_alone(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
     if (done.state != job_state::finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
@@ -124,6 +126,7 @@ class contest {
  private:
   plan const& what_;
   image_shape const out_;
+  std::uint32_t grain_ = 1;
   std::vector<image> const& in_;
   std::unique_ptr<executor> machine_;
   image logo_;

@@ -26,7 +26,10 @@ unfed_images::unfed_images(unfed_wishes wishes, task_type type) : wishes_(std::m
 
 void unfed_images::prepare(executor& machine) {
   std::size_t largest = 0;
-  for (picture_wish const& each : wishes_.pictures) largest = std::max(largest, plan_of(each).bytes());
+  for (picture_wish const& each : wishes_.pictures) {
+    largest = std::max(largest, plan_of(each).bytes());
+    grain_ = std::min(grain_, plan_of(each).grain());
+  }
   buffers_.emplace(machine, static_cast<std::uint32_t>(batches()), largest * pictures_a_batch);
   logo_pixels_ = {machine, std::span<logo_ref::pixel const>{weighed(wishes_.logo, wishes_.place.opacity)}};
   auto at = wishes_.pictures.begin();
@@ -51,6 +54,7 @@ job_description unfed_images::describe() const {
   job_description made;
   made.type = type_;
   made.name = "images_unfed";
+  made.grain = grain_;
   std::memcpy(made.functor.bytes, &task, sizeof task);
   return made;
 }

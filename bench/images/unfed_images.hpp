@@ -53,6 +53,7 @@ class unfed_images final : public task_owner {
 
   unfed_wishes const wishes_;
   task_type const type_;
+  std::uint32_t grain_ = std::numeric_limits<std::uint32_t>::max();
   std::optional<picture_buffers> buffers_;
   machine_array<logo_ref::pixel> logo_pixels_;
 };

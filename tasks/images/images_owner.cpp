@@ -111,6 +111,7 @@ class images_owner final : public task_owner {
     for (image_order const& each : orders_) {
       largest = std::max(largest, each.plan.bytes());
       all += each.plan.bytes();
+      grain_ = std::min(grain_, each.plan.grain());
     }
     // Several pictures a batch where they are small.
     buffers_.emplace(machine, buffers, std::max(largest, std::min(all, most)));
@@ -120,7 +121,9 @@ class images_owner final : public task_owner {
 
   job_description describe() const override {
     resize_pictures const task{.batches = buffers_->batches(), .buffers = buffers_->count(), .logo = logo()};
-    return lull::describe(task, "images");
+    job_description made = lull::describe(task, "images");
+    made.grain = orders_.empty() ? 1 : grain_;
+    return made;
   }
 
   /// A batch holds a picture at least.
@@ -297,6 +300,7 @@ class images_owner final : public task_owner {
   std::optional<std::uint32_t> height_;
   std::optional<image> logo_;
   std::vector<image_order> orders_;
+  std::uint32_t grain_ = std::numeric_limits<std::uint32_t>::max();  // of the picture whose items take longest
   executor_kind kind_{};
   std::optional<image_manifest> manifest_;  // where an account is kept
   std::size_t done_before_ = 0;             // pictures, by the run that is taken up again

@@ -27,6 +27,8 @@ constexpr std::uint32_t most_taps_a_thread = 64;
 // to four teams.
 constexpr std::uint64_t most_warp_instructions = 28'000;
 constexpr std::uint64_t most_thread_instructions = 9'000;
+constexpr std::uint64_t most_warp_instructions_together = 18'000;  // of the tiles of a chunk: what many a tile takes by itself
+constexpr std::uint64_t least_chunks = 500;                       // of a picture: a GPU has some hundred teams
 constexpr std::uint64_t instructions_a_tile = 300;
 constexpr std::uint64_t instructions_a_column_unit = 60;
 constexpr std::uint64_t instructions_a_column_tap = 44;
@@ -141,7 +143,8 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
       double const score = (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / pixels;
       if (score < best_score) {
         best_score = score;
-        best = tile_plan{width, height, row_floats};
+        auto const together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
+        best = tile_plan{width, height, row_floats, together};
       }
     }
   }
@@ -205,6 +208,11 @@ std::uint64_t resize_plan::items(std::uint32_t step) const noexcept {
   picture const made = at(nullptr);
   std::uint64_t const pixels = std::uint64_t{out.width} * (step == 0 ? in.height : out.height);
   return made.pixels[step] == 0 ? pixels : divided_up<std::uint64_t>(pixels, made.pixels[step]);
+}
+
+std::uint32_t resize_plan::grain() const noexcept {
+  auto const tile = tiles();
+  return tile ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(items(0) / least_chunks, 1, tile->together)) : 1;
 }
 
 }  // namespace lull

@@ -17,6 +17,7 @@ struct tile_plan {
   std::uint32_t width;
   std::uint32_t height;      // even
   std::uint32_t row_floats;  // of team storage for a row
+  std::uint32_t together;    // so many take a team no longer than one of another plan
 };
 
 /// How one picture is resized.
@@ -40,6 +41,8 @@ struct resize_plan {
   picture at(unsigned char* memory) const noexcept;
   /// Items of either pass.
   std::uint64_t items(std::uint32_t step) const noexcept;
+  /// Items of a chunk: more than one where they are short, and so many that no team is idle for it.
+  std::uint32_t grain() const noexcept;
 };
 
 }  // namespace lull

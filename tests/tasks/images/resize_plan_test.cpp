@@ -55,6 +55,20 @@ TEST(resize_plan, a_tile_s_rows_fit_its_storage_whatever_the_sizes) {
   }
 }
 
+/// Short tiles only, and of large results.
+TEST(resize_plan, chunks_of_several_tiles_are_as_long_as_others_and_many) {
+  auto const plan = [](image_filter filter, std::uint32_t width, std::uint8_t channels) {
+    return resize_plan{{3840, 2160, channels, 8}, {width, width * 9 / 16, channels, 8}, filter};
+  };
+  EXPECT_EQ(plan(image_filter::area, 1920, 3).grain(), 2U);
+  EXPECT_EQ(plan(image_filter::lanczos3, 1920, 3).grain(), 1U);
+  EXPECT_EQ(plan(image_filter::area, 640, 3).grain(), 1U);
+  for (resize_plan const& each : many_plans()) {
+    ASSERT_GE(each.grain(), 1U);
+    ASSERT_TRUE(each.grain() == 1 || each.items(0) / each.grain() >= 500);
+  }
+}
+
 TEST(resize_plan, taps_go_on_to_the_right) {
   for (image_filter const filter : {image_filter::lanczos3, image_filter::area}) {
     for (sides const& side : many_sides) {
