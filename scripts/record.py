@@ -123,7 +123,7 @@ def pictures(build):
     for i in range(300):
         (folder / "in" / f"{i:03}.png").write_bytes(photograph.read_bytes())
     rows = []
-    for beside in ([], ["--task", "compute:rounds=100000"]):
+    for beside in ([], ["--task", TASKS["compute"]]):
         arguments = in_bubbles("1ms", "--pairs", "3", "--iterations", "100", "--task", f"images:in={folder}/in,out={folder}/out,width=1920,priority=1", *beside)
         first, second = lull(build, arguments, 100), lull(build, arguments, 100)
         rows.append({"beside": beside[1:], **paired(["lull", *arguments], first, second)})

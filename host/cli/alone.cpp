@@ -77,7 +77,7 @@ class lone_job {
     sum_.chunks += found.chunks;
     sum_.stay_ns += found.stay_ns;
     sum_.wait_ns += found.wait_ns;
-    if (found.last_out_ns > found.opened_ns) time_ns_ += found.last_out_ns - found.opened_ns;
+    if (found.chunks != 0) time_ns_ += found.last_out_ns - found.opened_ns;  // else the job starved from beginning to end
   }
 
   /// Behind an error: nobody is left inside, if that can be had.
@@ -89,7 +89,7 @@ class lone_job {
   }
 
   detail::submitted& job() { return *job_; }
-  /// What was done until the last close, and the time that the bubbles took together.
+  /// What was done until the last close, and the time that those bubbles took together in which something was.
   std::uint64_t chunks() const noexcept { return sum_.chunks; }
   std::uint64_t stay_ns() const noexcept { return sum_.stay_ns; }
   std::uint64_t wait_ns() const noexcept { return sum_.wait_ns; }
