@@ -21,7 +21,7 @@ struct alone_result {
   std::uint64_t items = 0;
   std::uint64_t chunks = 0;
   std::uint64_t phases = 0;
-  std::chrono::nanoseconds time{0};  // from the opening until the last block was out
+  std::chrono::nanoseconds time{0};  // from the opening until the last block was out, of bubbles in which there was work
   std::uint64_t jobs = 0;            // that came to their end
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::uint64_t stay_ns = 0;         // summed over blocks: first chunk → leaving
