@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""documents.py ROOT: holds README.md and docs/*.md to the records and the examples.
+"""documents.py ROOT: holds README.md, docs/*.md and docs/decisions/*.md to the records and the examples.
 
 A figure is followed by the place that it comes from, in a comment that renders nothing:
 
     4.1<!-- results/yield.json mean drain_p50 name=yield_latency/task:compute/behind:burst_264 --> µs
 
 that is mean, min, max, first or second of that figure over both timings of all rows of docs/results/yield.json whose
-fields are as named, rounded as it is written. A line that links to a record has a place behind each number of the cell
-before the link. Code (C++, C, Python, CMake) stands behind the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
+fields are as named ('so' where there are blanks), rounded as it is written. A line that links to a record has a place behind
+each number of the cell before the link; but not in decisions, which tell of what is in no record, too. Code (C++, C, Python,
+CMake) stands behind the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
 
 import json
 import pathlib
 import re
+import shlex
 import statistics
 import sys
 import textwrap
 
 import tree
 
-FIGURE = re.compile(r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=\S+)*) -->")
+FIGURE = re.compile(r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=(?:'[^']*'|\S+))*) -->")
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
@@ -47,7 +49,7 @@ def check_figure(root, text, record, over, path, fields):
         return f"there is no {record}"
     if over not in OVER:
         return f"{over} is not one of {', '.join(OVER)}"
-    found = list(values_of(json.loads(file.read_text(encoding="utf-8")), path, [field.split("=", 1) for field in fields.split()]))
+    found = list(values_of(json.loads(file.read_text(encoding="utf-8")), path, [field.split("=", 1) for field in shlex.split(fields)]))
     if not found:
         return f"{record} has no {path} where{fields}"
     value = OVER[over](found)
@@ -56,7 +58,7 @@ def check_figure(root, text, record, over, path, fields):
     return None if abs(float(plain) - value) <= half * 1.000001 else f"{record} says {value:.6g}"
 
 
-def figures_of(root, name, text):
+def figures_of(root, name, text, tells_of_records_alone):
     for line_number, line in enumerate(text.split("\n"), start=1):
         place = f"{name}:{line_number}: "
         for figure in FIGURE.finditer(line):
@@ -65,7 +67,7 @@ def figures_of(root, name, text):
         rest = FIGURE.sub("", line)
         if "results/" in "".join(COMMENT.findall(rest)):
             yield f"{place}a place of a figure that cannot be read, or no number before it"
-        if link := RECORD_LINK.search(rest):
+        if tells_of_records_alone and (link := RECORD_LINK.search(rest)):
             cell = rest[: link.start()].rstrip(" |").rsplit("|", 1)[-1]
             if stray := re.search(r"\d[\d.,]*", COMMENT.sub("", cell)):
                 yield f"{place}{stray.group()}: does not name its place in the record"
@@ -89,11 +91,12 @@ def snippets_of(root, name, text):
 
 def check(root):
     findings, checked = [], 0
-    for path in [pathlib.Path(root, "README.md"), *sorted(pathlib.Path(root, "docs").glob("*.md"))]:
+    decisions = sorted(pathlib.Path(root, "docs", "decisions").glob("*.md"))
+    for path in [pathlib.Path(root, "README.md"), *sorted(pathlib.Path(root, "docs").glob("*.md")), *decisions]:
         if path.is_file():
             text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
             checked += len(FIGURE.findall(text)) + len(SNIPPET.findall(text))
-            findings += [*figures_of(root, name, text), *snippets_of(root, name, text)]
+            findings += [*figures_of(root, name, text, path not in decisions), *snippets_of(root, name, text)]
     return findings, checked
 
 

@@ -126,6 +126,10 @@ class checks(unittest.TestCase):
             with self.subTest(new=new):
                 found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
                 self.assertIn(expected, "\n".join(found))
+        decision = "docs/decisions/d.md"
+        told = f"3 things, of which {link} has 4.2{place.format(chr(39).join(['mean drain name=', 'a', '']))}\n"
+        self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
+        self.assertIn("says 4.2", "\n".join(self.findings(documents.check, files={**files, decision: told.replace("4.2<", "4.1<")})))
         for language in ("c", "python", "cmake"):
             with self.subTest(language=language):
                 chapter = good.replace("```cpp", "```" + language)
