@@ -124,7 +124,8 @@ class lone_job {
 };
 
 /// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.
-std::string work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves) {
+std::string work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves,
+                 std::function<void(std::string_view)> const& log) {
   std::string problem;
   auto const save = [&] {
     if (saves == nullptr) return;
@@ -133,6 +134,7 @@ std::string work(lone_job& alone, std::optional<serving> const& served, stop_que
     } catch (std::exception const& reason) {
       problem = reason.what();
       saves = nullptr;
+      if (log) log("job '" + alone.job().description().name + "' is not saved any more: " + problem);
     }
   };
   alone.open();
@@ -158,7 +160,8 @@ double alone_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items - brought) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves) {
+alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
+                       std::function<void(std::string_view)> const& log) {
   lone_job alone{machine, job};
   alone_result found;
   if (saves != nullptr) {
@@ -169,7 +172,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   std::optional<serving> served;
   if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
   try {
-    found.save_problem = work(alone, served, stop, saves);
+    found.save_problem = work(alone, served, stop, saves, log);
   } catch (...) {
     alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
     alone.abandon();

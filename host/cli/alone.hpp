@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
@@ -38,9 +39,10 @@ using stop_question = std::function<bool(std::uint64_t phases)>;
 
 /// Runs the job to its end, or until `stop` says so: one bubble whose worker is launched anew at each lease.
 /// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
-/// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end.
+/// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end; `log` is told at once when that
+/// fails, and the job goes on.
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr,
-                       checkpoints* saves = nullptr);
+                       checkpoints* saves = nullptr, std::function<void(std::string_view)> const& log = {});
 
 /// The same as ordinary code, one kernel a phase: what people do today.
 alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop);

@@ -67,7 +67,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       line.update(opened / steps);
       return stop.requested() || limit.over();
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get());
+    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get(), say);
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 

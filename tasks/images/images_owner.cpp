@@ -258,7 +258,7 @@ class images_owner final : public task_owner {
         if (std::error_code none; std::filesystem::equivalent(order.from, order.to, none)) {
           throw input_error(order.from, 0, "and " + order.to + " are one file, and the picture would be lost: remove that link");
         }
-        order.plan = plan_of(order.header.shape);
+        order.plan = plan_of(order.header.shape, order.from);
         order.listed = listed;
         if (order.plan.bytes() > most_bytes) {
           throw input_error(order.from, 0,
@@ -273,10 +273,14 @@ class images_owner final : public task_owner {
     if (orders_.empty() && refused_.empty()) throw input_error(values_.path("in").string(), 0, "holds no file");
   }
 
-  resize_plan plan_of(image_shape const& in) const {
-    auto const like = [](std::uint32_t side, std::uint32_t wanted, std::uint32_t other) {
-      double const exact = static_cast<double>(side) * wanted / other;
-      return static_cast<std::uint32_t>(std::clamp(std::round(exact), 1.0, static_cast<double>(max_image_side)));
+  resize_plan plan_of(image_shape const& in, std::string const& file) const {
+    auto const like = [&file](std::uint32_t side, std::uint32_t wanted, std::uint32_t other) {
+      double const exact = std::round(static_cast<double>(side) * wanted / other);
+      if (exact > max_image_side) {
+        throw input_error(file, 0, "would be " + std::to_string(static_cast<std::uint64_t>(exact)) + " pixels on its longer side, more than " +
+                                       std::to_string(max_image_side) + ": give both width and height, or a smaller one");
+      }
+      return static_cast<std::uint32_t>(std::max(exact, 1.0));
     };
     image_shape out = in;
     if (width_) out.width = *width_;

@@ -135,6 +135,17 @@ TEST_F(images, bad_files_are_named_and_the_rest_goes_on) {
   EXPECT_FALSE(fs::exists(folder_ / "out/cut.jpg"));
 }
 
+TEST_F(images, a_result_that_would_be_too_long_is_named) {
+  add("long.png", {2, 1000, 1, 8});
+  add("short.png", {20, 10, 1, 8});
+  auto const job = owner({{"width", "100"}});
+  auto const lines = run(*job);
+  EXPECT_EQ(job->failures(), 1U);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[1].find("long.png: would be 50000 pixels on its longer side, more than 32768: give both"), std::string::npos) << lines[1];
+  EXPECT_EQ(result("short.png").shape, (image_shape{100, 50, 1, 8}));
+}
+
 TEST_F(images, many_batches_give_what_one_gives) {
   for (int i = 0; i < 40; ++i) add("p" + std::to_string(i) + ".png", {40U + static_cast<unsigned>(i), 30, 3, 8}, static_cast<std::uint64_t>(i));
   auto const job = owner({{"width", "20"}, {"buffer", "64KiB"}, {"threads", "3"}});
