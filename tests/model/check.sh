@@ -16,14 +16,15 @@ two_blocks        | protocol | safety | none | LEAVE_ANY PHASES=3 ITEMS0=2 ITEMS
 endless           | protocol | safety | none | LEAVE_ANY ENDLESS SHORT_SLEEP PHASES=2 ITEMS0=1 ITEMS1=1
 three_blocks      | protocol | safety | none | LEAVE_ANY WORKERS=3 PHASES=2 ITEMS0=1 ITEMS1=1
 grain             | protocol | safety | none | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
-fed_and_empty     | protocol | safety | none | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=2
+fed_and_empty     | protocol | safety | none | LEAVE_ANY EDGES=1 HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=2
+fed_first         | protocol | safety | none | LEAVE_ANY EDGES=1 HUNGRY=0 PHASES=2 ITEMS0=1 ITEMS1=1
 failure           | protocol | safety | none | LEAVE_ANY FAILURES=2
 replay            | protocol | safety | none | EDGES=4 VALUES=2 LEASES=1 ITEMS0=1 ITEMS1=2
 control           | protocol | safety | none | EDGES=3 CONTROLS=2 ITEMS0=1
 control_two_slots | protocol | safety | none | EDGES=2 CONTROLS=1 SLOTS=2 PHASES=1
 ends_lease        | protocol | fair   | none | ENDS LEASES=1 ITEMS0=1 ITEMS1=2
 ends_edges        | protocol | fair   | none | ENDS EDGES=3 VALUES=2 ITEMS0=2
-ends_fed          | protocol | fair   | none | ENDS HUNGRY=1 CONTROLS=1 ITEMS0=1
+ends_fed          | protocol | fair   | none | ENDS EDGES=1 HUNGRY=1 CONTROLS=1 ITEMS0=1
 ends_once         | protocol | fair   | none | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
 leaves_by_lease   | protocol | fair   | none | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
 leaves_by_gate    | protocol | fair   | none | LEAVES STALL EDGES=2 PHASES=2 ITEMS0=1
@@ -41,10 +42,12 @@ RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
 COMMIT_BEFORE_WRITE      | protocol | safety | assertion | LEAVE_ANY
 DONE_AFTER_TICKET        | protocol | safety | assertion | LEAVE_ANY
 LIMIT_AFTER_TICKET       | protocol | safety | assertion | LEAVE_ANY
-OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=1
+OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY EDGES=1 HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=1
 DUE_WITHOUT_EXCHANGE     | protocol | safety | assertion | LEAVE_ANY
 LEAVE_WITHOUT_COMMIT     | protocol | safety | assertion | LEAVE_ANY
-STARVED_WITHOUT_POSITION | protocol | safety | assertion | LEAVE_ANY HUNGRY=1
+ASK_AGAIN_IN_A_BUBBLE    | protocol | safety | assertion | LEAVE_ANY EDGES=1 HUNGRY=1
+ASK_WITHOUT_SECOND_LOOK  | protocol | safety | assertion | LEAVE_ANY EDGES=1 HUNGRY=0
+STARVED_WITHOUT_POSITION | protocol | safety | assertion | LEAVE_ANY EDGES=1 HUNGRY=1
 GRAIN_REREAD             | protocol | safety | assertion | LEAVE_ANY TUNER GRAIN=2 PHASES=2 ITEMS0=3 ITEMS1=2
 FEW_TAGS                 | protocol | safety | assertion | LEAVE_ANY PHASES=3 TAGS=2
 ENTER_WITHOUT_HELD_CHECK | protocol | safety | assertion | EDGES=3 CONTROLS=2 ITEMS0=1

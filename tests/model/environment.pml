@@ -3,12 +3,24 @@
 // The world around the workers of protocol.pml, and what must hold in it.
 
 // ---- the environment
+#if HUNGRY < 255
+#define next_bubble bubble = bubble + gate[s] % 2
+#else
+#define next_bubble skip
+#endif
+#define edge(s) d_step { gate[s] = (gate[s] + 1) % VALUES; next_bubble }
+
 proctype trainer(byte s) {
   byte edges;
   do
-  :: atomic { edges < EDGES -> edges++; gate[s] = (gate[s] + 1) % VALUES }
+  :: atomic { edges < EDGES -> edges++; edge(s) }
   :: edges == EDGES -> break
-  od
+  od;
+#if HUNGRY < 255  // and a bubble behind the feeding: in the one that is open nobody may ask again
+  fed == 1;
+  atomic { gate[s] % 2 == 1 -> edge(s) }
+  edge(s)
+#endif
 }
 
 proctype clock(byte w) {

@@ -33,6 +33,10 @@ byte ticket_tag = TAG0, ticket_next;   // one word
 byte limit_tag = TAG0, limit_extent;   // one word
 byte state, state_tag = TAG0;            // one word
 byte done, pos, fed, grain = GRAIN;
+#if HUNGRY < 255
+byte bubble;          // the gate's, by number: of the one gate where there is hunger
+byte starved_in;      // the bubble in which the job was found starved last; 0: none
+#endif
 chan ring = [RING] of {byte, byte, byte};  // tag, begin, count
 
 // ---- what only the properties know
@@ -44,6 +48,7 @@ byte ran, committed;  // items of that phase, a bit each
 bit acting, acted;    // control
 byte lost;            // times that a block failed the job
 byte launched;
+byte in_vain;         // bubbles in which the job was asked for input and had none, a bit each
 #ifdef SHORT_SLEEP
 byte slept[WORKERS];  // phases opened since the block last found the ticket's tag to be the one it knows
 #define awake(w) (!here[w] || slept[w] < TAGS - 2)
@@ -156,6 +161,14 @@ inline commit_deferred() {
   :: state != OPENING -> assert(state == FAILED) \
   fi
 
+// Nobody else of this bubble asks then: input that comes while its blocks leave would find few of them.
+inline find_starved() {
+#if HUNGRY < 255
+  step { starved_in = my_bubble; in_vain = in_vain | (1 << my_bubble) }
+#endif
+  step { change_from_opening(STARVED) }
+}
+
 // Opens the phase `mine_to_open`: the caller has moved the state to `opening`.
 inline open() {
   step { has_input = (mine_to_open != HUNGRY || fed > 0) }
@@ -172,7 +185,7 @@ inline open() {
   if
   :: atomic { lost < FAILURES -> lost++; change_from_opening(FAILED) }  // the task's own, in advance or extent
   :: atomic { mine_to_open == PHASES -> change_from_opening(FINISHED) }
-  :: atomic { mine_to_open < PHASES && !has_input -> change_from_opening(STARVED) }
+  :: mine_to_open < PHASES && !has_input -> find_starved()
   :: mine_to_open < PHASES && has_input && items(mine_to_open) == 0 ->
     step { open_once; change_from_opening(DUE) }
   :: mine_to_open < PHASES && has_input && items(mine_to_open) > 0 ->
@@ -217,13 +230,19 @@ proctype worker(byte w; byte s) {
   byte deferred, deferred_bits;             // run, not yet committed
   byte mine_to_open; bit has_input, published;
   byte was, was_tag;                        // the state as it was seen
+#if HUNGRY < 255
+  byte my_bubble;
+#endif
   byte a, b, c, rest, index;                // of check_at_rest
 
 absent:
   step {                                    // the gate, before entering
     launched < LAUNCHES;
     if :: LAUNCHES < 255 -> launched++ :: else fi;
-    mine = gate[s]
+    mine = gate[s];
+#if HUNGRY < 255
+    my_bubble = bubble
+#endif
   }
 #if CONTROLS > 0
   step { found = cursor_of[s] }             // before entering, too
@@ -424,12 +443,25 @@ exhausted:
     }
     open()
   :: was == STARVED ->
+#if HUNGRY < 255 && !defined(ASK_AGAIN_IN_A_BUBBLE)
+    step { if :: starved_in == my_bubble -> was = 0; was_tag = 0; goto leave :: else fi }
+#endif
     step {
       if
       :: state == was && state_tag == was_tag -> state = OPENING; was = 0; was_tag = 0
       :: else -> was = 0; was_tag = 0; goto yield_point
       fi
     }
+#if HUNGRY < 255 && !defined(ASK_AGAIN_IN_A_BUBBLE) && !defined(ASK_WITHOUT_SECOND_LOOK)
+    step { has_input = (starved_in != my_bubble) }
+    if
+    :: atomic { !has_input -> change_from_opening(STARVED); goto leave }
+    :: atomic { has_input -> has_input = 0 }
+    fi;
+#endif
+#if HUNGRY < 255
+    assert((in_vain & (1 << my_bubble)) == 0);
+#endif
     mine_to_open = pos;
     has_input = 0;
     open();
@@ -455,6 +487,9 @@ out:
   step {
     here[w] = 0; inside[s]--; wake;
     lease_over[w] = 0;
+#if HUNGRY < 255
+    my_bubble = 0;
+#endif
     mine = 0; found = 0; entered = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at_known = 0; at = 0; tag = 0; next = 0; has_input = 0; seen_tag = 0; perhaps = 0;
     assert(begin == 0 && count == 0 && deferred == 0 && !at_once && was == 0 && was_tag == 0 && !published && mine_to_open == 0);
     if

@@ -50,8 +50,11 @@
 #ifndef VALUES  // of a gate: 2 repeats them from bubble to bubble, as a replayed graph does
 #define VALUES 4
 #endif
-#ifndef HUNGRY  // the phase that has no input until the feeder comes
+#ifndef HUNGRY  // the phase that has no input until the feeder comes; with one gate and an odd number of edges, behind which it opens once more
 #define HUNGRY 255
+#endif
+#if HUNGRY < 255 && (SLOTS > 1 || EDGES % 2 == 0)
+#error "a job that starves is asked again in another bubble"
 #endif
 #ifndef CONTROLS  // acts of control
 #define CONTROLS 0
