@@ -132,7 +132,7 @@ class executor {
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
-  /// Whether the stream has come to the opening edge of a timed bubble.
+  /// Whether the stream has come to the bubble's opening edge.
   virtual bool opened(bubble_mark& mark) = 0;
   /// The stream's next kernel comes later by `longer` than it would by itself.
   virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,

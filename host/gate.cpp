@@ -214,7 +214,8 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   return longest;
 }
 
-/// Its workers are out, or, where there was none, its end is reached: the length is asked for once, and kept.
+/// Its workers are out, and it was opened, which stamps the record: what had no worker, because the job ended inside, may be far
+/// ahead of the stream. Of an observed bubble its end is reached: the length is asked for once, and kept.
 bool gate::is_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
   placed& was = placed_[bubble % records];
@@ -222,7 +223,7 @@ bool gate::is_over(std::uint64_t bubble) {
     std::lock_guard const lock{mutex_};
     return was.timed;
   }();
-  if (!timed) return machine_.workers_left(mark);
+  if (!timed) return machine_.workers_left(mark) && machine_.opened(mark);
   auto const length = machine_.length(mark);
   std::lock_guard const lock{mutex_};
   was.length = length;

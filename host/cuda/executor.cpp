@@ -183,7 +183,8 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
 }
 
 bool cuda_executor::opened(bubble_mark& mark) {
-  return is_done(cudaEventQuery(static_cast<cuda_mark&>(mark).opened.get()));
+  auto const& events = static_cast<cuda_mark&>(mark);  // of the two, the one that open_edge did not record is done
+  return is_done(cudaEventQuery(events.opened.get())) && is_done(cudaEventQuery(events.fork.get()));
 }
 
 void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,

@@ -240,6 +240,34 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   EXPECT_EQ(items, 3000U);
 }
 
+TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_has_come_to_it) {
+  probe_arrays arrays{{10}};
+  probe_arrays next{{10}};
+  std::atomic<bool> goes = false;
+  threads_stream trainer;
+  runtime side{options()};
+  job task = side.submit(arrays.task());
+  while (!side.ready(&trainer)) std::this_thread::yield();
+  trainer.enqueue([&goes] { goes.wait(false); });
+  bubble_id const id = side.open(&trainer, site{"wait"});
+  ASSERT_NE(id.bubble, 0U);
+  task.cancel();
+  while (side.ready(&trainer)) std::this_thread::yield();
+  side.close(id, &trainer);
+  ASSERT_EQ(side.counts().launches, 0U);
+  job const later = side.submit(next.task());
+  while (later.progress().state != job_state::placed) std::this_thread::yield();  // the keeper has made its rounds meanwhile
+  EXPECT_TRUE(side.take_bubbles().empty());
+  goes = true;
+  goes.notify_all();
+  trainer.synchronize();
+  std::vector<bubble_report> found;
+  while (found.empty()) found = side.take_bubbles();
+  EXPECT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].record.bubble, id.bubble);
+  EXPECT_NE(found[0].opened_ns, 0);
+}
+
 TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses_nothing) {
   probe_arrays arrays{{300, 1, 4000, 20, 4000, 300}};
   probe_arrays beside{{300, 1, 4000, 20, 4000, 300}};
