@@ -45,12 +45,13 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const stay = static_cast<double>(record.stay_ns);
   losses lost;
 
-  // A successor's blocks make good for those that left: until they found their first chunk, the others had worked.
-  double const made_good = std::max(0.0, came - launched) * length;
-  double const missed = early * length - static_cast<double>(record.early_ns) - made_good;
-  lost[lost_cause::start] = std::max(0.0, in + std::min(0.0, missed));
+  // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the others may have
+  // worked, and that time stands in the sums twice.
+  double const nobodys = early == 0 ? 0 : launched * length - in - stay;
+  double const missed = std::clamp(nobodys, 0.0, std::max(0.0, early * length - static_cast<double>(record.early_ns)));
+  lost[lost_cause::start] = std::max(0.0, in + std::min(0.0, nobodys));
   auto const left = [&](lost_cause cause, std::uint32_t blocks) {
-    if (blocks != 0) lost[cause] = std::max(0.0, missed) * blocks / early;
+    if (blocks != 0) lost[cause] = missed * blocks / early;
   };
   left(lost_cause::lease, record.lease_blocks);
   left(lost_cause::held, record.held_blocks);

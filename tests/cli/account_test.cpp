@@ -156,6 +156,35 @@ TEST(account, a_successor_makes_good_for_the_job_that_ended) {
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
 }
 
+TEST(account, a_successor_makes_good_for_a_job_that_starves_from_the_opening_on) {
+  replayed_bubble one = perfect();
+  record_of(one).starved_blocks = blocks;
+  record_of(one).early_ns = blocks * 5'000;
+  record_of(one).in_ns = blocks * 20'000;  // the successor's
+  record_of(one).stay_ns = blocks * 980'000;
+  record_of(one).items = 980'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
+  // Four blocks of the first job had a chunk until 300 µs, six waited; then the successor comes, from 320 µs.
+  record_of(one).blocks = 4 + blocks;
+  record_of(one).early_ns = blocks * 300'000;
+  record_of(one).in_ns = blocks * 320'000;
+  record_of(one).stay_ns = 4 * 300'000 + blocks * 680'000;
+  record_of(one).items = 4 * 30'000 + 680'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::start, 200}});
+}
+
+TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
+  replayed_bubble one = perfect();
+  record_of(one).blocks = 5;
+  record_of(one).late_blocks = 5;
+  record_of(one).lease_blocks = 3;
+  record_of(one).early_ns = 3 * 300'000;
+  record_of(one).stay_ns = 3 * 300'000 + 2 * length_ns;
+  record_of(one).items = 290'000;
+  harvest_account const found = account_of({one}, speed);
+  EXPECT_NEAR(*found.gain.lost(lost_cause::lease), 210, 1e-6);
+}
+
 TEST(account, leases_and_control_are_told_apart) {
   replayed_bubble one = perfect();
   record_of(one).lease_blocks = 6;
