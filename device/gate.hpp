@@ -37,7 +37,8 @@ LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble)
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
   std::uint64_t const opened_ns = World::now_ns();
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
-  // relaxed: a block that pairs a new value with an old number only adds to another bubble's record
+  // relaxed: a block that pairs a new value with an old number or moment only adds to another bubble's record, or asks nothing
+  // of a job that starved in that one
   World::template store<order::relaxed, scope::system>(gate.line->bubbles, bubble);
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, opened_ns);
   World::template store<order::relaxed, scope::system>(gate.line->value, value);

@@ -77,7 +77,7 @@ class lone_job {
     sum_.chunks += found.chunks;
     sum_.stay_ns += found.stay_ns;
     sum_.wait_ns += found.wait_ns;
-    if (found.chunks != 0) time_ns_ += found.last_out_ns - found.opened_ns;  // else the job starved from beginning to end
+    if (found.blocks != 0) time_ns_ += found.last_out_ns - found.opened_ns;  // else the job starved from beginning to end
   }
 
   /// Behind an error: nobody is left inside, if that can be had.
@@ -150,7 +150,7 @@ std::string work(lone_job& alone, std::optional<serving> const& served, stop_que
     }
   }
   alone.close();
-  if (alone.job().progress().state != job_state::failed) save();  // else what was saved before is the last that can go on
+  if (alone.job().reached() != phase_state::failed) save();  // else what was saved before is the last that can go on
   return problem;
 }
 
@@ -164,6 +164,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
                        std::function<void(std::string_view)> const& log) {
   lone_job alone{machine, job};
   alone_result found;
+  auto const begin = std::chrono::steady_clock::now();
   if (saves != nullptr) {
     saves->begin(alone.job());
     alone.job().read_totals();
@@ -191,6 +192,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.chunks = alone.chunks();
   if (found.jobs == 1) found.chunks_of_job = alone.chunks();
   found.time = alone.time();
+  found.elapsed = std::chrono::steady_clock::now() - begin;
   found.stay_ns = alone.stay_ns();
   found.wait_ns = alone.wait_ns();
   return found;
@@ -204,6 +206,7 @@ alone_result run_plain(executor& machine, job_description const& job, stop_quest
   machine.synchronize(machine.plain_stream());
   alone_result found;
   found.time = std::chrono::steady_clock::now() - begin;
+  found.elapsed = found.time;
   found.state = work.finished() ? job_state::finished : job_state::cancelled;
   found.items = work.items();
   found.chunks = work.chunks();
@@ -225,6 +228,7 @@ alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::na
     if (one.chunks_of_job) sum.chunks_of_job = one.chunks_of_job;
     sum.phases += one.phases;
     sum.time += one.time;
+    sum.elapsed += one.elapsed;
     sum.stay_ns += one.stay_ns;
     sum.wait_ns += one.wait_ns;
   } while (!enough(0) && sum.items != 0 && sum.state == job_state::finished);

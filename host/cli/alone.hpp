@@ -16,13 +16,15 @@ namespace lull {
 
 class checkpoints;
 
-/// What a task did by itself, in one bubble that does not end. Times are those of the machine's clock.
+/// What a task did by itself, in a bubble that does not end but to save and where the task starves. Times are those of the machine's
+/// clock, unless they say otherwise.
 struct alone_result {
   job_state state = job_state::cancelled;  // finished, failed, or cancelled: was stopped before its end
   std::uint64_t items = 0;
   std::uint64_t chunks = 0;
   std::uint64_t phases = 0;
   std::chrono::nanoseconds time{0};  // from the opening until the last block was out, of bubbles in which there was work
+  std::chrono::nanoseconds elapsed{0};  // with all that is no part of it, such as waiting for input; of the host's clock
   std::uint64_t jobs = 0;            // that came to their end
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::uint64_t stay_ns = 0;         // summed over blocks: first chunk → leaving
@@ -37,7 +39,8 @@ struct alone_result {
 /// Asked from time to time; true: end now. Gets the phases opened so far.
 using stop_question = std::function<bool(std::uint64_t phases)>;
 
-/// Runs the job to its end, or until `stop` says so: one bubble whose worker is launched anew at each lease.
+/// Runs the job to its end, or until `stop` says so: in a bubble whose worker is launched anew at each lease, and in another one behind
+/// each save, and as often as the job starves.
 /// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
 /// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end; `log` is told at once when that
 /// fails, and the job goes on.

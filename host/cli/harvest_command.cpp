@@ -175,7 +175,7 @@ class harvest {
     }
     alone_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
-    short_job_ = with_rooms.jobs > 0 && with_rooms.time / with_rooms.jobs < short_job;
+    short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
   }
 
   void start_jobs() {

@@ -181,7 +181,7 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
     for (replayed_bubble const& one : done.bubbles) {
       if (!one.harvested) continue;
       bubble_record const& record = one.harvested->record;
-      if (record.last_out_ns > record.opened_ns) time_ += std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+      if (record.blocks != 0) time_ += std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
       bool const in_vain = record.items == 0 && record.handed_back != 0;
       if (in_vain) length = std::min(2 * length, longest_bubble);
     }

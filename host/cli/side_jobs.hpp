@@ -84,7 +84,7 @@ class side_jobs {
   void share_chunks(std::optional<std::uint64_t> in_bubbles, std::vector<std::optional<std::uint64_t>> of_one);
   /// What became of the jobs, oldest first.
   std::vector<job_result> results() const;
-  /// The bubbles of `finish` together, until the last block was out.
+  /// The bubbles of `finish` in which there was work together, until the last block was out.
   std::chrono::nanoseconds time() const noexcept { return time_; }
 
  private:
