@@ -15,6 +15,7 @@ serving::serving(task_owner& owner, executor& machine, job handle) : handle_(std
       failed_ = true;
       handle_.cancel();
     }
+    over_ = true;
   }};
 }
 

@@ -22,6 +22,8 @@ class serving {
 
   /// The owner has thrown: the job will not come to its end.
   bool failed() const noexcept { return failed_; }
+  /// The owner has returned or thrown: no input comes any more.
+  bool over() const noexcept { return over_; }
   /// Waits until the owner is done; throws what it threw. Once, when the job is over or about to be.
   void finish();
 
@@ -29,6 +31,7 @@ class serving {
   job handle_;
   std::exception_ptr problem_;
   std::atomic<bool> failed_{false};
+  std::atomic<bool> over_{false};
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -23,6 +23,8 @@ namespace {
 /// ever.
 constexpr std::chrono::nanoseconds longest_lease = std::chrono::seconds{10};
 
+constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microseconds{100};
+
 /// A byte of which floating-point numbers are none: what is added to them shows.
 constexpr unsigned no_number = 0xff;
 constexpr char const* same_again = " (the first run again, behind reset(): does that put back all that a run changes?)";
@@ -58,17 +60,25 @@ class stage {
   preemption const& counts() const { return counts_; }
 
   /// One run from the start; the first violation.
-  std::string run(job_description const& task, disturbance const& how, std::mt19937_64& random) {
+  std::string run(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random) {
+    bubbles_.begin(which_.wrap(task.functor, with_.data()), how.grain, &owner);
+    std::string wrong = bubbles_until_its_end(how, random);
+    bubbles_.end(wrong.empty() ? job_state::finished : job_state::cancelled);
+    return wrong;
+  }
+
+ private:
+  std::string bubbles_until_its_end(disturbance const& how, std::mt19937_64& random) {
     auto const begun = std::chrono::steady_clock::now();
-    bubbles_.begin(which_.wrap(task.functor, with_.data()), how.grain);
+    auto const too_long = [&] { return std::chrono::steady_clock::now() - begun >= effort_.longest; };
     counts_ = {};
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
-    for (std::uint64_t bubble = 0; bubble < effort_.most_bubbles; ++bubble) {
+    for (std::uint64_t bubble = 0; bubble < effort_.most_bubbles;) {
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
       std::uint64_t const k = how.random_up_to != 0 ? 1 + random() % how.random_up_to : how.k;
       std::uint64_t const finished_before = counts_.finished_items;
+      bool const is_served = bubbles_.is_served();
       run_bubble(how.where, how.where == close_place::nowhere ? 0 : k + stalled);
-      stalled = counts_.finished_items == finished_before ? stalled + 1 : 0;
       cursor const now = bubbles_.reached();
       phase_state const state = tagged_state{now.state}.state();
       if (counts_.late_starts >= bubbles_.blocks()) {
@@ -78,11 +88,17 @@ class stage {
       if (bubbles_.inside() != 0) return "the entry word says that somebody is still inside";
       if (state == phase_state::failed) return "the job failed: an extent is beyond what a phase can have";
       if (state == phase_state::finished) return settle(now);
-      if (state == phase_state::starved) return "the task starves: a contract case must bring its input at the start";
+      if (state == phase_state::starved) {  // a bubble that does not count: how many they are is up to the owner
+        if (!is_served) return "the task starves, and nobody feeds it any more";
+        if (too_long()) return "the task starves, and its owner has not fed it within " + format_duration(effort_.longest);
+        std::this_thread::sleep_for(between_hungry_bubbles);
+        continue;
+      }
+      ++bubble;
+      stalled = counts_.finished_items == finished_before ? stalled + 1 : 0;
       if (counts_.closed == 0 && counts_.starts == 0)
         return "a bubble ended by its lease with no chunk begun: a phase never completes";
-      bool const too_long = std::chrono::steady_clock::now() - begun >= effort_.longest;
-      if (how.where == close_place::nowhere && too_long) {
+      if (how.where == close_place::nowhere && too_long()) {
         return "no end within " + format_duration(effort_.longest) + ", round " + std::to_string(now.round) +
                " by then: does extent ever return lull::finished?";
       }
@@ -90,7 +106,6 @@ class stage {
     return "no end in " + std::to_string(effort_.most_bubbles) + " bubbles";
   }
 
- private:
   void run_bubble(close_place where, std::uint64_t close_at) {
     counts_.gate = bubbles_.gate();
     counts_.value = bubbles_.closing_value() + 2;  // of the bubble that comes
@@ -138,7 +153,7 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   auto const at = [&](std::string const& violation) { return which.name + ", " + how.text() + ": " + violation; };
 
   compared_arrays::contents const before = arrays.read();
-  if (auto const wrong = scene.run(task, how, random); !wrong.empty()) return at(wrong);
+  if (auto const wrong = scene.run(*owner, task, how, random); !wrong.empty()) return at(wrong);
   if (verification const found = owner->verify(); !found.ok) return at(found.message);
   compared_arrays::contents const expected = arrays.read();
   bool const polls = scene.counts().polls != 0;
@@ -158,7 +173,7 @@ std::string contract_violation(contract_case const& which, executor& machine, co
     arrays.poison(before, expected, i % 2 == 0 ? no_number : 0xa5 + static_cast<unsigned>(i));
     owner->reset();
     if (auto const moved = arrays.moved(*owner); !moved.empty()) return at(moved);
-    std::string wrong = scene.run(task, how, random);
+    std::string wrong = scene.run(*owner, task, how, random);
     handed_back += scene.counts().handed_back;
     if (wrong.empty()) {
       if (verification const found = owner->verify(); !found.ok) wrong = found.message;

@@ -3,9 +3,11 @@
 
 #include <span>
 #include <thread>
+#include <utility>
 
 #include <lull/device/threads_world.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/submitted.hpp>
 
 namespace lull {
 
@@ -19,23 +21,32 @@ lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, std::
   gate_ = {machine_, 1};
   record_ = {machine_, 1};
   slot_ = {machine_, 1};
-  cursor_ = {machine_, 1};
-  places_ = {machine_, ring_groups(4 * blocks_)};
   mark_ = machine_.make_mark();
 }
 
-void lone_bubbles::begin(functor_bytes const& functor, std::uint32_t grain) {
-  places_.fill_zero();
-  cursor words{};
-  words.grain = grain;
-  words.places = places_.data();
-  words.capacity = 4 * blocks_;
-  cursor_.write(std::span<cursor const>{&words, 1});
+lone_bubbles::~lone_bubbles() {
+  if (served_) job_->set_state(job_state::cancelled);  // else the owner would go on
+}
+
+void lone_bubbles::begin(functor_bytes const& functor, std::uint32_t grain, task_owner* owner) {
+  std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
+  job_description task;
+  task.functor = functor;
+  task.grain = grain;
+  job_ = std::make_shared<detail::submitted>(borrowed, std::move(task), 4 * blocks_);
   slot_line slot{};
-  slot.at = tagged_cursor{0, cursor_.data()}.word();
+  slot.at = tagged_cursor{0, job_->at()}.word();
   slot.lease_ns = lease_ns_;
   slot.functor = functor;
   slot_.write(std::span<slot_line const>{&slot, 1});
+  if (owner != nullptr) served_.emplace(*owner, machine_, detail::handle_of(job_));
+}
+
+void lone_bubbles::end(job_state how) {
+  job_->set_state(how);
+  if (!served_) return;
+  served_->finish();
+  served_.reset();
 }
 
 void lone_bubbles::open() {
@@ -51,6 +62,12 @@ bubble_record lone_bubbles::close() {
   machine_.synchronize(trainer);
   while (!left()) std::this_thread::yield();  // a lease bounds it
   return record_.read().front();
+}
+
+cursor lone_bubbles::reached() const {
+  cursor words;
+  machine_.read(&words, job_->at(), sizeof words);
+  return words;
 }
 
 std::uint64_t lone_bubbles::inside() const { return entry_word<threads_world>::inside(slot_.read().front().entry); }

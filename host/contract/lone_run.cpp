@@ -39,7 +39,8 @@ void add(lone_run& sum, bubble_record const& one) {
   sum.chunks += one.chunks;
   sum.handed_back += one.handed_back;
   sum.stay += nanoseconds{one.stay_ns};
-  if (one.last_out_ns > one.opened_ns) sum.time += nanoseconds{one.last_out_ns - one.opened_ns};
+  bool const only_starved = one.blocks == 0 && one.starved_blocks != 0;
+  if (!only_starved && one.last_out_ns > one.opened_ns) sum.time += nanoseconds{one.last_out_ns - one.opened_ns};
   if (one.not_saw_ns != 0) sum.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
 }
 
@@ -71,13 +72,15 @@ lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const
   lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, lease};
   std::uint32_t const grain = how.grain != 0 ? how.grain : task.grain;
   if (grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
-  bubbles.begin(task.functor, grain);
+  bubbles.begin(task.functor, grain, &owner);
   std::optional<bubble_lengths> random;
   if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
   auto const end = clock::now() + how.at_most;
   lone_run found;
+  bool starved = false;  // for good
   for (bool over = false; !over;) {
     nanoseconds const length = random ? random->next() : how.bubble;
+    bool const is_served = bubbles.is_served();
     bubbles.open();
     auto const closes = length.count() == 0 ? end : std::min(end, clock::now() + length);
     hold(bubbles, closes, random ? spun : 0ns);
@@ -87,11 +90,16 @@ lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const
     phase_state const state = tagged_state{now.state}.state();
     if (state == phase_state::failed)
       throw usage_error{task.name + ": the task failed; an extent may be beyond what a phase can have"};
-    if (one.starved_blocks != 0) throw usage_error{task.name + ": the task starves, and nobody feeds it here"};
+    if (state == phase_state::starved) {
+      starved = !is_served && one.starved_blocks != 0;  // a bubble may be too short to ask in
+      std::this_thread::sleep_for(look);
+    }
     found.items = now.items + now.done;
     found.finished = state == phase_state::finished;
-    over = found.finished || clock::now() >= end;
+    over = found.finished || starved || clock::now() >= end;
   }
+  bubbles.end(found.finished ? job_state::finished : job_state::cancelled);
+  if (starved) throw usage_error{task.name + ": the task starves, and nobody feeds it any more"};
   return found;
 }
 

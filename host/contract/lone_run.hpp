@@ -26,7 +26,7 @@ struct lone_run {
   std::uint64_t items = 0;  // committed
   std::uint64_t chunks = 0;
   std::uint64_t handed_back = 0;     // … chunks
-  std::chrono::nanoseconds time{0};  // of the bubbles together, each from its opening until its last block was out
+  std::chrono::nanoseconds time{0};  // of bubbles together but those of nothing but hunger: opening → last block out
   std::chrono::nanoseconds stay{0};  // summed over blocks: first chunk → leaving
   /// Of each bubble whose close found blocks at work: from the first that saw it until the last was out.
   std::vector<std::chrono::nanoseconds> drains = {};
@@ -37,9 +37,9 @@ struct lone_run {
 };
 
 /// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
-/// owner is prepared, and at the start. Blocks. Throws usage_error for a task without code for this machine, a grain
-/// of 0, one that fails, or one that starves: nobody feeds it here, and for lengths that bubble_lengths refuses; limit_error where the
-/// machine's memory is used up.
+/// owner is prepared, and at the start; it serves the job meanwhile. Blocks. Throws what `serve` throws; usage_error for a
+/// task without code for this machine, a grain of 0, one that fails, or one that starves when `serve` has returned, and
+/// for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up.
 lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how = {});
 
 /// Nearest rank, `share` in [0, 1]; 0 of nothing.

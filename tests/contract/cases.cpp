@@ -10,10 +10,13 @@
 #include <lull/graph/pagerank.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/tasks/counted_compute.hpp>
+#include <lull/tasks/images/resize.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tasks/product/tile_product.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
+#include <lull/tests/contract/fed_probe_owner.hpp>
+#include <lull/tests/contract/image_files_owner.hpp>
 #include <lull/tests/contract/images_owner.hpp>
 #include <lull/tests/contract/mlp_owner.hpp>
 #include <lull/tests/contract/pagerank_owner.hpp>
@@ -38,6 +41,7 @@ auto made_by(task_entry (*entry)(), std::vector<std::pair<std::string_view, std:
 void join_shipped(contract_on where) {
   auto const a_probe = [] { return std::make_unique<probe_owner>(); };
   auto const a_pulling_probe = [] { return std::make_unique<basic_probe_owner<pulling_probe>>(); };
+  auto const a_fed_probe = [] { return std::make_unique<fed_probe_owner>(); };
   auto const a_compute = made_by(compute_entry, {{"items", "50"}, {"rounds", "3"}, {"fma", "20"}, {"grain", "2"}});
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
   // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
@@ -52,6 +56,7 @@ void join_shipped(contract_on where) {
 
   join_contract<probe_task>("probe", a_probe, where);
   join_contract<pulling_probe>("pulling_probe", a_pulling_probe, where);
+  join_contract<fed_probe>("fed_probe", a_fed_probe, where);
   join_contract<counted_compute_task>("compute", a_compute, where);
   join_contract<streaming_task>("streaming", a_streaming, where);
   join_contract<pagerank>("pagerank", a_pagerank, where);
@@ -62,6 +67,7 @@ void join_shipped(contract_on where) {
   join_contract<mlp_task>("mlp", a_small_mlp, where);
   join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
   join_contract<bench::resize_unfed>("images", small_images, where);
+  join_contract<resize_pictures>("image_files", [] { return std::make_unique<image_files_owner>(); }, where);
 }
 
 }  // namespace lull

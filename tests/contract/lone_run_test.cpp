@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/contract/lone_run.hpp>
 #include <lull/host/error.hpp>
+#include <lull/tests/contract/fed_probe_owner.hpp>
 #include <lull/tests/contract/probe_owner.hpp>
 
 namespace lull {
@@ -114,6 +116,23 @@ TEST_F(lone, task_that_starves_is_refused_instead_of_waited_for) {
   starving_owner starving;
   starving.prepare(*machine_);
   EXPECT_THROW(run_to_end(starving, *machine_), usage_error);
+}
+
+TEST_F(lone, run_of_a_fed_task_ends_with_the_result_whatever_the_bubbles) {
+  for (lone_run_options const& how : {lone_run_options{}, {.bubble = 1us}, {.bubble = 50us, .longest_bubble = 5ms}}) {
+    fed_probe_owner fed;
+    fed.prepare(*machine_);
+    lone_run const found = run_to_end(fed, *machine_, how);
+    EXPECT_TRUE(found.finished);
+    EXPECT_EQ(found.items, 7 * fed_probe::items);
+    EXPECT_TRUE(fed.verify().ok) << fed.verify().message;
+  }
+}
+
+TEST_F(lone, run_throws_what_the_owner_throws_while_it_serves) {
+  fed_probe_owner torn{fed_probe_owner::feeds::one_and_throws};
+  torn.prepare(*machine_);
+  EXPECT_THROW(run_to_end(torn, *machine_), std::runtime_error);
 }
 
 TEST_F(lone, task_without_code_for_the_machine_is_refused) {

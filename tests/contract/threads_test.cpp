@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,6 +15,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/contract/cases.hpp>
+#include <lull/tests/contract/fed_probe_owner.hpp>
 #include <lull/tests/contract/probe_owner.hpp>
 
 namespace lull {
@@ -119,6 +122,48 @@ TEST(contract_suite, a_grain_of_no_items_is_refused) {
   grainless_owner owner;
   owner.prepare(machine);
   EXPECT_THROW(run_to_end(owner, machine), usage_error);
+}
+
+std::string violation_of_fed(fed_probe_owner::feeds how, bool hasty = false) {
+  threads_executor machine = machine_of(2, 1);
+  return contract_violation(under_contract<fed_probe>("fed", [=] { return std::make_unique<fed_probe_owner>(how, hasty); }), machine);
+}
+
+TEST(contract_suite, finds_who_does_not_wait_for_input) {
+  std::string const found = violation_of_fed(fed_probe_owner::feeds::none, true);
+  EXPECT_NE(found.find("is not that of all rows in their order"), std::string::npos) << found;
+}
+
+TEST(contract_suite, waits_for_input_only_while_an_owner_serves) {
+  std::string const found = violation_of_fed(fed_probe_owner::feeds::none);
+  EXPECT_NE(found.find("the task starves, and nobody feeds it any more"), std::string::npos) << found;
+}
+
+TEST(contract_suite, passes_on_what_an_owner_throws_while_it_serves) {
+  EXPECT_THROW(violation_of_fed(fed_probe_owner::feeds::one_and_throws), std::runtime_error);
+}
+
+/// Promises input for ever.
+class idle_owner final : public probe_owner {
+ public:
+  job_description describe() const override {
+    job_description made = probe_owner::describe();
+    reinterpret_cast<probe_task*>(made.functor.bytes)->feeds = 1;
+    return made;
+  }
+  void serve(job& about) override {
+    while (about.progress().state != job_state::cancelled) std::this_thread::yield();
+  }
+};
+
+TEST(contract_suite, an_owner_that_feeds_nothing_fails_by_the_limit_of_time) {
+  threads_executor machine = machine_of(1, 1);
+  auto const idle = under_contract<probe_task>("idle", [] { return std::make_unique<idle_owner>(); });
+  std::string const found = contract_violation(idle, machine, {.longest = std::chrono::milliseconds{50}});
+  EXPECT_NE(found.find("its owner has not fed it within 50ms"), std::string::npos) << found;
+  idle_owner owner;
+  owner.prepare(machine);
+  EXPECT_FALSE(run_to_end(owner, machine, {.at_most = std::chrono::milliseconds{50}}).finished);
 }
 
 TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_time) {
