@@ -15,6 +15,7 @@
 #include <lull/host/cli/conclusion.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
 #include <lull/host/cli/files_apart.hpp>
+#include <lull/host/cli/folder_lock.hpp>
 #include <lull/host/cli/pictures.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/replay.hpp>
@@ -390,6 +391,10 @@ class harvest {
 
 }  // namespace
 
-exit_code harvest_command(harvest_settings const& asked, std::ostream& out) { return harvest{asked, check(asked)}.go(out); }
+exit_code harvest_command(harvest_settings const& asked, std::ostream& out) {
+  plan_of_harvest plan = check(asked);
+  folder_lock const ours{asked.checkpoint.folder};
+  return harvest{asked, std::move(plan)}.go(out);
+}
 
 }  // namespace lull

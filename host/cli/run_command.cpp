@@ -14,6 +14,7 @@
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/files_apart.hpp>
+#include <lull/host/cli/folder_lock.hpp>
 #include <lull/host/cli/progress.hpp>
 #include <lull/host/cli/run_together.hpp>
 #include <lull/host/cli/setting.hpp>
@@ -35,9 +36,11 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
+  if (asked.checkpoint.folder && mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
   check_writable(asked.report, "--report");
   std::vector<asked_task> const tasks = asked_tasks(asked.tasks, asked.job_file);
   check_files_apart(tasks, {{{"--report", asked.report}}, asked.job_file, asked.checkpoint.folder});
+  folder_lock const ours{asked.checkpoint.folder};
   if (tasks.size() > 1) return run_together(asked, tasks, out);
   task_request const& request = tasks.front().request;
   task_entry const& entry = entry_of(request);
@@ -49,7 +52,6 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
   job_description const job = owner->describe();
-  if (asked.checkpoint.folder && mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
   std::unique_ptr<checkpoints> const saves = checkpoints_of(asked.checkpoint, tasks.front(), *owner, *machine);
 
   report done = begin_report("run", kind, asked.device);

@@ -7,6 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <lull/host/cli/report.hpp>
@@ -246,6 +250,18 @@ TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " + file("saved"), "images.manifest is there");
   EXPECT_EQ(content(file("saved/mlp.npz")), "an hour's work");
   EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
+}
+
+TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
+  std::string const asked = " --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved");
+  std::filesystem::create_directories(file("saved"));
+  int const other = ::open(file("saved").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  for (std::string const command : {"run", "run --task streaming:items=4,rounds=2", "harvest --segment 200us --pairs 1"}) {
+    expect_refused(command + asked, "another lull saves its jobs there now");
+  }
+  ::close(other);
+  EXPECT_EQ(ask("run" + asked).code, 0);
 }
 
 TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
