@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cli/alone.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <lull/host/array.hpp>
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/plain_work.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/history.hpp>
 #include <lull/host/serving.hpp>
 #include <lull/host/submitted.hpp>
+#include <lull/host/units.hpp>
 
 namespace lull {
 namespace {
@@ -22,12 +26,13 @@ using namespace std::chrono_literals;
 
 constexpr auto lease = lease_at_close({});
 constexpr auto round = 200us;  // between two looks at what the worker does
+constexpr auto longest_chunk = 10s;
 
 /// Gate, slot and cursor of one job that has the machine to itself.
 class lone_job {
  public:
-  lone_job(executor& machine, job_description const& job)
-      : machine_(machine), kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
+  lone_job(executor& machine, job_description const& job, std::function<void(std::string_view)> log)
+      : machine_(machine), log_(log ? std::move(log) : [](std::string_view) {}), kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
     machine_.arrive();
     machine_.load(kernel_, job.blocks_per_processor);
     line_ = machine_array<gate_line>{machine_, 1};
@@ -61,16 +66,17 @@ class lone_job {
     }
   }
 
-  /// Ends the bubble and waits until nobody is inside, a lease and a second at most.
+  /// Ends the bubble and waits until nobody is inside.
   void close() {
     machine_.close_edge(machine_.plain_stream(), gate(), 2, *marks_[0], false, {});
     machine_.synchronize(machine_.plain_stream());
-    auto const give_up = std::chrono::steady_clock::now() + lease + 1s;
-    for (auto& mark : marks_) {
-      while (!machine_.workers_left(*mark)) {
-        if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"a worker did not leave within its lease"};
-        std::this_thread::sleep_for(round);
-      }
+    auto const begin = std::chrono::steady_clock::now();
+    bool told = false;
+    while (!std::all_of(marks_.begin(), marks_.end(), [&](auto const& mark) { return machine_.workers_left(*mark); })) {
+      auto const waited = std::chrono::steady_clock::now() - begin;
+      if (waited >= longest_chunk) end_here();
+      if (waited >= lease && !std::exchange(told, true)) log_(too_long() + "; waiting for its end");
+      std::this_thread::sleep_for(round);
     }
     bubble_record const found = record_.read().front();
     record_.fill_zero();
@@ -84,7 +90,7 @@ class lone_job {
   void abandon() noexcept {
     try {
       close();
-    } catch (std::exception const&) {  // the machine is gone, or a chunk has no end
+    } catch (std::exception const&) {  // the machine is gone
     }
   }
 
@@ -112,7 +118,18 @@ class lone_job {
     machine_.unmap(answer, sizeof(std::uint64_t));
   }
 
+  std::string too_long() const {
+    return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(lease) + ": a smaller grain makes it shorter";
+  }
+
+  /// While a block is inside neither our memory nor the owner's may go, and there is no way to make it leave.
+  [[noreturn]] void end_here() const {
+    std::fprintf(stderr, "lull: %s; given up after %s\n", too_long().c_str(), format_duration(longest_chunk).c_str());
+    std::_Exit(1);
+  }
+
   executor& machine_;
+  std::function<void(std::string_view)> const log_;
   worker_kernel kernel_;
   machine_array<gate_line> line_;
   machine_array<bubble_record> record_;
@@ -162,7 +179,7 @@ double alone_result::items_per_s() const noexcept {
 
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
                        std::function<void(std::string_view)> const& log) {
-  lone_job alone{machine, job};
+  lone_job alone{machine, job, log};
   alone_result found;
   auto const begin = std::chrono::steady_clock::now();
   if (saves != nullptr) {

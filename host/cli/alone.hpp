@@ -43,7 +43,8 @@ using stop_question = std::function<bool(std::uint64_t phases)>;
 /// each save, and as often as the job starves.
 /// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
 /// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end; `log` is told at once when that
-/// fails, and the job goes on.
+/// fails, and the job goes on, or when a chunk takes longer than a lease. One that does not end 10 s behind the close ends the process,
+/// for nothing can make it leave.
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr,
                        checkpoints* saves = nullptr, std::function<void(std::string_view)> const& log = {});
 

@@ -27,7 +27,7 @@ class owned_job {
   };
   /// Of an owner that is prepared.
   owned_job(runtime& side, std::unique_ptr<task_owner> owner, settings as);
-  /// Cancels the job and waits, 10 s at most, until no block is inside.
+  /// Cancels the job and waits, 10 s at most, until no block is inside; else the owner is left alone for ever.
   ~owned_job();
   owned_job(owned_job const&) = delete;
   owned_job& operator=(owned_job const&) = delete;

@@ -74,7 +74,7 @@ void side_jobs::serve() {
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
       if (stopping && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + longest_goodbye;
-      if (now >= give_up) throw limit_error{"a job did not end within 10 s of being cancelled"};
+      if (now >= give_up) throw limit_error{"a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a smaller grain makes it shorter"};
     }
   } catch (...) {
     problem_ = std::current_exception();

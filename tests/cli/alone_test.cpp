@@ -17,6 +17,7 @@
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/worker.hpp>
+#include <lull/tests/support/held_task.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
@@ -156,6 +157,21 @@ TEST_F(alone, a_job_that_cannot_be_saved_says_so_while_there_is_time_to_stop_it)
   EXPECT_NE(told_in_time.find("is not saved any more: "), std::string::npos) << told_in_time;
   EXPECT_NE(told_in_time.find(found.save_problem), std::string::npos);
   EXPECT_EQ(told, told_in_time);  // once
+}
+
+TEST_F(alone, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
+  std::atomic<bool> began = false;
+  std::atomic<bool> goes = false;
+  std::string told;
+  auto const let_go = [&](std::string_view line) {
+    told += line;
+    goes = true;
+    goes.notify_all();
+  };
+  alone_result const found =
+      run_alone(machine_, on_threads(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
+  EXPECT_EQ(found.items, 1U);
+  EXPECT_NE(told.find("takes longer than 2s: a smaller grain makes it shorter"), std::string::npos) << told;
 }
 
 }  // namespace

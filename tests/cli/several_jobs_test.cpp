@@ -14,10 +14,51 @@
 
 #include <lull/host/cli/always_on.hpp>
 #include <lull/host/cli/conclusion.hpp>
+#include <lull/host/threads/worker.hpp>
 #include <lull/tests/cli/jobs_on_threads.hpp>
+#include <lull/tests/support/held_task.hpp>
 
 namespace lull {
 namespace {
+
+/// Notes when it is destroyed, and with it what its task uses.
+class held_owner final : public task_owner {
+ public:
+  struct seen {
+    std::atomic<bool> began = false;
+    std::atomic<bool> goes = false;
+    std::atomic<bool> owner_gone = false;
+  };
+  explicit held_owner(seen& all) : seen_(all) {}
+  ~held_owner() override { seen_.owner_gone = true; }
+
+  void prepare(executor&) override {}
+  job_description describe() const override {
+    job_description made;
+    made.type.threads = threads_worker<held_task>();
+    held_task const task{&seen_.began, &seen_.goes};
+    std::memcpy(made.functor.bytes, &task, sizeof task);
+    return made;
+  }
+  void reset() override {}
+  std::vector<task_array> arrays() const override { return {}; }
+  verification verify() override { return {}; }
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  seen& seen_;
+};
+
+TEST_F(jobs_on_threads, what_a_chunk_without_end_uses_is_never_freed) {
+  held_owner::seen seen;
+  start(tasks(asked("held", std::make_unique<held_owner>(seen))), results_kept::all, when_over::leave);
+  train_until([&] { return seen.began.load(); });
+  jobs_.reset();
+  EXPECT_FALSE(seen.owner_gone);
+  seen.goes = true;
+  seen.goes.notify_all();
+  EXPECT_TRUE(side_.drain(std::chrono::minutes{1}));
+}
 
 TEST_F(jobs_on_threads, a_task_that_fails_is_left_and_the_others_go_on) {
   for (when_over const then : {when_over::submit_anew, when_over::leave}) {
