@@ -46,10 +46,14 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   losses lost;
 
   // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the others may have
-  // worked, and that time stands in the sums twice.
-  double const nobodys = early == 0 ? 0 : launched * length - in - stay;
-  double const missed = std::clamp(nobodys, 0.0, std::max(0.0, early * length - static_cast<double>(record.early_ns)));
-  lost[lost_cause::start] = std::max(0.0, in + std::min(0.0, nobodys));
+  // worked, and that time stands in the sums twice. Of what they stayed behind the close no more is known than that it was not longer
+  // than the last of them.
+  double const behind = launched * std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
+  double const nobodys = launched * length - in - std::max(0.0, stay - behind);
+  double const left_early = std::max(0.0, early * length - static_cast<double>(record.early_ns));
+  bool const may_be_replaced = record.idle_blocks + record.starved_blocks != 0;
+  double const missed = may_be_replaced ? std::clamp(nobodys, 0.0, left_early) : left_early;
+  lost[lost_cause::start] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
   auto const left = [&](lost_cause cause, std::uint32_t blocks) {
     if (blocks != 0) lost[cause] = missed * blocks / early;
   };
@@ -59,7 +63,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   left(lost_cause::starved, record.starved_blocks);
 
   // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
-  double const absent = early == 0 ? std::max(0.0, launched - came) : 0;
+  double const absent = early == 0 ? std::max(0.0, launched - came) : length == 0 ? 0 : std::max(0.0, nobodys - missed) / length;
   double const late = std::min<double>(absent, record.late_blocks);
   lost[lost_cause::host_late] = late * length;
   if (came == 0) lost[lost_cause::start] += (absent - late) * length;
@@ -119,6 +123,10 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
     bubble_record const& record = one.harvested->record;
     double const length_us = us(length_ns(one));
     total_us += length_us;
+    if (one.harvested->blocks == 0 && record.blocks == 0) {  // the job went before its worker was launched
+      lost_us[lost_cause::no_job] += length_us;
+      continue;
+    }
     lost_us[lost_cause::rooms] += length_us * (1 - reach);
     lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach / launched_blocks(one)));
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);

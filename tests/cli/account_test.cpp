@@ -181,8 +181,34 @@ TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
   record_of(one).early_ns = 3 * 300'000;
   record_of(one).stay_ns = 3 * 300'000 + 2 * length_ns;
   record_of(one).items = 290'000;
-  harvest_account const found = account_of({one}, speed);
-  EXPECT_NEAR(*found.gain.lost(lost_cause::lease), 210, 1e-6);
+  expect_lost(account_of({one}, speed), {{lost_cause::lease, 210}, {lost_cause::host_late, 500}});
+}
+
+TEST(account, what_is_done_behind_the_close_makes_good_for_nobody) {
+  replayed_bubble one = perfect();
+  record_of(one).lease_blocks = 5;
+  record_of(one).early_ns = 5 * 850'000;
+  record_of(one).stay_ns = 5 * 850'000 + 5 * 1'150'000;
+  record_of(one).last_out_ns += 150'000;
+  record_of(one).items = 925'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::lease, 75}});
+  // A successor that starts late and leaves late.
+  one = perfect();
+  record_of(one).starved_blocks = blocks;
+  record_of(one).early_ns = blocks * 5'000;
+  record_of(one).in_ns = blocks * 20'000;
+  record_of(one).stay_ns = blocks * 990'000;
+  record_of(one).last_out_ns += 10'000;
+  record_of(one).items = 980'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
+}
+
+TEST(account, a_bubble_whose_job_went_before_a_worker_was_launched_had_none) {
+  replayed_bubble one;
+  one.number = 1;
+  one.moments = perfect().moments;
+  one.harvested.emplace().record.opened_ns = opened_ns;
+  expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::no_job, 1000}});
 }
 
 TEST(account, leases_and_control_are_told_apart) {
