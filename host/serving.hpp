@@ -15,7 +15,7 @@ class serving {
  public:
   /// Both outlive this.
   serving(task_owner& owner, executor& machine, job handle);
-  /// Cancels the job if it is not over.
+  /// Cancels the job if it is not over, and waits for the owner to see that: whoever keeps the job makes it its state.
   ~serving();
   serving(serving const&) = delete;
   serving& operator=(serving const&) = delete;
@@ -26,6 +26,8 @@ class serving {
   bool over() const noexcept { return over_; }
   /// Waits until the owner is done; throws what it threw. Once, when the job is over or about to be.
   void finish();
+  /// Nobody waits for the owner any more. Then neither this nor the owner may ever go.
+  void leave_alone() { thread_.detach(); }
 
  private:
   job handle_;

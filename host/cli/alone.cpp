@@ -75,7 +75,7 @@ class lone_job {
     while (!std::all_of(marks_.begin(), marks_.end(), [&](auto const& mark) { return machine_.workers_left(*mark); })) {
       auto const waited = std::chrono::steady_clock::now() - begin;
       if (waited >= longest_chunk) end_here();
-      if (waited >= lease && !std::exchange(told, true)) log_(too_long() + "; waiting for its end");
+      if (waited >= lease && !std::exchange(told, true)) say_that_we_wait();
       std::this_thread::sleep_for(round);
     }
     bubble_record const found = record_.read().front();
@@ -118,6 +118,12 @@ class lone_job {
     machine_.unmap(answer, sizeof(std::uint64_t));
   }
 
+  void say_that_we_wait() const noexcept {
+    try {
+      log_(too_long() + "; waiting for its end");
+    } catch (...) {  // nobody to tell; and we must not go while a block is inside
+    }
+  }
   std::string too_long() const {
     return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(lease) + ": a smaller grain makes it shorter";
   }

@@ -22,6 +22,7 @@ void leave_behind(std::unique_ptr<task_owner> owner, std::unique_ptr<serving> se
   using left = std::pair<std::unique_ptr<task_owner>, std::unique_ptr<serving>>;
   static std::mutex guard;
   static auto* const all = new std::vector<left>;
+  if (served) served->leave_alone();
   std::lock_guard const lock{guard};
   all->emplace_back(std::move(owner), std::move(served));
 }

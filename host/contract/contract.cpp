@@ -69,18 +69,26 @@ class stage {
 
  private:
   std::string bubbles_until_its_end(disturbance const& how, std::mt19937_64& random) {
-    auto const begun = std::chrono::steady_clock::now();
-    auto const too_long = [&] { return std::chrono::steady_clock::now() - begun >= effort_.longest; };
+    using clock = std::chrono::steady_clock;
+    auto const begun = clock::now();
+    auto worked_last = begun;
     counts_ = {};
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
+    std::uint64_t k = how.k;
+    bool hungry = false;  // was the bubble before: how many of them come is up to the owner, and they do not count
     for (std::uint64_t bubble = 0; bubble < effort_.most_bubbles;) {
-      // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
-      std::uint64_t const k = how.random_up_to != 0 ? 1 + random() % how.random_up_to : how.k;
+      if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
       bool const is_served = bubbles_.is_served();
+      // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
       run_bubble(how.where, how.where == close_place::nowhere ? 0 : k + stalled);
       cursor const now = bubbles_.reached();
       phase_state const state = tagged_state{now.state}.state();
+      bool const worked = counts_.finished_items != finished_before;
+      if (worked) {
+        stalled = 0;
+        worked_last = clock::now();
+      }
       if (counts_.late_starts >= bubbles_.blocks()) {
         return std::to_string(counts_.late_starts) + " chunks began after the close on " +
                std::to_string(bubbles_.blocks()) + " blocks";
@@ -88,17 +96,20 @@ class stage {
       if (bubbles_.inside() != 0) return "the entry word says that somebody is still inside";
       if (state == phase_state::failed) return "the job failed: an extent is beyond what a phase can have";
       if (state == phase_state::finished) return settle(now);
-      if (state == phase_state::starved) {  // a bubble that does not count: how many they are is up to the owner
-        if (!is_served) return "the task starves, and nobody feeds it any more";
-        if (too_long()) return "the task starves, and its owner has not fed it within " + format_duration(effort_.longest);
+      if (state == phase_state::starved && !is_served) return "the task starves, and nobody feeds it any more";
+      hungry = state == phase_state::starved && !worked;
+      if (hungry) {
+        if (clock::now() - worked_last >= effort_.longest) {
+          return "the task starves, and its owner has not fed it within " + format_duration(effort_.longest);
+        }
         std::this_thread::sleep_for(between_hungry_bubbles);
         continue;
       }
       ++bubble;
-      stalled = counts_.finished_items == finished_before ? stalled + 1 : 0;
+      if (!worked) ++stalled;
       if (counts_.closed == 0 && counts_.starts == 0)
         return "a bubble ended by its lease with no chunk begun: a phase never completes";
-      if (how.where == close_place::nowhere && too_long()) {
+      if (how.where == close_place::nowhere && clock::now() - begun >= effort_.longest) {
         return "no end within " + format_duration(effort_.longest) + ", round " + std::to_string(now.round) +
                " by then: does extent ever return lull::finished?";
       }

@@ -53,7 +53,8 @@ struct contract_effort {
 /// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says, and holds each run
 /// against the contract of a side task: each item committed exactly once; the same bits in all arrays, also with
 /// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
-/// chunk of the close. A fed task is served by its owner in each run: what comes when must not show in its arrays. Empty: kept. Else the first violation, with the run in which it showed. Makes an owner and prepares it;
+/// chunk of the close. A fed task is served by its owner in each run: what comes when must not show in its arrays.
+/// Empty: kept. Else the first violation, with the run in which it showed. Makes an owner and prepares it;
 /// blocks for as long as the runs take. Throws what the owner throws, and as run_to_end() does for a machine or a grain that
 /// cannot be.
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});

@@ -24,11 +24,16 @@ lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, std::
   mark_ = machine_.make_mark();
 }
 
-lone_bubbles::~lone_bubbles() {
-  if (served_) job_->set_state(job_state::cancelled);  // else the owner would go on
+lone_bubbles::~lone_bubbles() { give_up(); }
+
+void lone_bubbles::give_up() noexcept {
+  if (!served_) return;
+  job_->set_state(job_state::cancelled);
+  served_.reset();
 }
 
 void lone_bubbles::begin(functor_bytes const& functor, std::uint32_t grain, task_owner* owner) {
+  give_up();
   std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
   job_description task;
   task.functor = functor;
@@ -39,14 +44,12 @@ void lone_bubbles::begin(functor_bytes const& functor, std::uint32_t grain, task
   slot.lease_ns = lease_ns_;
   slot.functor = functor;
   slot_.write(std::span<slot_line const>{&slot, 1});
-  if (owner != nullptr) served_.emplace(*owner, machine_, detail::handle_of(job_));
+  if (owner != nullptr) served_ = std::make_unique<serving>(*owner, machine_, detail::handle_of(job_));
 }
 
 void lone_bubbles::end(job_state how) {
   job_->set_state(how);
-  if (!served_) return;
-  served_->finish();
-  served_.reset();
+  if (std::unique_ptr<serving> const served = std::move(served_)) served->finish();
 }
 
 void lone_bubbles::open() {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include <lull/device/cursor.hpp>
 #include <lull/device/gate.hpp>
@@ -33,7 +32,8 @@ class lone_bubbles {
   /// What the gate is closed with, by `close` or by whoever comes before it.
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
 
-  /// Puts the task into the slot, at its beginning. Between two bubbles. `owner`, where there is one, serves it from now on.
+  /// Puts the task into the slot, at its beginning; a run that was not ended is given up. Between two bubbles. `owner`,
+  /// where there is one, serves it from now on.
   void begin(functor_bytes const& functor, std::uint32_t grain, task_owner* owner = nullptr);
   /// Whether input may yet come.
   bool is_served() const noexcept { return served_ && !served_->over(); }
@@ -51,6 +51,7 @@ class lone_bubbles {
   std::uint64_t inside() const;
 
  private:
+  void give_up() noexcept;
   gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0}; }
 
   executor& machine_;
@@ -63,7 +64,7 @@ class lone_bubbles {
   machine_array<slot_line> slot_;
   std::unique_ptr<bubble_mark> mark_;
   std::shared_ptr<detail::submitted> job_;
-  std::optional<serving> served_;  // last: it uses the job
+  std::unique_ptr<serving> served_;  // last: it uses the job
 };
 
 }  // namespace lull

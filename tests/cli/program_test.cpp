@@ -298,7 +298,7 @@ TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
 
 /// A chunk of a minute at least: nothing can make it leave, and its memory cannot be freed beneath it.
 TEST_F(program, a_chunk_that_does_not_end_ends_the_program_with_a_word) {
-  outcome const found = ask("run --executor threads --task compute:items=65536,grain=65536,rounds=1,fma=1000000 --at-most 1ms");
+  outcome const found = ask("run --executor threads --task compute:items=65536,grain=65536,rounds=1,fma=1000000 --at-most 1s");
   EXPECT_EQ(found.code, 1) << found.text;
   EXPECT_NE(found.text.find("given up after 10s"), std::string::npos) << found.text;
 }

@@ -27,7 +27,7 @@ class image_files_owner final : public task_owner {
     add("scan.jpg", {33, 64, 1, 8});
     option_values values{entry_.options};
     for (auto const& [name, text] : {std::pair{"in", files_.at("in")}, {"out", files_.at("out")}, {"width", std::string{"20"}},
-                                     {"buffer", std::string{"1MiB"}}, {"threads", std::string{"2"}}}) {
+                                     {"buffer", std::string{"40KiB"}}, {"threads", std::string{"2"}}}) {
       values.set(name, text);
     }
     inner_ = entry_.make(values);

@@ -24,6 +24,7 @@ struct fed_probe {
     return at.round < fed || hasty ? items : starved;
   }
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
+    if (team.leaving()) return;
     std::uint64_t const* const row = input + c.at.round % places * items;
     for (std::uint64_t i = c.begin + static_cast<std::uint64_t>(team.rank()); i < c.end; i += static_cast<std::uint64_t>(team.size())) {
       results[i] = results[i] * 31 + row[i];
