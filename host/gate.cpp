@@ -214,8 +214,8 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   return longest;
 }
 
-/// Its workers are out, and it was opened, which stamps the record: what had no worker, because the job ended inside, may be far
-/// ahead of the stream. Of an observed bubble its end is reached: the length is asked for once, and kept.
+/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,
+/// since its job went before the close. Of an observed bubble its end is reached: the length is asked for once, and kept.
 bool gate::is_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
   placed& was = placed_[bubble % records];

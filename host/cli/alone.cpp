@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <lull/host/array.hpp>
+#include <lull/host/bubble_report.hpp>
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/plain_work.hpp>
 #include <lull/host/history.hpp>
@@ -32,7 +33,9 @@ constexpr auto longest_chunk = 10s;
 class lone_job {
  public:
   lone_job(executor& machine, job_description const& job, std::function<void(std::string_view)> log)
-      : machine_(machine), log_(log ? std::move(log) : [](std::string_view) {}), kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
+      : machine_(machine),
+        log_(log ? std::move(log) : [](std::string_view) {}),
+        kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
     machine_.arrive();
     machine_.load(kernel_, job.blocks_per_processor);
     line_ = machine_array<gate_line>{machine_, 1};
@@ -83,7 +86,7 @@ class lone_job {
     sum_.chunks += found.chunks;
     sum_.stay_ns += found.stay_ns;
     sum_.wait_ns += found.wait_ns;
-    if (found.blocks != 0) time_ns_ += found.last_out_ns - found.opened_ns;  // else the job starved from beginning to end
+    time_ += time_at_work(found);
   }
 
   /// Behind an error: nobody is left inside, if that can be had.
@@ -99,7 +102,7 @@ class lone_job {
   std::uint64_t chunks() const noexcept { return sum_.chunks; }
   std::uint64_t stay_ns() const noexcept { return sum_.stay_ns; }
   std::uint64_t wait_ns() const noexcept { return sum_.wait_ns; }
-  std::chrono::nanoseconds time() const noexcept { return std::chrono::nanoseconds{time_ns_}; }
+  std::chrono::nanoseconds time() const noexcept { return time_; }
   lull::job handle() const { return detail::handle_of(job_); }
   bool over() const {
     phase_state const reached = job_->reached();
@@ -143,7 +146,7 @@ class lone_job {
   std::shared_ptr<detail::submitted> job_;
   std::array<std::unique_ptr<bubble_mark>, 2> marks_;
   bubble_record sum_{};
-  std::uint64_t time_ns_ = 0;
+  std::chrono::nanoseconds time_{0};
 };
 
 /// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.

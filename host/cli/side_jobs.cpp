@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lull/host/bubble_report.hpp>
 #include <lull/host/cli/replay.hpp>
 #include <lull/host/error.hpp>
 
@@ -181,7 +182,7 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
     for (replayed_bubble const& one : done.bubbles) {
       if (!one.harvested) continue;
       bubble_record const& record = one.harvested->record;
-      if (record.blocks != 0) time_ += std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+      time_ += time_at_work(record);
       bool const in_vain = record.items == 0 && record.handed_back != 0;
       if (in_vain) length = std::min(2 * length, longest_bubble);
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include <lull/host/bubble_report.hpp>
 #include <lull/host/contract/bubble_lengths.hpp>
 #include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
@@ -39,8 +40,7 @@ void add(lone_run& sum, bubble_record const& one) {
   sum.chunks += one.chunks;
   sum.handed_back += one.handed_back;
   sum.stay += nanoseconds{one.stay_ns};
-  bool const only_starved = one.blocks == 0 && one.starved_blocks != 0;
-  if (!only_starved && one.last_out_ns > one.opened_ns) sum.time += nanoseconds{one.last_out_ns - one.opened_ns};
+  sum.time += time_at_work(one);
   if (one.not_saw_ns != 0) sum.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
 }
 

@@ -2,7 +2,6 @@
 // Jobs that have the machine to themselves: what their time is, and what is kept of those that cannot go on.
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -16,9 +15,9 @@
 #include <lull/host/cli/alone.hpp>
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/threads/executor.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/support/held_task.hpp>
 #include <lull/tests/support/test_folder.hpp>
+#include <lull/tests/support/threads_job.hpp>
 
 namespace lull {
 namespace {
@@ -51,14 +50,6 @@ struct endless_task {
   void operator()(chunk, auto const&) const noexcept { *rounds += 1; }
 };
 
-template <side_task Task>
-job_description on_threads(Task const& task) {
-  job_description made;
-  made.type.threads = threads_worker<Task>();
-  std::memcpy(made.functor.bytes, &task, sizeof task);
-  return made;
-}
-
 class owner_on_threads : public task_owner {
  public:
   void prepare(executor&) override {}
@@ -74,7 +65,7 @@ class late_owner final : public owner_on_threads {
   static constexpr std::uint64_t rounds = 3;
   static constexpr std::chrono::nanoseconds late = 30ms;
 
-  job_description describe() const override { return on_threads(hungry_task{&asked_, rounds}); }
+  job_description describe() const override { return test::threads_job(hungry_task{&asked_, rounds}); }
   void serve(job& about) override {
     for (std::uint64_t fed = 0; fed < rounds; ++fed) {
       another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked in vain, too
@@ -96,7 +87,7 @@ class late_owner final : public owner_on_threads {
 class endless_owner final : public owner_on_threads {
  public:
   void prepare(executor& machine) override { rounds_ = {machine, 1}; }
-  job_description describe() const override { return on_threads(endless_task{rounds_.data(), &fails_}); }
+  job_description describe() const override { return test::threads_job(endless_task{rounds_.data(), &fails_}); }
   std::vector<task_array> arrays() const override { return {array_of("rounds", rounds_)}; }
   void fail_from_now_on() { fails_ = true; }
 
@@ -169,7 +160,7 @@ TEST_F(alone, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
     goes.notify_all();
   };
   alone_result const found =
-      run_alone(machine_, on_threads(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
+      run_alone(machine_, test::threads_job(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
   EXPECT_EQ(found.items, 1U);
   EXPECT_NE(told.find("takes longer than 2s: a smaller grain makes it shorter"), std::string::npos) << told;
 }

@@ -14,9 +14,9 @@
 
 #include <lull/host/cli/always_on.hpp>
 #include <lull/host/cli/conclusion.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/cli/jobs_on_threads.hpp>
 #include <lull/tests/support/held_task.hpp>
+#include <lull/tests/support/threads_job.hpp>
 
 namespace lull {
 namespace {
@@ -33,13 +33,7 @@ class held_owner final : public task_owner {
   ~held_owner() override { seen_.owner_gone = true; }
 
   void prepare(executor&) override {}
-  job_description describe() const override {
-    job_description made;
-    made.type.threads = threads_worker<held_task>();
-    held_task const task{&seen_.began, &seen_.goes};
-    std::memcpy(made.functor.bytes, &task, sizeof task);
-    return made;
-  }
+  job_description describe() const override { return test::threads_job(held_task{&seen_.began, &seen_.goes}); }
   void reset() override {}
   std::vector<task_array> arrays() const override { return {}; }
   verification verify() override { return {}; }

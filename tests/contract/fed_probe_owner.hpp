@@ -38,7 +38,7 @@ class fed_probe_owner final : public task_owner {
     if (how_ == feeds::none) return;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       while (about.rounds() + fed_probe::places <= round) {
-        if (is_over(about)) return;
+        if (about.wait(std::chrono::nanoseconds{0})) return;  // it is over
         std::this_thread::sleep_for(std::chrono::microseconds{50});
       }
       std::vector<std::uint64_t> const row = row_of(round);
@@ -61,10 +61,6 @@ class fed_probe_owner final : public task_owner {
  private:
   static constexpr std::uint64_t rounds = 7;
 
-  static bool is_over(job const& about) {
-    job_state const now = about.progress().state;
-    return now == job_state::finished || now == job_state::failed || now == job_state::cancelled;
-  }
   static std::vector<std::uint64_t> row_of(std::uint64_t round) {
     std::vector<std::uint64_t> row;
     for (std::uint64_t i = 0; i < fed_probe::items; ++i) row.push_back(1 + round * 1000 + i);

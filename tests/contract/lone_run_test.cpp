@@ -94,24 +94,6 @@ TEST_F(lone, runs_add_up) {
   EXPECT_EQ(sum.drains.size(), 1U);
 }
 
-/// A task whose input never comes.
-class starving_owner final : public task_owner {
- public:
-  void prepare(executor& machine) override { inner_.prepare(machine); }
-  job_description describe() const override {
-    job_description made = inner_.describe();
-    reinterpret_cast<probe_task*>(made.functor.bytes)->feeds = 1;
-    return made;
-  }
-  void reset() override { inner_.reset(); }
-  std::vector<task_array> arrays() const override { return inner_.arrays(); }
-  verification verify() override { return inner_.verify(); }
-  std::vector<std::string> write() override { return {}; }
-
- private:
-  probe_owner inner_;
-};
-
 TEST_F(lone, task_that_starves_is_refused_instead_of_waited_for) {
   starving_owner starving;
   starving.prepare(*machine_);

@@ -76,6 +76,16 @@ class basic_probe_owner : public task_owner {
 
 using probe_owner = basic_probe_owner<probe_task>;
 
+/// An owner of a task whose input never comes.
+class starving_owner : public probe_owner {
+ public:
+  job_description describe() const override {
+    job_description made = probe_owner::describe();
+    reinterpret_cast<probe_task*>(made.functor.bytes)->feeds = 1;
+    return made;
+  }
+};
+
 /// An owner whose reset leaves all as the run before left it, and whose verifier does not mind.
 class forgetful_owner final : public probe_owner {
  public:

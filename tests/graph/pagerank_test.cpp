@@ -5,13 +5,13 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/verify_pagerank.hpp>
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
+#include <lull/tests/support/threads_job.hpp>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -95,9 +95,7 @@ std::vector<named_graph> graphs(std::uint32_t times) {
 
 template <class Task>
 job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made;
-  made.type.threads = threads_worker<Task>();
-  std::memcpy(made.functor.bytes, &task, sizeof task);
+  job_description made = test::threads_job(task);
   made.name = "pagerank";
   made.grain = grain;
   return made;
