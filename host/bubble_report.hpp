@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -26,8 +27,20 @@ struct bubble_report {
   std::int64_t opened_ns = 0;          // on the machine's clock
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   std::chrono::nanoseconds lease{0};
-  std::uint64_t blocks = 0;  // launched for the job at hand
-  bubble_record record{};    // without a word of blocks where none came
+  std::uint64_t blocks = 0;            // launched for the job at hand …
+  std::uint64_t successor_blocks = 0;  // … and for its successor
+  bubble_record record{};              // what both did; without a word of blocks where none came
+  bubble_record successor{};           // of it, what the successor did; no edge writes into this one
 };
+
+/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it.
+template <class Number>
+double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
+  auto const share = [](Number of_blocks, std::uint64_t launched) {
+    return static_cast<double>(of_blocks) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
+  };
+  Number const successors = one.successor.*sum;
+  return share(one.record.*sum - successors, one.blocks) + share(successors, one.successor_blocks);
+}
 
 }  // namespace lull

@@ -28,6 +28,21 @@ harvest_seen seen_in(bubble_record const& record, std::chrono::nanoseconds lease
           .at_close = at_close};
 }
 
+/// Adds what another worker's blocks did in the same bubble.
+void add_workers(bubble_record& sum, bubble_record const& more) {
+  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
+    sum.*latest = std::max(sum.*latest, more.*latest);
+  }
+  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns, &bubble_record::early_ns,
+                           &bubble_record::chunks, &bubble_record::items}) {
+    sum.*total += more.*total;
+  }
+  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks, &bubble_record::idle_blocks,
+                           &bubble_record::starved_blocks, &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
+    sum.*count += more.*count;
+  }
+}
+
 /// Workers launched at close tell by their start whether the host was ahead.
 std::optional<bool> started_in_time(bubble_record const& record, bool at_close) {
   if (!at_close) return std::nullopt;
@@ -38,14 +53,15 @@ std::optional<bool> started_in_time(bubble_record const& record, bool at_close) 
 }  // namespace
 
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
-    : machine_(machine), index_(index), value_(first_value), copies_(records) {
+    : machine_(machine), index_(index), value_(first_value) {
   ref_.line = static_cast<gate_line*>(machine_.allocate(sizeof(gate_line)));
-  ref_.records = static_cast<bubble_record*>(machine_.allocate(records * sizeof(bubble_record)));
+  ref_.records = static_cast<bubble_record*>(machine_.allocate(places * records * sizeof(bubble_record)));
   ref_.record_mask = records - 1;
   gate_line line{};
   line.value = first_value;
   machine_.write(ref_.line, &line, sizeof line);
   for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
+  for (auto& each : copies_) each.resize(records);
 }
 
 gate::~gate() {
@@ -86,12 +102,14 @@ gate::site_state& gate::find(site where) {
 
 void gate::launch_all(bubble_mark& mark) {
   placed& now = placed_[bubbles_ % records];
+  std::size_t worker = 0;
   for (standing const& stands : standing_) {
     if (stands.site.slot == nullptr) continue;
     worker_site with = stands.site;
+    with.gate.records = ring(worker);
     if (now.at_open) with.most_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     machine_.launch(stands.kernel, with, &mark);
-    now.blocks = now.blocks != 0 ? now.blocks : machine_.blocks_of(stands.kernel);
+    now.blocks[worker++] = machine_.blocks_of(stands.kernel);
     ++counts_.launches;
   }
 }
@@ -134,7 +152,7 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
   bubbles_ = bubble;
   placed_[bubble % records] = {.bubble = bubble,
                                .where = &at,
-                               .blocks = 0,
+                               .blocks = {},
                                .timed = timed,
                                .at_open = at_open,
                                .host_ahead = {},
@@ -187,11 +205,14 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
   // A record is read when its workers are surely out.
   std::uint64_t past = from;
   while (past <= latest && is_over(past)) ++past;
-  if (past != from) take_records(from, past);
+  if (past != from) {
+    for (std::size_t worker = 0; worker < places; ++worker) take_records(worker, from, past);
+  }
   std::lock_guard const lock{mutex_};
   for (std::uint64_t bubble = from; bubble < past; ++bubble) {
     placed const& was = placed_[bubble % records];
-    bubble_record const& record = copies_[bubble & ref_.record_mask];
+    bubble_report one = told(bubble);
+    bubble_record const& record = one.record;
     auto const length = was.timed ? was.length : seen(record);
     collected_ = bubble;
     if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - ~record.not_saw_ns});
@@ -200,14 +221,8 @@ std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
     } else {
       was.where->past.add(seen_in(record, was.lease, !was.at_open));
     }
-    into.push_back({.gate = index_,
-                    .site = was.where->name,
-                    .length = length.value_or(std::chrono::nanoseconds{0}),
-                    .opened_ns = static_cast<std::int64_t>(record.opened_ns),
-                    .host_ahead = was.timed ? was.host_ahead : started_in_time(record, !was.at_open),
-                    .lease = was.lease,
-                    .blocks = was.blocks,
-                    .record = record});
+    one.length = length.value_or(std::chrono::nanoseconds{0});
+    into.push_back(std::move(one));
   }
   std::chrono::nanoseconds longest{0};
   for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());
@@ -230,14 +245,31 @@ bool gate::is_over(std::uint64_t bubble) {
   return length.has_value();
 }
 
-/// Copies the records of bubbles [from, past) and zeroes their places for later ones.
-void gate::take_records(std::uint64_t from, std::uint64_t past) {
+/// A bubble whose records are copied, but for its length.
+bubble_report gate::told(std::uint64_t bubble) const {
+  placed const& was = placed_[bubble % records];
+  bubble_record const& successor = copies_[1][bubble & ref_.record_mask];
+  bubble_record record = copies_[0][bubble & ref_.record_mask];
+  add_workers(record, successor);
+  return {.gate = index_,
+          .site = was.where->name,
+          .opened_ns = static_cast<std::int64_t>(record.opened_ns),
+          .host_ahead = was.timed ? was.host_ahead : started_in_time(record, !was.at_open),
+          .lease = was.lease,
+          .blocks = was.blocks[0],
+          .successor_blocks = was.blocks[1],
+          .record = record,
+          .successor = successor};
+}
+
+/// Copies a worker's records of bubbles [from, past) and zeroes their places for later ones.
+void gate::take_records(std::size_t worker, std::uint64_t from, std::uint64_t past) {
   static constexpr std::array<bubble_record, records> zero{};
   for (std::uint64_t bubble = from; bubble < past;) {
     std::uint64_t const first = bubble & ref_.record_mask;
     std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
-    machine_.read(copies_.data() + first, ref_.records + first, count * sizeof(bubble_record));
-    machine_.write(ref_.records + first, zero.data(), count * sizeof(bubble_record));
+    machine_.read(copies_[worker].data() + first, ring(worker) + first, count * sizeof(bubble_record));
+    machine_.write(ring(worker) + first, zero.data(), count * sizeof(bubble_record));
     bubble += count;
   }
 }

@@ -65,9 +65,9 @@ class gate {
   struct placed {  // a bubble whose edges are enqueued
     std::uint64_t bubble = 0;
     site_state* where = nullptr;
-    std::uint64_t blocks = 0;  // launched for the job at hand
-    bool timed = false;        // observed: no worker, the edges say how long it was
-    bool at_open = false;      // when its worker is launched
+    std::array<std::uint64_t, places> blocks{};  // launched for the job at hand, and for its successor
+    bool timed = false;                          // observed: no worker, the edges say how long it was
+    bool at_open = false;                        // when its worker is launched
     std::optional<bool> host_ahead{};  // of an observed bubble
     std::optional<std::chrono::nanoseconds> length{};  // likewise, once its edges tell it
     std::chrono::nanoseconds lease{0};
@@ -78,7 +78,10 @@ class gate {
   site_state& find(site where);
   bool any_stands() const noexcept;
   bool is_over(std::uint64_t bubble);
-  void take_records(std::uint64_t from, std::uint64_t past);
+  /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
+  bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
+  void take_records(std::size_t worker, std::uint64_t from, std::uint64_t past);
+  bubble_report told(std::uint64_t bubble) const;
   void launch_all(bubble_mark& mark);
   void close_now(stream_handle stream, landing how);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
@@ -100,7 +103,7 @@ class gate {
   std::uint64_t collected_ = 0;
   runtime_counts counts_;
   std::chrono::nanoseconds lease_{0};
-  std::vector<bubble_record> copies_;  // (records,)
+  std::array<std::vector<bubble_record>, places> copies_;  // (records,) each
 };
 
 }  // namespace lull::detail

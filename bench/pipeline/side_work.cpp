@@ -61,7 +61,7 @@ void side_work::collect() {
       continue;
     }
     at.length_us.push_back(static_cast<double>(one.length.count()) / 1e3);
-    if (one.blocks != 0) at.work_us += static_cast<double>(one.record.stay_ns) / 1e3 / static_cast<double>(one.blocks);
+    at.work_us += over_machine(one, &bubble_record::stay_ns) / 1e3;
   }
 }
 

@@ -30,45 +30,45 @@ double length_ns(replayed_bubble const& one) {
   return std::max(0.0, static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record.opened_ns));
 }
 
-double launched_blocks(replayed_bubble const& one) {
-  return static_cast<double>(std::max<std::uint64_t>(1, one.harvested->blocks));
-}
-
-/// What the blocks of one bubble lost, ns summed over blocks.
+/// What the blocks of one bubble lost, in ns of the whole machine.
 losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
-  bubble_record const& record = one.harvested->record;
+  bubble_report const& report = *one.harvested;
+  bubble_record const& record = report.record;
   double const length = length_ns(one);
-  double const launched = launched_blocks(one);
-  double const came = record.blocks;
-  double const early = static_cast<double>(record.lease_blocks) + record.held_blocks + record.idle_blocks + record.starved_blocks;
-  double const in = static_cast<double>(record.in_ns);
-  double const stay = static_cast<double>(record.stay_ns);
+  double const came = over_machine(report, &bubble_record::blocks);
+  double const by_lease = over_machine(report, &bubble_record::lease_blocks);
+  double const held = over_machine(report, &bubble_record::held_blocks);
+  double const idle = over_machine(report, &bubble_record::idle_blocks);
+  double const starved = over_machine(report, &bubble_record::starved_blocks);
+  double const early = by_lease + held + idle + starved;
+  double const in = over_machine(report, &bubble_record::in_ns);
+  double const stay = over_machine(report, &bubble_record::stay_ns);
   losses lost;
 
   // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the others may have
   // worked, and that time stands in the sums twice. Of what they stayed behind the close no more is known than that it was not longer
   // than the last of them.
-  double const behind = launched * std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
-  double const nobodys = launched * length - in - std::max(0.0, stay - behind);
-  double const left_early = std::max(0.0, early * length - static_cast<double>(record.early_ns));
-  bool const may_be_replaced = record.idle_blocks + record.starved_blocks != 0;
+  double const behind = std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
+  double const nobodys = length - in - std::max(0.0, stay - behind);
+  double const left_early = std::max(0.0, early * length - over_machine(report, &bubble_record::early_ns));
+  bool const may_be_replaced = idle + starved != 0;
   double const missed = may_be_replaced ? std::clamp(nobodys, 0.0, left_early) : left_early;
   lost[lost_cause::start] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
-  auto const left = [&](lost_cause cause, std::uint32_t blocks) {
+  auto const left = [&](lost_cause cause, double blocks) {
     if (blocks != 0) lost[cause] = missed * blocks / early;
   };
-  left(lost_cause::lease, record.lease_blocks);
-  left(lost_cause::held, record.held_blocks);
-  left(lost_cause::no_job, record.idle_blocks);
-  left(lost_cause::starved, record.starved_blocks);
+  left(lost_cause::lease, by_lease);
+  left(lost_cause::held, held);
+  left(lost_cause::no_job, idle);
+  left(lost_cause::starved, starved);
 
   // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
-  double const absent = early == 0 ? std::max(0.0, launched - came) : length == 0 ? 0 : std::max(0.0, nobodys - missed) / length;
-  double const late = std::min<double>(absent, record.late_blocks);
+  double const absent = early == 0 ? std::max(0.0, 1 - came) : length == 0 ? 0 : std::max(0.0, nobodys - missed) / length;
+  double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
   lost[lost_cause::host_late] = late * length;
   if (came == 0) lost[lost_cause::start] += (absent - late) * length;
 
-  double const waited = static_cast<double>(record.wait_ns);
+  double const waited = over_machine(report, &bubble_record::wait_ns);
   lost[lost_cause::phase_wait] = waited - wait_share * stay;
   double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
   lost[lost_cause::drain] = after_close;
@@ -128,7 +128,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
       continue;
     }
     lost_us[lost_cause::rooms] += length_us * (1 - reach);
-    lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach / launched_blocks(one)));
+    lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach));
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
     sum.items += record.items;

@@ -28,7 +28,7 @@ alone_speed mixed(std::vector<task_part> const& parts);
 
 /// What was done in bubbles, and where the rest of their time went.
 ///
-/// Bubble time lost by a cause is the mean over the launched blocks, as a share of what all processors would have done. What was
+/// Bubble time lost by a cause is the mean over the blocks launched for a job, as a share of what all processors would have done. What was
 /// harvested and what was lost by each cause are together the bubbles' time: `slower` is what no other cause explains. It may be
 /// below zero: chunks that are finished after the close are harvested although their time stands under drain, and a stand-alone
 /// speed has noise.

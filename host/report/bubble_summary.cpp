@@ -62,7 +62,7 @@ void bubble_summary::add(bubble_report const& bubble) {
     site.side.chunks += record.chunks;
     site.side.handed_back += record.handed_back;
     site.side.lease_exits += record.lease_blocks;
-    site.side_ns += static_cast<double>(record.stay_ns) / static_cast<double>(std::max<std::uint64_t>(bubble.blocks, 1));
+    site.side_ns += over_machine(bubble, &bubble_record::stay_ns);
   }
   if (bubble.length.count() <= 0) {
     ++site.unknown;

@@ -173,6 +173,22 @@ TEST(account, a_successor_makes_good_for_a_job_that_starves_from_the_opening_on)
   expect_lost(account_of({one}, speed), {{lost_cause::start, 200}});
 }
 
+TEST(account, a_successor_of_fewer_blocks_makes_good_for_all_that_went) {
+  replayed_bubble one = perfect();
+  one.harvested->successor_blocks = 4;
+  bubble_record& successor = one.harvested->successor;
+  successor.blocks = 4;
+  successor.in_ns = 4 * 20'000;
+  successor.stay_ns = 4 * 980'000;
+  record_of(one).starved_blocks = blocks;
+  record_of(one).early_ns = blocks * 5'000;
+  record_of(one).blocks = successor.blocks;
+  record_of(one).in_ns = successor.in_ns;
+  record_of(one).stay_ns = successor.stay_ns;
+  record_of(one).items = 980'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
+}
+
 TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
   replayed_bubble one = perfect();
   record_of(one).blocks = 5;

@@ -81,6 +81,25 @@ TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
   for (auto const& each : probes) EXPECT_STREQ(each->wrong(), nullptr);
 }
 
+TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
+  device_probe first{side_->machine(), {300, 40}};
+  device_probe behind{side_->machine(), {50, 20}};
+  job const at_hand = side_->submit(first.task());
+  job const successor = side_->submit(behind.task());
+  while (at_hand.progress().state != job_state::placed || successor.progress().state != job_state::placed) {
+  }
+  one_bubble(100'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  ASSERT_TRUE(at_hand.wait(10s) && successor.wait(10s));
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].record.items, 410U);
+  EXPECT_EQ(found[0].successor.items, 70U);
+  EXPECT_NE(found[0].blocks, 0U);
+  EXPECT_EQ(found[0].successor_blocks, found[0].blocks);
+}
+
 TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());

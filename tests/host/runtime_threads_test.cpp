@@ -268,6 +268,35 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
   EXPECT_NE(found[0].opened_ns, 0);
 }
 
+TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
+  probe_arrays arrays{{10, 20}};
+  probe_arrays behind{{3, 4}};
+  std::atomic<bool> goes = false;
+  threads_stream trainer;
+  runtime side{options()};
+  job const first = side.submit(arrays.task());
+  job const second = side.submit(behind.task());
+  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed) std::this_thread::yield();
+  bubble_id const id = side.open(&trainer, site{"wait"});
+  trainer.enqueue([&goes] { goes.wait(false); });
+  side.close(id, &trainer);
+  while (!is_over(first) || !is_over(second)) std::this_thread::yield();
+  goes = true;
+  goes.notify_all();
+  trainer.synchronize();
+  std::vector<bubble_report> found;
+  while (found.empty()) found = side.take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  bubble_report const& one = found.front();
+  EXPECT_EQ(one.record.items, 37U);
+  EXPECT_EQ(one.successor.items, 7U);
+  EXPECT_NE(one.blocks, 0U);
+  EXPECT_EQ(one.successor_blocks, one.blocks);
+  EXPECT_GE(one.record.last_out_ns, one.successor.last_out_ns);
+  EXPECT_GE(one.record.last_in_ns, one.successor.last_in_ns);
+  EXPECT_NE(one.successor.last_in_ns, 0U);
+}
+
 TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses_nothing) {
   probe_arrays arrays{{300, 1, 4000, 20, 4000, 300}};
   probe_arrays beside{{300, 1, 4000, 20, 4000, 300}};
