@@ -2,21 +2,17 @@
 #include <lull/host/cli/alone.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 
-#include <lull/host/array.hpp>
 #include <lull/host/bubble_report.hpp>
 #include <lull/host/cli/checkpoints.hpp>
 #include <lull/host/cli/plain_work.hpp>
 #include <lull/host/history.hpp>
-#include <lull/host/serving.hpp>
+#include <lull/host/lone_bubbles.hpp>
 #include <lull/host/submitted.hpp>
 #include <lull/host/units.hpp>
 
@@ -29,63 +25,49 @@ constexpr auto lease = lease_at_close({});
 constexpr auto round = 200us;  // between two looks at what the worker does
 constexpr auto longest_chunk = 10s;
 
-/// Gate, slot and cursor of one job that has the machine to itself.
+/// One job that has the machine to itself, in bubbles that end when it must, and what was done in them.
 class lone_job {
  public:
   lone_job(executor& machine, job_description const& job, std::function<void(std::string_view)> log)
-      : machine_(machine),
+      : bubbles_(machine, machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads,
+                 {.lease = lease, .blocks_per_processor = job.blocks_per_processor, .in_line = 2}),
         log_(log ? std::move(log) : [](std::string_view) {}),
-        kernel_(machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads) {
-    machine_.arrive();
-    machine_.load(kernel_, job.blocks_per_processor);
-    line_ = machine_array<gate_line>{machine_, 1};
-    record_ = machine_array<bubble_record>{machine_, 1};
-    slot_ = machine_array<slot_line>{machine_, 1};
-    std::uint64_t const alive = machine_.blocks_of(kernel_) * marks_.size() * 2;
-    std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-    job_ = std::make_shared<detail::submitted>(borrowed, job, 4 * alive);
-    for (auto& mark : marks_) mark = machine_.make_mark();
-    fill_slot();
+        name_(job.name) {
+    bubbles_.begin(job);
   }
 
-  /// Opens the bubble and launches two workers, the second behind the first.
-  void open() {
-    machine_.open_edge(machine_.plain_stream(), gate(), 1, 1, *marks_[0], false);
-    for (auto& mark : marks_) launch(*mark);
+  lone_bubbles& bubbles() noexcept { return bubbles_; }
+  detail::submitted& job() noexcept { return bubbles_.job(); }
+  bool over() noexcept {
+    phase_state const reached = job().reached();
+    return reached == phase_state::finished || reached == phase_state::failed;
   }
+
+  void open() { bubbles_.open(); }
 
   /// Launches a worker where one has left; in a bubble of its own if the job has starved, for in that one nobody asks for input again.
   void renew() {
-    if (job_->reached() == phase_state::starved) {
-      for (auto& mark : marks_) {
-        if (!machine_.workers_left(*mark)) return;
-      }
-      close();
-      open();
-      return;
-    }
-    for (auto& mark : marks_) {
-      if (machine_.workers_left(*mark)) launch(*mark);
-    }
+    if (job().reached() != phase_state::starved) return bubbles_.renew();
+    if (!bubbles_.left()) return;
+    close();
+    open();
   }
 
   /// Ends the bubble and waits until nobody is inside.
   void close() {
-    machine_.close_edge(machine_.plain_stream(), gate(), 2, *marks_[0], false, {});
-    machine_.synchronize(machine_.plain_stream());
+    bubbles_.shut();
     auto const begin = std::chrono::steady_clock::now();
     bool told = false;
-    while (!std::all_of(marks_.begin(), marks_.end(), [&](auto const& mark) { return machine_.workers_left(*mark); })) {
+    while (!bubbles_.left()) {
       auto const waited = std::chrono::steady_clock::now() - begin;
       if (waited >= longest_chunk) end_here();
       if (waited >= lease && !std::exchange(told, true)) say_that_we_wait();
       std::this_thread::sleep_for(round);
     }
-    bubble_record const found = record_.read().front();
-    record_.fill_zero();
-    sum_.chunks += found.chunks;
-    sum_.stay_ns += found.stay_ns;
-    sum_.wait_ns += found.wait_ns;
+    bubble_record const found = bubbles_.record();
+    chunks_ += found.chunks;
+    stay_ns_ += found.stay_ns;
+    wait_ns_ += found.wait_ns;
     time_ += time_at_work(found);
   }
 
@@ -97,30 +79,15 @@ class lone_job {
     }
   }
 
-  detail::submitted& job() { return *job_; }
   /// What was done until the last close, and the time that those bubbles took together in which something was.
-  std::uint64_t chunks() const noexcept { return sum_.chunks; }
-  std::uint64_t stay_ns() const noexcept { return sum_.stay_ns; }
-  std::uint64_t wait_ns() const noexcept { return sum_.wait_ns; }
-  std::chrono::nanoseconds time() const noexcept { return time_; }
-  lull::job handle() const { return detail::handle_of(job_); }
-  bool over() const {
-    phase_state const reached = job_->reached();
-    return reached == phase_state::finished || reached == phase_state::failed;
+  void tell(alone_result& of) const {
+    of.chunks = chunks_;
+    of.stay_ns = stay_ns_;
+    of.wait_ns = wait_ns_;
+    of.time = time_;
   }
 
  private:
-  gate_ref gate() const { return {line_.data(), record_.data(), 0}; }
-  void launch(bubble_mark& mark) { machine_.launch(kernel_, {slot_.data(), gate(), machine_.rooms_of(kernel_)}, &mark); }
-
-  void fill_slot() {
-    mapped_memory const answer = machine_.map(sizeof(std::uint64_t));
-    slot_content const content{job_->at(), static_cast<std::uint64_t>(lease.count()), job_->description().functor};
-    machine_.exchange(slot_.data(), content, 1'000'000, static_cast<std::uint64_t*>(answer.device), 1);
-    while (machine_.load_mapped(answer.host) == 0) std::this_thread::yield();
-    machine_.unmap(answer, sizeof(std::uint64_t));
-  }
-
   void say_that_we_wait() const noexcept {
     try {
       log_(too_long() + "; waiting for its end");
@@ -128,7 +95,7 @@ class lone_job {
     }
   }
   std::string too_long() const {
-    return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(lease) + ": a smaller grain makes it shorter";
+    return "a chunk of job '" + name_ + "' takes longer than " + format_duration(lease) + ": a smaller grain makes it shorter";
   }
 
   /// While a block is inside neither our memory nor the owner's may go, and there is no way to make it leave.
@@ -137,20 +104,17 @@ class lone_job {
     std::_Exit(1);
   }
 
-  executor& machine_;
+  lone_bubbles bubbles_;
   std::function<void(std::string_view)> const log_;
-  worker_kernel kernel_;
-  machine_array<gate_line> line_;
-  machine_array<bubble_record> record_;
-  machine_array<slot_line> slot_;
-  std::shared_ptr<detail::submitted> job_;
-  std::array<std::unique_ptr<bubble_mark>, 2> marks_;
-  bubble_record sum_{};
+  std::string const name_;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t stay_ns_ = 0;
+  std::uint64_t wait_ns_ = 0;
   std::chrono::nanoseconds time_{0};
 };
 
 /// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.
-std::string work(lone_job& alone, std::optional<serving> const& served, stop_question const& stop, checkpoints* saves,
+std::string work(lone_job& alone, stop_question const& stop, checkpoints* saves,
                  std::function<void(std::string_view)> const& log) {
   std::string problem;
   auto const save = [&] {
@@ -164,7 +128,7 @@ std::string work(lone_job& alone, std::optional<serving> const& served, stop_que
     }
   };
   alone.open();
-  while (!alone.over() && !(served && served->failed()) && !stop(alone.job().progress().phases)) {
+  while (!alone.over() && !alone.bubbles().serving_failed() && !stop(alone.job().progress().phases)) {
     std::this_thread::sleep_for(round);
     if (alone.over()) break;
     if (saves != nullptr && saves->due()) {
@@ -188,6 +152,7 @@ double alone_result::items_per_s() const noexcept {
 
 alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
                        std::function<void(std::string_view)> const& log) {
+  machine.arrive();
   lone_job alone{machine, job, log};
   alone_result found;
   auto const begin = std::chrono::steady_clock::now();
@@ -196,10 +161,9 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
     alone.job().read_totals();
     found.brought = alone.job().progress().items;
   }
-  std::optional<serving> served;
-  if (owner != nullptr) served.emplace(*owner, machine, alone.handle());
+  if (owner != nullptr) alone.bubbles().serve(*owner);
   try {
-    found.save_problem = work(alone, served, stop, saves, log);
+    found.save_problem = work(alone, stop, saves, log);
   } catch (...) {
     alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
     alone.abandon();
@@ -210,17 +174,15 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   found.state = !alone.over()                                     ? job_state::cancelled
                 : alone.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;
-  alone.job().set_state(found.state);
-  if (served) served->finish();
-  found.jobs = found.state == job_state::finished ? 1 : 0;
+  alone.bubbles().end(found.state);
+  alone.tell(found);
   found.items = reached.items;
   found.phases = reached.phases;
-  found.chunks = alone.chunks();
-  if (found.jobs == 1) found.chunks_of_job = alone.chunks();
-  found.time = alone.time();
+  if (found.state == job_state::finished) {
+    found.jobs = 1;
+    found.chunks_of_job = found.chunks;
+  }
   found.elapsed = std::chrono::steady_clock::now() - begin;
-  found.stay_ns = alone.stay_ns();
-  found.wait_ns = alone.wait_ns();
   return found;
 }
 

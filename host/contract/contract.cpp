@@ -11,8 +11,8 @@
 #include <lull/device/cursor.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/contract/compared_arrays.hpp>
-#include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/lone_bubbles.hpp>
 #include <lull/host/units.hpp>
 
 namespace lull {
@@ -54,14 +54,18 @@ class stage {
       : which_(which),
         effort_(effort),
         bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads,
-                 std::min(longest_lease, effort.longest)),
+                 {.lease = std::min(longest_lease, effort.longest)}),
         with_(machine, 1) {}
 
   preemption const& counts() const { return counts_; }
 
   /// One run from the start; the first violation.
   std::string run(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random) {
-    bubbles_.begin(which_.wrap(task.functor, with_.data()), how.grain, &owner);
+    job_description job = task;
+    job.functor = which_.wrap(task.functor, with_.data());
+    job.grain = how.grain;
+    bubbles_.begin(job);
+    bubbles_.serve(owner);
     std::string wrong = bubbles_until_its_end(how, random);
     bubbles_.end(wrong.empty() ? job_state::finished : job_state::cancelled);
     return wrong;

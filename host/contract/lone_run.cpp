@@ -8,8 +8,8 @@
 
 #include <lull/host/bubble_report.hpp>
 #include <lull/host/contract/bubble_lengths.hpp>
-#include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/lone_bubbles.hpp>
 
 namespace lull {
 namespace {
@@ -68,11 +68,12 @@ nanoseconds lone_run::chunk_time() const noexcept {
 
 lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const& how) {
   machine.arrive();
-  job_description const task = owner.describe();
-  lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, lease};
-  std::uint32_t const grain = how.grain != 0 ? how.grain : task.grain;
-  if (grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
-  bubbles.begin(task.functor, grain, &owner);
+  job_description task = owner.describe();
+  if (how.grain != 0) task.grain = how.grain;
+  if (task.grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
+  lone_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, {.lease = lease}};
+  bubbles.begin(task);
+  bubbles.serve(owner);
   std::optional<bubble_lengths> random;
   if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
   auto const end = clock::now() + how.at_most;

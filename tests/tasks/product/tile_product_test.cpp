@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/contract/lone_bubbles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/lone_bubbles.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
@@ -93,12 +93,12 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   std::vector<bfloat16> const expected = result.read();
 
   machine_->arrive();
-  lone_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, 10s};
+  lone_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, {.lease = 10s}};
   std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
   for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
     result.fill_zero();
     steps.fill_zero();
-    bubbles.begin(job.functor, 1);
+    bubbles.begin(job);
     bubbles.open();
     std::this_thread::sleep_for(tries * 200us);  // too short to begin, or too long to be left within the tile: once more
     bubbles.close();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/contract/lone_bubbles.hpp>
+#include <lull/host/lone_bubbles.hpp>
 
+#include <algorithm>
 #include <span>
 #include <thread>
 #include <utility>
@@ -11,17 +12,17 @@
 
 namespace lull {
 
-lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, std::chrono::nanoseconds lease)
-    : machine_(machine), kernel_(kernel), lease_ns_(static_cast<std::uint64_t>(lease.count())) {
+lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, lone_workers const& workers)
+    : machine_(machine), kernel_(kernel), lease_ns_(static_cast<std::uint64_t>(workers.lease.count())) {
   if (!kernel_)
     throw usage_error{
         "the task was built without code for this machine: CMake's lull_side_task() makes it, for a GPU where nvcc is"};
-  machine_.load(kernel_, 0);
+  machine_.load(kernel_, workers.blocks_per_processor);
   blocks_ = machine_.blocks_of(kernel_);
   gate_ = {machine_, 1};
   record_ = {machine_, 1};
   slot_ = {machine_, 1};
-  mark_ = machine_.make_mark();
+  for (std::size_t i = 0; i < workers.in_line; ++i) marks_.push_back(machine_.make_mark());
 }
 
 lone_bubbles::~lone_bubbles() { give_up(); }
@@ -32,19 +33,20 @@ void lone_bubbles::give_up() noexcept {
   served_.reset();
 }
 
-void lone_bubbles::begin(functor_bytes const& functor, std::uint32_t grain, task_owner* owner) {
+void lone_bubbles::begin(job_description job) {
   give_up();
   std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-  job_description task;
-  task.functor = functor;
-  task.grain = grain;
-  job_ = std::make_shared<detail::submitted>(borrowed, std::move(task), 4 * blocks_);
+  job_ = std::make_shared<detail::submitted>(borrowed, std::move(job), 4 * blocks_ * marks_.size());
   slot_line slot{};
   slot.at = tagged_cursor{0, job_->at()}.word();
   slot.lease_ns = lease_ns_;
-  slot.functor = functor;
+  slot.functor = job_->description().functor;
   slot_.write(std::span<slot_line const>{&slot, 1});
-  if (owner != nullptr) served_ = std::make_unique<serving>(*owner, machine_, detail::handle_of(job_));
+}
+
+void lone_bubbles::serve(task_owner& owner) {
+  give_up();
+  served_ = std::make_unique<serving>(owner, machine_, detail::handle_of(job_));
 }
 
 void lone_bubbles::end(job_state how) {
@@ -55,16 +57,30 @@ void lone_bubbles::end(job_state how) {
 void lone_bubbles::open() {
   ++bubble_;
   record_.fill_zero();
-  machine_.open_edge(machine_.plain_stream(), edges(), closing_value() - 1, bubble_, *mark_, false);
-  machine_.launch(kernel_, {slot_.data(), edges(), machine_.rooms_of(kernel_)}, mark_.get());
+  machine_.open_edge(machine_.plain_stream(), edges(), closing_value() - 1, bubble_, *marks_.front(), false);
+  for (auto& mark : marks_) launch(*mark);
+}
+
+void lone_bubbles::renew() {
+  for (auto& mark : marks_) {
+    if (machine_.workers_left(*mark)) launch(*mark);
+  }
+}
+
+bool lone_bubbles::left() {
+  return std::all_of(marks_.begin(), marks_.end(), [&](auto const& mark) { return machine_.workers_left(*mark); });
+}
+
+void lone_bubbles::shut() {
+  stream_handle const trainer = machine_.plain_stream();
+  machine_.close_edge(trainer, edges(), closing_value(), *marks_.front(), false, {});
+  machine_.synchronize(trainer);
 }
 
 bubble_record lone_bubbles::close() {
-  stream_handle const trainer = machine_.plain_stream();
-  machine_.close_edge(trainer, edges(), closing_value(), *mark_, false, {});
-  machine_.synchronize(trainer);
+  shut();
   while (!left()) std::this_thread::yield();  // a lease bounds it
-  return record_.read().front();
+  return record();
 }
 
 cursor lone_bubbles::reached() const {
