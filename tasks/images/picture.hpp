@@ -31,7 +31,8 @@ struct picture {
   std::uint32_t bytes;        // of a sample: 1 or 2
   std::uint32_t tile_width;   // in tiles: pixels of the result; less at its right and lower edge
   std::uint32_t tile_height;  // even
-  std::uint32_t row_floats;   // in tiles: of team storage for a row
+  std::uint32_t row_floats;   // in tiles: of team storage for a row; 0: none is needed, pixels are made straight from `in`, whose rows
+                              // begin at whole words
   std::uint32_t pixels[2];    // otherwise: of an item, of either pass; 0: a pixel an item, whose taps the team shares
   std::int32_t logo_x;        // of its upper left corner
   std::int32_t logo_y;

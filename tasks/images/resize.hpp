@@ -60,6 +60,12 @@ struct resize_pictures {
   template <int Channels, class Sample>
   LULL_HD void run_as(picture const& of, std::uint32_t step, std::uint64_t item, auto const& team) const noexcept {
     if (of.between == nullptr) return detail::tile_work<Channels, Sample>{of, static_cast<std::uint32_t>(item)}.run(logo, team);
+    run_pass<Channels, Sample>(of, step, item, team);
+  }
+
+  /// An item of either pass.
+  template <int Channels, class Sample>
+  LULL_HD LULL_COLD void run_pass(picture const& of, std::uint32_t step, std::uint64_t item, auto const& team) const noexcept {
     std::uint32_t const wide = of.pixels[step];
     if (wide == 0) {  // the team shares one pixel's taps
       pixel found = step == 0 ? across<Channels, Sample>(of, item, team.rank(), team.size())

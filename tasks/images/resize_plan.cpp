@@ -33,6 +33,9 @@ constexpr std::uint64_t instructions_a_tile = 300;
 constexpr std::uint64_t instructions_a_column_unit = 60;
 constexpr std::uint64_t instructions_a_column_tap = 44;
 constexpr std::uint64_t instructions_a_row_unit = 200;
+constexpr std::uint64_t instructions_a_straight_unit = 200;
+constexpr std::uint32_t straight_width = 128;  // of a tile that needs no storage
+constexpr std::uint32_t straight_heights[] = {16, 8, 4, 2};
 constexpr std::uint32_t tile_widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::uint32_t tile_heights[] = {2, 4, 6, 8, 12, 16, 24, 32};
 
@@ -67,6 +70,15 @@ struct tile_cost {
     thread += divided_up(units, team) * instructions;
   }
 };
+
+/// Instructions of a thread that makes two pixels straight from the picture. Where the ratio is whole, one tap less than the most is met.
+std::uint64_t straight_unit(std::uint32_t channels, std::uint64_t taps_across, std::uint64_t taps_down) {
+  constexpr std::uint64_t rows = resize_tile::straight_rows;
+  constexpr std::uint64_t taps = resize_tile::straight_taps;
+  std::uint64_t const together = rows * (taps * 4 * channels + 2 * channels + 6);
+  std::uint64_t const often = divided_up(std::max<std::uint64_t>(taps_across, 2) - 1, taps) * divided_up(std::max<std::uint64_t>(taps_down, 3) - 2, rows);
+  return instructions_a_straight_unit + often * together;
+}
 
 /// Where the pieces of a picture stand in its buffer.
 struct pieces {
@@ -125,6 +137,24 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
   std::uint64_t const taps_across = most_taps(filter, in.width, out.width);
   std::optional<tile_plan> best;
   double best_score = std::numeric_limits<double>::infinity();
+  auto const consider = [&](tile_plan plan, tile_cost const& cost, std::uint64_t pixels) {
+    if (cost.warps > most_warp_instructions || cost.thread > most_thread_instructions) return;
+    // warps that wait for the busiest one hold registers that others could use
+    double const score = (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / static_cast<double>(pixels);
+    if (score >= best_score) return;
+    best_score = score;
+    plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
+    best = plan;
+  };
+  bool const whole_words = std::uint64_t{in.width} * in.channels * in.bits % 32 == 0;  // where rows begin
+  for (std::uint32_t const height : straight_heights) {
+    std::uint64_t const pairs = divided_up(std::min(height, out.height), resize_tile::rows_at_once);
+    std::uint64_t const wide = std::min(straight_width, out.width);
+    tile_cost cost;
+    cost.add(wide * pairs, straight_unit(in.channels, taps_across, taps_down));
+    if (!whole_words || cost.warps > most_warp_instructions_together) continue;
+    consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
+  }
   for (std::uint32_t const width : tile_widths) {
     std::uint32_t const columns = std::min(in.width, most_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);
     std::uint32_t const row_floats = resize_tile::row_floats(columns, in.channels);
@@ -137,15 +167,7 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
                instructions_a_column_unit + taps_down * instructions_a_column_tap);
       cost.add(wide * divided_up<std::uint64_t>(pairs, resize_tile::pairs_at_once), instructions_a_row_unit + taps_across * row_tap);
       cost.add(team, instructions_a_tile);
-      if (cost.warps > most_warp_instructions || cost.thread > most_thread_instructions) continue;
-      // warps that wait for the busiest one hold registers that others could use
-      double const pixels = static_cast<double>(wide) * std::min(height, out.height);
-      double const score = (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / pixels;
-      if (score < best_score) {
-        best_score = score;
-        auto const together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
-        best = tile_plan{width, height, row_floats, together};
-      }
+      consider({width, height, row_floats, 1}, cost, wide * std::min(height, out.height));
     }
   }
   return best;

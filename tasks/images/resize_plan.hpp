@@ -16,7 +16,7 @@ namespace lull {
 struct tile_plan {
   std::uint32_t width;
   std::uint32_t height;      // even
-  std::uint32_t row_floats;  // of team storage for a row
+  std::uint32_t row_floats;  // of team storage for a row; 0: none
   std::uint32_t together;    // so many take a team no longer than one of another plan
 };
 

@@ -12,13 +12,15 @@ namespace lull {
 /// How a tile of a result is made: the columns above it are filtered into team storage, (rows, columns it needs, channels), and the rows
 /// of that into the result. Columns first, for along them every sample is alike whatever its channel: threads take twice four neighbours
 /// each, whole words, for two rows of the result, which have most of what they are made of in common. What lies between never goes
-/// through global memory.
+/// through global memory. Where few samples make a pixel, threads make pixels straight from the picture instead, one below the other.
 struct resize_tile {
   static constexpr std::size_t storage_bytes = 28 * 1024;  // four teams fit an SM's 132 KiB
   static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread
   static constexpr std::uint32_t rows_at_once = 2;         // … for which it filters; in storage a sample's two stand side by side
   static constexpr std::uint32_t pairs_at_once = 2;        // of such rows, of a row filter's thread
   static constexpr std::uint32_t first_multiple = 8;       // of the column that a tile's storage begins with
+  static constexpr std::uint32_t straight_rows = 4;        // of the picture, whose samples are loaded together where no storage is needed …
+  static constexpr std::uint32_t straight_taps = 2;        // … and so many neighbours in each
 
   /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16 pairs lie in all
   /// banks of shared memory, and threads that read pixels an even number apart, or store four neighbours each, meet less often.
@@ -81,9 +83,10 @@ class tile_work {
   }
 
   LULL_HD void run(logo_ref const& logo, auto const& team) const noexcept {
+    std::uint32_t const row_bytes = of_.in_width * pixel_bytes;
+    if (of_.row_floats == 0) return filter_straight(row_bytes, logo, team);
     auto* const storage = static_cast<float*>(team.shared());
     team.sync();  // what an earlier tile left there has been read
-    std::uint32_t const row_bytes = of_.in_width * static_cast<std::uint32_t>(Channels * sizeof(Sample));
     if (row_bytes % group_bytes == 0) {
       filter_columns<true>(storage, row_bytes, team);
     } else {
@@ -101,6 +104,14 @@ class tile_work {
   static constexpr std::uint32_t words = group_bytes / 4;
   static constexpr std::uint32_t samples_a_word = 4 / sizeof(Sample);
   static constexpr bool has_alpha = Channels % 2 == 0;
+  static constexpr std::uint32_t pixel_bytes = Channels * sizeof(Sample);
+
+  /// What is loaded before is asked for before any of it is used: the compiler would rather wait for the first and then ask for the last.
+  LULL_HD static void loaded_first() noexcept {
+#if defined(__CUDA_ARCH__)
+    __syncwarp(__activemask());
+#endif
+  }
 
   /// The i-th sample of a word. Converting is slow on a GPU (a quarter of a logical operation's rate), so its bits become the fraction of
   /// a float between 2^23 and 2^24, in one operation, from which 2^23 is taken; all of it exact.
@@ -217,6 +228,84 @@ class tile_work {
       }
     }
   }
+
+  /// Where few samples make a pixel: each from the picture itself, two rows of the result at once. The picture's rows begin at whole words.
+  LULL_HD void filter_straight(std::uint32_t row_bytes, logo_ref const& logo, auto const& team) const noexcept {
+    constexpr std::uint32_t ahead = resize_tile::straight_rows;
+    constexpr std::uint32_t beside = resize_tile::straight_taps;
+    picture const of = of_;
+    for (grid_walk unit{team, columns_}; unit.row * rows_at_once < rows_; unit.next()) {
+      std::uint32_t const x = x_ + unit.column;
+      std::uint32_t const y = y_ + unit.row * rows_at_once;
+      taps const across = of.across[x];
+      taps const down = of.down[y / rows_at_once];
+      float const* weight = of.weights + down.weights;
+      auto const* line = static_cast<unsigned char const*>(of.in) + std::size_t{down.first} * row_bytes;
+      pixel_sum sums[rows_at_once] = {};
+      for (std::uint32_t row = 0; row < down.count; row += ahead, weight += ahead * rows_at_once, line += ahead * row_bytes) {
+        for (std::uint32_t tap = 0; tap < across.count; tap += beside) {
+          std::uint32_t const at = (across.first + tap) * pixel_bytes;
+          raw_pixels raw[ahead];
+          float by_row[ahead][rows_at_once] = {};
+          float by_tap[beside] = {};
+          for (std::uint32_t k = 0, below = at / 4 * 4; k < ahead; ++k) {
+            raw[k].load(line + below);
+            if (row + k + 1 < down.count) below += row_bytes;  // else once more, with weights of 0
+          }
+          for (std::uint32_t k = 0; k < ahead; ++k) {
+            if (row + k < down.count) load_aligned<sizeof by_row[k], sizeof by_row[k]>(by_row[k], weight + k * rows_at_once);
+          }
+          for (std::uint32_t i = 0; i < beside; ++i) {
+            if (tap + i < across.count) by_tap[i] = of.weights[across.weights + (tap + i) * of.width];
+          }
+          loaded_first();
+          for (std::uint32_t k = 0; k < ahead; ++k) {
+            raw[k].shift(at % 4);
+            pixel_sum found{};
+            for (std::uint32_t i = 0; i < beside; ++i) raw[k].add(i, by_tap[i], found);
+            for (std::uint32_t r = 0; r < rows_at_once; ++r) {
+              for (std::uint32_t c = 0; c < Channels; ++c) sums[r].v[c] += by_row[k][r] * found.v[c];
+            }
+          }
+        }
+      }
+      for (std::uint32_t r = 0; r < rows_at_once; ++r) {
+        if (y + r < y_ + rows_) store_pixel<Channels, Sample>(of, logo, x, y + r, sums[r]);
+      }
+    }
+  }
+
+  /// Neighbours of a row as they lie in memory, in whole words.
+  struct raw_pixels {
+    static constexpr bool may_be_off = pixel_bytes % 4 != 0;
+    static constexpr std::uint32_t words = (resize_tile::straight_taps * pixel_bytes + 3) / 4 + may_be_off;
+
+    static_assert(words * 4 <= picture::read_beyond);
+
+    std::uint32_t word[words];
+
+    LULL_HD void load(unsigned char const* from) noexcept {
+      for (std::uint32_t w = 0; w < words; ++w) load_aligned<4, 4>(&word[w], from + 4 * w);
+    }
+    /// So many bytes of the first word belong to others.
+    LULL_HD void shift(std::uint32_t off) noexcept {
+      for (std::uint32_t w = 0; may_be_off && w + 1 < words; ++w) {
+        word[w] = static_cast<std::uint32_t>((std::uint64_t{word[w + 1]} << 32 | word[w]) >> (8 * off));
+      }
+    }
+    /// Adds the i-th pixel, its colours multiplied by alpha.
+    LULL_HD void add(std::uint32_t i, float by, pixel_sum& to) const noexcept {
+      float values[Channels];
+      for (std::uint32_t c = 0; c < Channels; ++c) {
+        std::uint32_t const sample = i * Channels + c;
+        values[c] = sample_of(word[sample / samples_a_word], sample % samples_a_word);
+      }
+      for (std::uint32_t c = 0; c < Channels; ++c) {
+        bool const colour = has_alpha && c + 1 != Channels;
+        to.v[c] += by * (colour ? values[c] * (values[Channels - 1] * (1 / whole<Sample>)) : values[c]);
+      }
+    }
+  };
 
   picture const& of_;
   std::uint32_t x_;  // of the tile in the result

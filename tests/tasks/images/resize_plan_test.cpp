@@ -42,6 +42,10 @@ TEST(resize_plan, a_tile_s_rows_fit_its_storage_whatever_the_sizes) {
     auto const tile = plan.tiles();
     if (!tile) continue;
     ASSERT_EQ(tile->height % 2, 0U);
+    if (tile->row_floats == 0) {
+      ASSERT_EQ(plan.in.width * plan.in.channels % 4, 0U);
+      continue;
+    }
     ASSERT_LE(std::size_t{tile->row_floats} * tile->height * sizeof(float), resize_tile::storage_bytes);
     std::vector<float> weights;
     std::vector<taps> const across = taps_of(plan.filter, plan.in.width, plan.out.width, weights);
@@ -60,13 +64,24 @@ TEST(resize_plan, chunks_of_several_tiles_are_as_long_as_others_and_many) {
   auto const plan = [](image_filter filter, std::uint32_t width, std::uint8_t channels) {
     return resize_plan{{3840, 2160, channels, 8}, {width, width * 9 / 16, channels, 8}, filter};
   };
-  EXPECT_EQ(plan(image_filter::area, 1920, 3).grain(), 2U);
+  EXPECT_EQ(plan(image_filter::area, 1920, 1).grain(), 2U);
+  EXPECT_EQ(plan(image_filter::area, 1920, 3).grain(), 1U);
   EXPECT_EQ(plan(image_filter::lanczos3, 1920, 3).grain(), 1U);
   EXPECT_EQ(plan(image_filter::area, 640, 3).grain(), 1U);
   for (resize_plan const& each : many_plans()) {
     ASSERT_GE(each.grain(), 1U);
     ASSERT_TRUE(each.grain() == 1 || each.items(0) / each.grain() >= 500);
   }
+}
+
+TEST(resize_plan, pixels_of_few_samples_are_made_straight_where_rows_begin_at_whole_words) {
+  auto const plan = [](image_filter filter, std::uint32_t from, std::uint32_t width) {
+    return resize_plan{{from, 2160, 3, 8}, {width, width * 9 / 16, 3, 8}, filter};
+  };
+  for (std::uint32_t const width : {2560U, 1920U, 1280U, 640U}) EXPECT_EQ(plan(image_filter::area, 3840, width).tiles()->row_floats, 0U) << width;
+  EXPECT_NE(plan(image_filter::area, 3841, 1920).tiles()->row_floats, 0U);
+  EXPECT_NE(plan(image_filter::area, 3840, 100).tiles()->row_floats, 0U);
+  for (std::uint32_t const width : {7680U, 1920U, 640U}) EXPECT_NE(plan(image_filter::lanczos3, 3840, width).tiles()->row_floats, 0U) << width;
 }
 
 TEST(resize_plan, taps_go_on_to_the_right) {
