@@ -38,7 +38,7 @@ class tile_warpgroup {
       if (!skip(where)) break;
       float sums[128];
       if (!multiply(sums, steps, where)) break;
-      store(sums, at, finish);
+      if (!store(sums, at, finish)) break;
       if (thread_ == 0) board_.done[group_] = ++done;
     }
     // Left: what is still being copied must land before the block goes.
@@ -108,7 +108,7 @@ class tile_warpgroup {
       // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
       // that there is no more.
       bool const goes = board_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&board_.ended), 0));
-      whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
+      whole = !(polls ? any(goes) : goes);
       if (!whole) break;
       begin_step<false>(sums);
     }
@@ -120,6 +120,9 @@ class tile_warpgroup {
     }
     return whole;
   }
+
+  /// Whether any thread of the warpgroup says so. All of them ask.
+  __device__ bool any(bool says) const noexcept { return ptx::any_of_warpgroup(says, 2 + group_); }
 
   __device__ std::uint32_t part_of(std::uint32_t tile) const noexcept { return tile * saved_sums::parts + static_cast<std::uint32_t>(group_); }
 
@@ -167,25 +170,28 @@ class tile_warpgroup {
     if (thread_ % 32 == 0) ptx::arrive(ptx::window(&board_.emptied[slot]));
   }
 
+  /// False: the stay ended first, and what is stored of the tile is stored once more when it is done again.
   /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
   /// accumulator fragment).
-  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
+  __device__ __forceinline__ bool store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
     large_tiles::place const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
                                    at.column + thread_ % 4 * 2};
     Number* const to = to_.at + at.count * to_.step;
     bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
                        (to_.pitch * sizeof(Number)) % 16 == 0 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-    if (whole) {
-      store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
-    } else {
-      store_piece(sums, own, to + own.row * to_.pitch, finish);
-    }
+    if (whole) return store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
+    store_piece(sums, own, to + own.row * to_.pitch, finish);
+    return true;
   }
 
   /// `to`: the tile's first column in the thread's row.
-  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ bool store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+    constexpr std::uint32_t between_looks = 64;
 #pragma unroll
     for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
+      if constexpr (Leaving == tile_leaving::undone) {
+        if (columns % between_looks == 0 && any(ptx::is_over(ptx::window(&board_.ended), 0))) return false;
+      }
 #pragma unroll
       for (std::uint32_t half = 0; half < 2; ++half) {
         float value[8];
@@ -196,6 +202,7 @@ class tile_warpgroup {
         store_row(to + half * 8 * to_.pitch + columns, value);
       }
     }
+    return true;
   }
 
   /// `to`: the thread's row.
