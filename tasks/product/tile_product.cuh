@@ -38,7 +38,9 @@ class tile_warpgroup {
       if (!skip(where)) break;
       float sums[128];
       if (!multiply(sums, steps, where)) break;
-      if (!store(sums, at, finish)) break;
+      bool const looks = Leaving == tile_leaving::undone && steps >= worth_looking;
+      bool const stored = store(sums, at, looks, finish);
+      if (looks && any(!stored)) break;
       if (thread_ == 0) board_.done[group_] = ++done;
     }
     // Left: what is still being copied must land before the block goes.
@@ -55,6 +57,8 @@ class tile_warpgroup {
   static constexpr bool saves = Leaving == tile_leaving::saved;
   /// Steps, of 0.7 us each. Sums saved and fetched again cost both as long as some ten.
   static constexpr std::uint32_t worth_saving = 16;
+  /// Steps of a tile that is left while its result is stored, too: looking then costs one of 8 steps 2 % of its speed.
+  static constexpr std::uint32_t worth_looking = 32;
 
   /// Where a tile is gone on with.
   struct resumed {
@@ -170,27 +174,27 @@ class tile_warpgroup {
     if (thread_ % 32 == 0) ptx::arrive(ptx::window(&board_.emptied[slot]));
   }
 
-  /// False: the stay ended first, and what is stored of the tile is stored once more when it is done again.
+  /// False: the stay ended first, as a warp that `looks` saw; what is stored of the tile is stored once more when it is done again.
   /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
   /// accumulator fragment).
-  __device__ __forceinline__ bool store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
+  __device__ __forceinline__ bool store(float (&sums)[128], large_tiles::place const& at, bool looks, auto const& finish) const noexcept {
     large_tiles::place const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
                                    at.column + thread_ % 4 * 2};
     Number* const to = to_.at + at.count * to_.step;
     bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
                        (to_.pitch * sizeof(Number)) % 16 == 0 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-    if (whole) return store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
+    if (whole) return store_whole(sums, own, to + own.row * to_.pitch + at.column, looks, finish);
     store_piece(sums, own, to + own.row * to_.pitch, finish);
     return true;
   }
 
   /// `to`: the tile's first column in the thread's row.
-  __device__ __forceinline__ bool store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ bool store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, bool looks, auto const& finish) const noexcept {
     constexpr std::uint32_t between_looks = 64;
 #pragma unroll
     for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
-      if constexpr (Leaving == tile_leaving::undone) {
-        if (columns % between_looks == 0 && any(ptx::is_over(ptx::window(&board_.ended), 0))) return false;
+      if (Leaving == tile_leaving::undone && columns % between_looks == 0) {
+        if (looks && __any_sync(~0U, ptx::is_over(ptx::window(&board_.ended), 0))) return false;
       }
 #pragma unroll
       for (std::uint32_t half = 0; half < 2; ++half) {
