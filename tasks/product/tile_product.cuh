@@ -38,9 +38,7 @@ class tile_warpgroup {
       if (!skip(where)) break;
       float sums[128];
       if (!multiply(sums, steps, where)) break;
-      bool const looks = Leaving == tile_leaving::undone && steps >= worth_looking;
-      bool const stored = store(sums, at, looks, finish);
-      if (looks && any(!stored)) break;
+      store(sums, at, finish);
       if (thread_ == 0) board_.done[group_] = ++done;
     }
     // Left: what is still being copied must land before the block goes.
@@ -57,8 +55,6 @@ class tile_warpgroup {
   static constexpr bool saves = Leaving == tile_leaving::saved;
   /// Steps, of 0.7 us each. Sums saved and fetched again cost both as long as some ten.
   static constexpr std::uint32_t worth_saving = 16;
-  /// Steps of a tile that is left while its result is stored, too: looking then costs one of 8 steps 2 % of its speed.
-  static constexpr std::uint32_t worth_looking = 32;
 
   /// Where a tile is gone on with.
   struct resumed {
@@ -112,7 +108,7 @@ class tile_warpgroup {
       // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
       // that there is no more.
       bool const goes = board_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&board_.ended), 0));
-      whole = !(polls ? any(goes) : goes);
+      whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;
       begin_step<false>(sums);
     }
@@ -124,9 +120,6 @@ class tile_warpgroup {
     }
     return whole;
   }
-
-  /// Whether any thread of the warpgroup says so. All of them ask.
-  __device__ bool any(bool says) const noexcept { return ptx::any_of_warpgroup(says, 2 + group_); }
 
   __device__ std::uint32_t part_of(std::uint32_t tile) const noexcept { return tile * saved_sums::parts + static_cast<std::uint32_t>(group_); }
 
@@ -174,28 +167,25 @@ class tile_warpgroup {
     if (thread_ % 32 == 0) ptx::arrive(ptx::window(&board_.emptied[slot]));
   }
 
-  /// False: the stay ended first, as a warp that `looks` saw; what is stored of the tile is stored once more when it is done again.
   /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
   /// accumulator fragment).
-  __device__ __forceinline__ bool store(float (&sums)[128], large_tiles::place const& at, bool looks, auto const& finish) const noexcept {
+  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
     large_tiles::place const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
                                    at.column + thread_ % 4 * 2};
     Number* const to = to_.at + at.count * to_.step;
     bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
                        (to_.pitch * sizeof(Number)) % 16 == 0 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
-    if (whole) return store_whole(sums, own, to + own.row * to_.pitch + at.column, looks, finish);
-    store_piece(sums, own, to + own.row * to_.pitch, finish);
-    return true;
+    if (whole) {
+      store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
+    } else {
+      store_piece(sums, own, to + own.row * to_.pitch, finish);
+    }
   }
 
   /// `to`: the tile's first column in the thread's row.
-  __device__ __forceinline__ bool store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, bool looks, auto const& finish) const noexcept {
-    constexpr std::uint32_t between_looks = 64;
+  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
 #pragma unroll
     for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
-      if (Leaving == tile_leaving::undone && columns % between_looks == 0) {
-        if (looks && __any_sync(~0U, ptx::is_over(ptx::window(&board_.ended), 0))) return false;
-      }
 #pragma unroll
       for (std::uint32_t half = 0; half < 2; ++half) {
         float value[8];
@@ -206,7 +196,6 @@ class tile_warpgroup {
         store_row(to + half * 8 * to_.pitch + columns, value);
       }
     }
-    return true;
   }
 
   /// `to`: the thread's row.

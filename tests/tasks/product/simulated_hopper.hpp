@@ -252,7 +252,6 @@ inline float2 make_float2(float x, float y) noexcept { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) noexcept { return {x, y, z, w}; }
 inline uint4 make_uint4(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t w) noexcept { return {x, y, z, w}; }
 inline std::uint32_t __shfl_xor_sync(unsigned, std::uint32_t value, int) noexcept { return value; }
-inline int __any_sync(unsigned, bool says) noexcept { return says; }
 inline void __syncwarp() { scheduler::current().step(); }
 
 }  // namespace lull

@@ -93,12 +93,11 @@ struct simulated_product {
 template <tile_leaving Leaving>
 class scenario {
  public:
-  /// `deep`: tiles are whole, and so deep that they are left while they are stored, too.
-  explicit scenario(std::uint64_t seed, hopper_fault fault = hopper_fault::none, bool deep = false)
+  explicit scenario(std::uint64_t seed, hopper_fault fault = hopper_fault::none)
       : random_(seed),
         fault_(fault),
-        steps_(deep ? 40 : depths[random_.draw(std::size(depths))]),
-        shape_{draw_side(large_tiles::rows, deep), draw_side(large_tiles::columns, deep), steps_ * large_tiles::depth - static_cast<std::uint32_t>(draw(64)),
+        steps_(depths[random_.draw(std::size(depths))]),
+        shape_{draw_side(large_tiles::rows), draw_side(large_tiles::columns), steps_ * large_tiles::depth - static_cast<std::uint32_t>(draw(64)),
                static_cast<std::uint32_t>(1 + draw(steps_ < 4 ? 12 : 2))},  // of small tiles several are under way at a time
         results_(shape_, steps_),
         sums_(large_tiles{shape_}.number() * large_tiles::rows * large_tiles::columns),
@@ -130,9 +129,7 @@ class scenario {
   static constexpr std::uint32_t depths[] = {1, 2, 3, 5, 9, 20, 40};
 
   std::uint64_t draw(std::uint64_t below) { return random_.draw(below); }
-  std::uint32_t draw_side(std::uint32_t tile, bool whole) {
-    return tile * static_cast<std::uint32_t>(1 + draw(2)) - static_cast<std::uint32_t>(whole ? 0 : draw(tile - 8));
-  }
+  std::uint32_t draw_side(std::uint32_t whole) { return whole * static_cast<std::uint32_t>(1 + draw(2)) - static_cast<std::uint32_t>(draw(whole - 8)); }
   bool over() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }
   void idle(std::uint64_t steps) {
     for (std::uint64_t i = 0; i < steps; ++i) random_.step();
@@ -208,12 +205,6 @@ TEST(tiles_simulated, every_interleaving_stores_every_tile_of_every_round) {
   }
   std::uint64_t const count = number_from("LULL_INTERLEAVINGS", 400);
   for (std::uint64_t seed = 1; seed <= count; ++seed) ASSERT_STREQ(run(seed), nullptr) << "replay with LULL_SEED=" << seed;
-}
-
-TEST(tiles_simulated, deep_tiles_are_left_while_they_are_stored) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    ASSERT_STREQ((scenario<tile_leaving::undone>{seed, hopper_fault::none, true}.run()), nullptr) << "seed " << seed;
-  }
 }
 
 class tiles_on_a_machine_that : public testing::TestWithParam<hopper_fault> {};
