@@ -33,14 +33,15 @@ struct bubble_report {
   bubble_record successor{};           // of it, what the successor did; no edge writes into this one
 };
 
-/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it.
+/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it. A block that comes late works
+/// in the bubble behind its own, where there may be no successor any more: then it counts as those of the job at hand.
 template <class Number>
 double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [](Number of_blocks, std::uint64_t launched) {
     return static_cast<double>(of_blocks) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
   };
   Number const successors = one.successor.*sum;
-  return share(one.record.*sum - successors, one.blocks) + share(successors, one.successor_blocks);
+  return share(one.record.*sum - successors, one.blocks) + share(successors, one.successor_blocks != 0 ? one.successor_blocks : one.blocks);
 }
 
 }  // namespace lull

@@ -2,6 +2,7 @@
 #include <lull/host/gate.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <lull/host/ranges.hpp>
 

@@ -2,21 +2,18 @@
 #include <lull/host/lone_bubbles.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <span>
 #include <thread>
 #include <utility>
 
 #include <lull/device/threads_world.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/submitted.hpp>
 
 namespace lull {
 
 lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, lone_workers const& workers)
     : machine_(machine), kernel_(kernel), lease_ns_(static_cast<std::uint64_t>(workers.lease.count())) {
-  if (!kernel_)
-    throw usage_error{
-        "the task was built without code for this machine: CMake's lull_side_task() makes it, for a GPU where nvcc is"};
   machine_.load(kernel_, workers.blocks_per_processor);
   blocks_ = machine_.blocks_of(kernel_);
   gate_ = {machine_, 1};
@@ -36,7 +33,7 @@ void lone_bubbles::give_up() noexcept {
 void lone_bubbles::begin(job_description job) {
   give_up();
   std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-  job_ = std::make_shared<detail::submitted>(borrowed, std::move(job), 4 * blocks_ * marks_.size());
+  job_ = std::make_shared<detail::submitted>(borrowed, std::move(job), 4 * (blocks_ * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
   slot_line slot{};
   slot.at = tagged_cursor{0, job_->at()}.word();
   slot.lease_ns = lease_ns_;
@@ -45,7 +42,7 @@ void lone_bubbles::begin(job_description job) {
 }
 
 void lone_bubbles::serve(task_owner& owner) {
-  give_up();
+  assert(job_ != nullptr && served_ == nullptr);
   served_ = std::make_unique<serving>(owner, machine_, detail::handle_of(job_));
 }
 

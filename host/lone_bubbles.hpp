@@ -19,15 +19,11 @@
 
 namespace lull {
 
-namespace detail {
-class submitted;
-}
-
 /// What is launched into the bubbles of a task that is alone on a machine.
 struct lone_workers {
   std::chrono::nanoseconds lease;  // a block stays for so long at most
   int blocks_per_processor = 0;    // 0: as many as fit
-  std::size_t in_line = 1;         // workers, each behind the one before, so that another comes at once where one leaves by its lease
+  std::size_t in_line = 1;         // workers, one or more, each behind the one before, so that another comes at once where one leaves by its lease
 };
 
 /// One task alone on a machine, in bubbles that the caller opens and closes: gate, slot and job, without a runtime. Not
@@ -47,7 +43,7 @@ class lone_bubbles {
 
   /// Puts a job into the slot, at its beginning; one that was not ended is given up. Between two bubbles.
   void begin(job_description job);
-  /// The owner serves the job from now on, on a thread of its own.
+  /// The owner serves the job from now on, on a thread of its own. At most once a job.
   void serve(task_owner& owner);
   /// Whether input may yet come.
   bool is_served() const noexcept { return served_ && !served_->over(); }

@@ -13,7 +13,10 @@ namespace lull {
 /// lie beyond the edge has no weight, and the rest sums up to 1. `weights` is added to.
 std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::vector<float>& weights);
 
-/// The most taps of one sample.
+/// Not fewer than the most taps of one sample.
 std::uint32_t most_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept;
+
+/// The most samples that any `together` neighbours are made of, who begin at a multiple of that. Counted.
+std::uint32_t most_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept;
 
 }  // namespace lull

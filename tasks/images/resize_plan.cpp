@@ -71,13 +71,12 @@ struct tile_cost {
   }
 };
 
-/// Instructions of a thread that makes two pixels straight from the picture. Where the ratio is whole, one tap less than the most is met.
+/// Instructions of a thread that makes two pixels straight from the picture.
 std::uint64_t straight_unit(std::uint32_t channels, std::uint64_t taps_across, std::uint64_t taps_down) {
   constexpr std::uint64_t rows = resize_tile::straight_rows;
   constexpr std::uint64_t taps = resize_tile::straight_taps;
   std::uint64_t const together = rows * (taps * 4 * channels + 2 * channels + 6);
-  std::uint64_t const often = divided_up(std::max<std::uint64_t>(taps_across, 2) - 1, taps) * divided_up(std::max<std::uint64_t>(taps_down, 3) - 2, rows);
-  return instructions_a_straight_unit + often * together;
+  return instructions_a_straight_unit + divided_up(taps_across, taps) * divided_up(taps_down, rows) * together;
 }
 
 /// Where the pieces of a picture stand in its buffer.
@@ -146,12 +145,14 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
     plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
     best = plan;
   };
+  std::uint64_t const straight =
+      straight_unit(in.channels, most_shared_taps(filter, in.width, out.width, 1), most_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
   bool const whole_words = std::uint64_t{in.width} * in.channels * in.bits % 32 == 0;  // where rows begin
   for (std::uint32_t const height : straight_heights) {
     std::uint64_t const pairs = divided_up(std::min(height, out.height), resize_tile::rows_at_once);
     std::uint64_t const wide = std::min(straight_width, out.width);
     tile_cost cost;
-    cost.add(wide * pairs, straight_unit(in.channels, taps_across, taps_down));
+    cost.add(wide * pairs, straight);
     if (!whole_words || cost.warps > most_warp_instructions_together) continue;
     consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
   }

@@ -189,6 +189,15 @@ TEST(account, a_successor_of_fewer_blocks_makes_good_for_all_that_went) {
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
 }
 
+TEST(account, a_successor_s_blocks_that_come_a_bubble_late_count_as_the_others) {
+  replayed_bubble one = perfect();
+  one.harvested->successor.blocks = 5;
+  one.harvested->successor.stay_ns = 5 * length_ns;
+  EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), length_ns);
+  one.harvested->successor_blocks = 5;
+  EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
+}
+
 TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
   replayed_bubble one = perfect();
   record_of(one).blocks = 5;

@@ -79,9 +79,28 @@ TEST(resize_plan, pixels_of_few_samples_are_made_straight_where_rows_begin_at_wh
     return resize_plan{{from, 2160, 3, 8}, {width, width * 9 / 16, 3, 8}, filter};
   };
   for (std::uint32_t const width : {2560U, 1920U, 1280U, 640U}) EXPECT_EQ(plan(image_filter::area, 3840, width).tiles()->row_floats, 0U) << width;
+  EXPECT_NE(plan(image_filter::area, 3840, 2100).tiles()->row_floats, 0U);  // three samples, where the half has two
   EXPECT_NE(plan(image_filter::area, 3841, 1920).tiles()->row_floats, 0U);
   EXPECT_NE(plan(image_filter::area, 3840, 100).tiles()->row_floats, 0U);
   for (std::uint32_t const width : {7680U, 1920U, 640U}) EXPECT_NE(plan(image_filter::lanczos3, 3840, width).tiles()->row_floats, 0U) << width;
+}
+
+TEST(resize_plan, samples_that_neighbours_share_are_counted) {
+  for (image_filter const filter : {image_filter::lanczos3, image_filter::area}) {
+    for (sides const& side : many_sides) {
+      std::vector<float> weights;
+      std::vector<taps> const all = taps_of(filter, side.in, side.out, weights);
+      for (std::uint32_t const together : {1U, 2U}) {
+        std::uint32_t most = 0;
+        for (std::size_t i = 0; i < all.size(); i += together) {
+          taps const last = all[std::min(i + together, all.size()) - 1];
+          most = std::max(most, last.first + last.count - all[i].first);
+        }
+        EXPECT_EQ(most_shared_taps(filter, side.in, side.out, together), most) << side.in << " " << side.out << " " << together;
+        EXPECT_GE(most_taps(filter, side.in, side.out), most_shared_taps(filter, side.in, side.out, 1));
+      }
+    }
+  }
 }
 
 TEST(resize_plan, taps_go_on_to_the_right) {
