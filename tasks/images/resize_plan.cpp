@@ -145,16 +145,15 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
     plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
     best = plan;
   };
-  std::uint64_t const straight =
-      straight_unit(in.channels, most_shared_taps(filter, in.width, out.width, 1), most_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
-  bool const whole_words = std::uint64_t{in.width} * in.channels * in.bits % 32 == 0;  // where rows begin
-  for (std::uint32_t const height : straight_heights) {
-    std::uint64_t const pairs = divided_up(std::min(height, out.height), resize_tile::rows_at_once);
+  if (std::uint64_t{in.width} * in.channels * in.bits % 32 == 0) {  // rows begin at whole words
+    std::uint64_t const unit =
+        straight_unit(in.channels, most_shared_taps(filter, in.width, out.width, 1), most_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
     std::uint64_t const wide = std::min(straight_width, out.width);
-    tile_cost cost;
-    cost.add(wide * pairs, straight);
-    if (!whole_words || cost.warps > most_warp_instructions_together) continue;
-    consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
+    for (std::uint32_t const height : straight_heights) {
+      tile_cost cost;
+      cost.add(wide * divided_up(std::min(height, out.height), resize_tile::rows_at_once), unit);
+      if (cost.warps <= most_warp_instructions_together) consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
+    }
   }
   for (std::uint32_t const width : tile_widths) {
     std::uint32_t const columns = std::min(in.width, most_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);

@@ -240,6 +240,16 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   EXPECT_EQ(items, 3000U);
 }
 
+/// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.
+std::vector<bubble_report> reports_behind(std::atomic<bool>& goes, threads_stream& trainer, runtime& side) {
+  goes = true;
+  goes.notify_all();
+  trainer.synchronize();
+  std::vector<bubble_report> found;
+  while (found.empty()) found = side.take_bubbles();
+  return found;
+}
+
 TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_has_come_to_it) {
   probe_arrays arrays{{10}};
   probe_arrays next{{10}};
@@ -258,12 +268,8 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
   job const later = side.submit(next.task());
   while (later.progress().state != job_state::placed) std::this_thread::yield();  // the keeper has made its rounds meanwhile
   EXPECT_TRUE(side.take_bubbles().empty());
-  goes = true;
-  goes.notify_all();
-  trainer.synchronize();
-  std::vector<bubble_report> found;
-  while (found.empty()) found = side.take_bubbles();
-  EXPECT_EQ(found.size(), 1U);
+  std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
+  ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].record.bubble, id.bubble);
   EXPECT_NE(found[0].opened_ns, 0);
 }
@@ -281,11 +287,7 @@ TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
   trainer.enqueue([&goes] { goes.wait(false); });
   side.close(id, &trainer);
   while (!is_over(first) || !is_over(second)) std::this_thread::yield();
-  goes = true;
-  goes.notify_all();
-  trainer.synchronize();
-  std::vector<bubble_report> found;
-  while (found.empty()) found = side.take_bubbles();
+  std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
   ASSERT_EQ(found.size(), 1U);
   bubble_report const& one = found.front();
   EXPECT_EQ(one.record.items, 37U);
