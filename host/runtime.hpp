@@ -32,6 +32,10 @@ struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
   launch_time launch = launch_time::at_close;
+  /// How long before its bubble a worker may be enqueued, to wait for it on the device; none: as each site needs, within a
+  /// millisecond; 0: only when the bubble is open. While a worker waits, each kernel of the trainer may start later by a
+  /// microsecond (docs/decisions/armed-late.md).
+  std::optional<std::chrono::nanoseconds> armed_ahead = {};
   std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
   std::function<void(std::string_view)> log = {};  // one line a call; from any thread; must not call the runtime; empty: silence
