@@ -3,7 +3,6 @@
 // (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
 
+#include <lull/bench/work/endless_work.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/graph/pagerank_owner.hpp>
-#include <lull/host/array.hpp>
-#include <lull/tasks/mlp/mlp_owner.hpp>
-#include <lull/tasks/product/product_owner.hpp>
-#include <lull/tasks/synthetic.hpp>
 
 namespace {
 
@@ -26,91 +21,19 @@ using namespace lull;
 /// What every plan is run with.
 struct options {
   int rooms = 2;
-  int blocks = 0;          // an SM; 0: as many as the runtime chooses
-  int threads = 1024;      // of a team of the compute-bound task: 256, 512 or 1024
-  std::uint32_t grain = 1;
-  std::uint32_t fma = 32;  // 0.13 µs with 1024 threads on an SM
-  bool successor = false;  // a second job stands behind the first
-  bool others = false;     // graphs hold workers of further task types
-  std::string size = "4096";    // of the products of task product
-  std::string leave = "within";  // … how their tiles are left
-  int bubbles = 0;            // of each treatment; 0: as the plan says
+  bool others = false;  // graphs hold workers of further task types
+  int bubbles = 0;      // of each treatment; 0: as the plan says
+  bench::work_settings work;
   edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
 };
 
-enum class work { compute, streaming, pagerank, product, mlp };
-
 struct plan {
   std::string name;
   bench::setting how;
-  work task = work::compute;
+  bench::work_kind task = bench::work_kind::compute;
   std::optional<landing> lands = {};
   bool captured = false;
-};
-
-option_values values_of(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
-  option_values values{entry.options};
-  for (auto const& [name, text] : given) values.set(name, text);
-  return values;
-}
-
-/// The side task of a plan, with what it works on.
-class side_work {
- public:
-  side_work(runtime& side, plan const& what, options const& with) : machine_(side.machine()) {
-    constexpr std::uint64_t endless = std::uint64_t{1} << 38;
-    constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
-    switch (what.task) {
-      case work::compute:
-        from_ = machine_array<float>{machine_, 1};
-        switch (with.threads) {
-          case 256: description_ = describe(basic_compute_task<256>{from_.data(), endless, 1, with.fma}); break;
-          case 512: description_ = describe(basic_compute_task<512>{from_.data(), endless, 1, with.fma}); break;
-          default: description_ = describe(compute_task{from_.data(), endless, 1, with.fma});
-        }
-        break;
-      case work::streaming:
-        from_ = machine_array<float>{machine_, tiles * streaming_task::tile};
-        to_ = machine_array<float>{machine_, tiles * streaming_task::tile};
-        trainer::fill_random_bf16(nullptr, from_.data(), from_.size() * 2, 7);
-        description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
-        break;
-      case work::pagerank: make(pagerank_entry(), {{"kronecker", "22"}, {"sweeps", "1000000"}, {"tolerance", "1e-30"}}); break;
-      case work::product:
-        make(product_entry(), {{"rows", with.size}, {"columns", with.size}, {"depth", with.size}, {"rounds", "1000000000"}, {"leave", with.leave}});
-        break;
-      case work::mlp: make(mlp_entry(), {{"hidden", "1024"}, {"batch", "512"}, {"epochs", "100000"}}); break;
-    }
-    description_.grain = with.grain;
-    description_.blocks_per_processor = with.blocks;
-    jobs_.push_back(side.submit(description_));
-    if (!with.successor) return;
-    description_.name = "successor";
-    jobs_.push_back(side.submit(description_));
-  }
-  ~side_work() {
-    for (job& each : jobs_) each.cancel();
-    for (job& each : jobs_) each.wait(std::chrono::seconds{10});
-  }
-  side_work(side_work const&) = delete;
-  side_work& operator=(side_work const&) = delete;
-
-  void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
-    owner_ = entry.make(values_of(entry, given));
-    owner_->prepare(machine_);
-    description_ = owner_->describe();
-  }
-
-  std::uint64_t blocks() const { return machine_.blocks_of(description_.type.cuda); }
-
- private:
-  executor& machine_;
-  machine_array<float> from_;
-  machine_array<float> to_;
-  std::unique_ptr<task_owner> owner_;
-  job_description description_;
-  std::vector<job> jobs_;
 };
 
 double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
@@ -145,14 +68,10 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 }
 
 /// What captured graphs hold workers of.
-std::vector<task_type> types_of(work task, options const& with) {
-  auto const listed = [](task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given = {}) {
-    return entry.type(values_of(entry, given));
-  };
-  task_type const all[] = {type_of<compute_task>(), type_of<streaming_task>(), listed(pagerank_entry()),
-                           listed(product_entry(), {{"leave", with.leave}}), listed(mlp_entry())};
-  if (with.others) return {std::begin(all), std::begin(all) + 3};
-  return {all[static_cast<std::size_t>(task)]};
+std::vector<task_type> types_of(bench::work_kind task, options const& with) {
+  using bench::work_kind;
+  if (!with.others) return {bench::type_of(task, with.work)};
+  return {bench::type_of(work_kind::compute), bench::type_of(work_kind::streaming), bench::type_of(work_kind::pagerank)};
 }
 
 void measure(benchmark::State& state, plan const& what, options const& with) {
@@ -163,7 +82,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
                      .tasks = types_of(what.task, with),
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
-  side_work const task{side, what, with};
+  bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
     bench::bubble_bench runs;
     bench::setting how = what.how;
@@ -207,7 +126,11 @@ std::vector<plan> plans() {
   std::vector<plan> all;
   std::pair<char const*, behind> const training[] = {
       {"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}};
-  std::pair<char const*, work> const tasks[] = {{"compute", work::compute}, {"streaming", work::streaming}, {"pagerank", work::pagerank}, {"product", work::product}, {"mlp", work::mlp}};
+  std::pair<char const*, bench::work_kind> const tasks[] = {{"compute", bench::work_kind::compute},
+                                                            {"streaming", bench::work_kind::streaming},
+                                                            {"pagerank", bench::work_kind::pagerank},
+                                                            {"product", bench::work_kind::product},
+                                                            {"mlp", bench::work_kind::mlp}};
   std::pair<char const*, arrival> const arrivals[] = {
       {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
   std::pair<char const*, landing> const landings[] = {{"at_once", {}},
@@ -237,16 +160,16 @@ options parse(int argc, char** argv, CLI::App& app) {
   std::string setter = "memory_operation";
   std::string launch = "at_close";
   app.add_option("--rooms", with.rooms, "groups of SMs kept off")->check(CLI::Range(0, 8));
-  app.add_option("--blocks", with.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
-  app.add_option("--threads", with.threads, "of a team of the compute-bound task")->check(CLI::IsMember({256, 512, 1024}));
-  app.add_option("--grain", with.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--fma", with.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--size", with.size, "of the products of task product: rows, columns and depth")->check(CLI::Range(1, 16384));
-  app.add_option("--leave", with.leave, "how their tiles are left")->check(CLI::IsMember({"within", "saved", "behind"}));
+  app.add_option("--blocks", with.work.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
+  app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")->check(CLI::IsMember({256, 512, 1024}));
+  app.add_option("--grain", with.work.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--fma", with.work.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--size", with.work.size, "of the products of task product: rows, columns and depth")->check(CLI::Range(1, 16384));
+  app.add_option("--leave", with.work.leave, "how their tiles are left")->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
-  app.add_flag("--successor", with.successor, "a second job stands behind the first");
+  app.add_flag("--successor", with.work.successor, "a second job stands behind the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
   app.parse(argc, argv);
   if (setter == "kernel") with.closes = edge_setter::kernel;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/owner.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::bench {
+
+/// The side tasks that benches fill bubbles with.
+enum class work_kind { compute, streaming, pagerank, product, mlp };
+
+/// As arguments spell them.
+std::map<std::string, work_kind> const& work_kinds();
+
+struct work_settings {
+  int blocks = 0;                // an SM; 0: as many as the runtime chooses
+  int threads = 1024;            // of a team of `compute`: 256, 512 or 1024
+  std::uint32_t grain = 1;       // items a chunk
+  std::uint32_t fma = 32;        // of an item of `compute`: 0.13 µs with 1024 threads on an SM
+  bool successor = false;        // a second job stands behind the first
+  std::string size = "4096";     // of the products of `product`: rows, columns and depth
+  std::string leave = "within";  // … how their tiles are left
+  std::string kronecker = "22";  // log2 of the vertices of `pagerank`'s graph
+};
+
+/// What `runtime_options::tasks` lists, so that no code is loaded later.
+task_type type_of(work_kind what, work_settings const& with = {});
+
+/// A job that does not end before it is cancelled, with the arrays that it works on.
+class endless_work {
+ public:
+  /// Submits. Blocks while inputs are made: seconds for `pagerank`.
+  endless_work(runtime& side, work_kind what, work_settings const& with = {});
+  /// Cancels, and waits until no block is inside.
+  ~endless_work();
+  endless_work(endless_work const&) = delete;
+  endless_work& operator=(endless_work const&) = delete;
+
+  /// Of its worker.
+  std::uint64_t blocks() const { return machine_.blocks_of(description_.type.cuda); }
+
+ private:
+  void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given);
+
+  executor& machine_;
+  machine_array<float> from_;
+  machine_array<float> to_;
+  std::unique_ptr<task_owner> owner_;
+  job_description description_;
+  std::vector<job> jobs_;
+};
+
+}  // namespace lull::bench
