@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/bench/step/step_scope.hpp>
+
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <lull/host/cli/statistics.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of how workers leave
+constexpr std::size_t fewest_pairs = 6;
+constexpr std::uint64_t alone_ns = 24'000'000;  // shorter than any lease at close
+constexpr int alone_bubbles = 17;               // leases at open double from bubble to bubble until they are longer
+constexpr std::size_t alone_counted = 5;        // the last ones
+
+/// Whether the worker waited on the device when its bubble opened; nothing from a runtime that does not tell.
+template <class Report>
+std::optional<bool> armed(Report const& one) {
+  if constexpr (requires { one.armed; }) {
+    return one.armed;
+  } else {
+    return std::nullopt;  // `return one.armed;`, without the template, once bubble_report has it
+  }
+}
+
+double mean(std::vector<double> const& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+nlohmann::ordered_json spread(std::vector<double> const& values) {
+  distribution const found = summarise(values);
+  if (found.n == 0) return {{"n", 0}};
+  return {{"n", found.n}, {"p50", *found.p50}, {"p99", *found.p99}, {"max", *found.max}};
+}
+
+runtime_options options_of(scope_settings const& with) {
+  return {
+      .machine = {.kind = executor_kind::cuda},
+      .mode = runtime_mode::on,
+      .launch = with.launch,
+      .armed_ahead = with.armed_ahead,
+      .tasks = {type_of(with.task, with.work)},
+      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
+}
+
+/// Reads bubbles until those that were opened are told, at most two seconds.
+class bubble_account {
+ public:
+  explicit bubble_account(runtime& side) : side_(side) {}
+
+  std::vector<bubble_report> settle() {
+    std::vector<bubble_report> found;
+    auto const began = clock::now();
+    for (;;) {
+      for (bubble_report& one : side_.take_bubbles()) found.push_back(std::move(one));
+      runtime_counts const now = side_.counts();
+      auto const patience = now.dropped == 0 ? 2s : 100ms;  // reports that were lost do not come
+      if (told_ + found.size() >= now.opened || clock::now() >= began + patience) break;
+      std::this_thread::sleep_for(1ms);
+    }
+    told_ += found.size();
+    return found;
+  }
+
+ private:
+  runtime& side_;
+  std::uint64_t told_ = 0;
+};
+
+struct treatment_times {
+  std::vector<double> step_ms;
+  std::vector<double> kernel_ns;
+  std::uint64_t bubbles = 0;
+  std::uint64_t bubbles_ns = 0;
+
+  void add(group_times const& group) {
+    step_ms.push_back(group.step_ms);
+    kernel_ns.insert(kernel_ns.end(), group.kernel_ns.begin(), group.kernel_ns.end());
+    bubbles += group.bubbles;
+    bubbles_ns += group.bubbles_ns;
+  }
+};
+
+struct pairs {
+  treatment_times none;
+  treatment_times worker;
+};
+
+pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& with) {
+  pairs found;
+  auto const until = clock::now() + std::chrono::duration<double>{with.seconds};
+  for (std::uint64_t pair = 0; found.none.step_ms.size() < fewest_pairs || clock::now() < until; pair += 2) {
+    for (auto const& [lull, seed] : {std::pair{false, pair}, {true, pair}, {true, pair + 1}, {false, pair + 1}}) {
+      group_times const group =
+          trainer.group(lull ? &side : nullptr, with.group, with.seed + seed);  // the same lengths in a pair
+      (lull ? found.worker : found.none).add(group);
+    }
+  }
+  return found;
+}
+
+nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_counts const& now) {
+  return {{"opened", now.opened - before.opened},          {"launches", now.launches - before.launches},
+          {"no_job", now.no_job - before.no_job},          {"too_short", now.too_short - before.too_short},
+          {"fruitless", now.fruitless - before.fruitless}, {"nested", now.nested - before.nested},
+          {"unmatched", now.unmatched - before.unmatched}, {"abandoned", now.abandoned - before.abandoned},
+          {"dropped", now.dropped - before.dropped}};
+}
+
+/// Sums over bubbles of training.
+struct side_figures {
+  std::uint64_t items = 0;
+  std::uint64_t lease_exits = 0;
+  std::uint64_t empty = 0;       // bubbles in which no block found work
+  double worked_ns = 0;          // first chunk → leaving, mean over the blocks launched
+  std::vector<double> start_us;  // opening → all blocks at work
+  std::vector<double> start_armed_us;
+  std::vector<double> start_late_us;
+
+  void add(bubble_report const& one) {
+    items += one.record.items;
+    lease_exits += one.record.lease_blocks;
+    worked_ns += over_machine(one, &bubble_record::stay_ns);
+    if (one.record.blocks == 0) {
+      ++empty;
+      return;
+    }
+    double const us =
+        static_cast<double>(static_cast<std::int64_t>(one.record.last_in_ns - one.record.opened_ns)) / 1e3;
+    start_us.push_back(us);
+    if (std::optional<bool> const in_time = armed(one)) (*in_time ? start_armed_us : start_late_us).push_back(us);
+  }
+};
+
+/// Items in a ns of a long bubble without training; nothing where leases cut the bubbles.
+std::optional<double> speed_alone(step_trainer& trainer, runtime& side, bubble_account& account) {
+  std::vector<bubble_report> counted;
+  for (int i = 0; i < alone_bubbles; ++i) {
+    trainer.alone(side, alone_ns);
+    for (bubble_report& one : account.settle())
+      counted.push_back(std::move(one));  // what a site learns from a bubble is for the next
+  }
+  if (counted.size() < alone_counted) return std::nullopt;
+  std::uint64_t items = 0;
+  for (auto one = counted.end() - alone_counted; one != counted.end(); ++one) {
+    if (one->record.lease_blocks != 0 || one->record.items == 0) return std::nullopt;
+    items += one->record.items;
+  }
+  return static_cast<double>(items) / static_cast<double>(alone_counted * alone_ns);
+}
+
+}  // namespace
+
+scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
+  auto const began = clock::now();
+  runtime side{options_of(with)};
+  endless_work const work{side, with.task, with.work};
+  for (auto const give_up = clock::now() + 10s; !side.ready(trainer.stream());) {
+    if (clock::now() >= give_up) throw limit_error{"the job was not ready within 10 s"};
+    std::this_thread::sleep_for(1ms);
+  }
+  std::chrono::duration<double> const made = clock::now() - began;
+
+  bubble_account account{side};
+  trainer.group(&side, warm_up_steps, with.seed);
+  account.settle();
+  runtime_counts const before = side.counts();
+  pairs const times = measure_pairs(trainer, side, with);
+  side_figures sums;
+  for (bubble_report const& one : account.settle()) sums.add(one);
+  runtime_counts const after = side.counts();
+  std::optional<double> const speed = speed_alone(trainer, side, account);
+
+  slowdown const cost = paired_slowdown(times.none.step_ms, times.worker.step_ms);
+  placement const place = side.machine().place();
+  auto const bubbles_ns = static_cast<double>(times.worker.bubbles_ns);
+  scope_figures found{.step_ms_none = cost.baseline,
+                      .step_ms_worker = cost.with_side_tasks,
+                      .slowdown_percent = cost.percent,
+                      .kernel_ns_none = mean(times.none.kernel_ns),
+                      .kernel_ns_worker = mean(times.worker.kernel_ns),
+                      .harvest = {},
+                      .net = {},
+                      .lease_exits = sums.lease_exits,
+                      .all = {}};
+  if (speed) {
+    found.harvest = static_cast<double>(sums.items) / (*speed * bubbles_ns);
+    found.net = *found.harvest * place.owned_processors / place.processors;
+  }
+  auto const maybe = [](std::optional<double> const& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  found.all = {
+      {"slowdown_percent", cost.percent},
+      {"slowdown_percent_low", cost.ci95_percent->low},
+      {"slowdown_percent_high", cost.ci95_percent->high},
+      {"pairs", cost.pairs},
+      {"step_ms_none", cost.baseline},
+      {"step_ms_worker", cost.with_side_tasks},
+      {"kernel_ns_none", {{"mean", found.kernel_ns_none}, {"p50", *summarise(times.none.kernel_ns).p50}}},
+      {"kernel_ns_worker", {{"mean", found.kernel_ns_worker}, {"p50", *summarise(times.worker.kernel_ns).p50}}},
+      {"harvest", maybe(found.harvest)},
+      {"net", maybe(found.net)},
+      {"worked", sums.worked_ns / bubbles_ns},
+      {"items_per_s_alone", maybe(speed ? std::optional{*speed * 1e9} : std::nullopt)},
+      {"start_us",
+       {{"all", spread(sums.start_us)}, {"armed", spread(sums.start_armed_us)}, {"late", spread(sums.start_late_us)}}},
+      {"lease_exits", sums.lease_exits},
+      {"bubbles", times.worker.bubbles},
+      {"bubbles_empty", sums.empty},
+      {"counts", counts_between(before, after)},
+      {"worker_blocks", work.blocks()},
+      {"processors", place.processors},
+      {"owned_processors", place.owned_processors},
+      {"made_s", made.count()},
+      {"mode_at_end", side.mode() == runtime_mode::on ? "on" : "off"}};
+  return found;
+}
+
+}  // namespace lull::bench
