@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what harvesting costs a step of a real PyTorch stage on one GPU, and what it brings, scope after scope in one process.
+
+    LULL_LIBRARY=build/gpu/host/c/liblull.so PYTHONPATH=host/python python3 scripts/measure_stage.py \\
+        --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks compute --foreign on
+
+A GPT stage (bf16, SDPA, fused AdamW) trains as stage 0 of 4 in 1F1B with 8 micro-batches. Where it would wait for a peer it waits by the
+clock on the wall, inside a bubble. A scope is one `with lull.harvest(…)`. In each, groups of steps with bubbles and without take turns
+(ABBA); a slowdown is the mean of the pairs' log ratios with its 95 % interval. One scope says nothing: whether a worker that waits on the
+device slows the trainer differs from scope to scope. `harvest` is items done in bubbles against items that the task does in as much time of
+long bubbles without training, on the SMs that workers may use. One JSON object on standard output.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import json
+import math
+import os
+import signal
+import statistics
+import sys
+import time
+
+TASKS = {  # none of them ends
+    "compute": "compute:items=65536,rounds=1000000000",
+    "streaming": "streaming:items=16384,rounds=32768",
+    "mlp": "mlp:hidden=1024,batch=512,epochs=100000",
+    "pagerank": "pagerank:kronecker=22,sweeps=1000000,tolerance=1e-30",
+    "product": "product:rows=4096,columns=4096,depth=4096,rounds=1000000000",
+}
+STAGES, MICROBATCHES = 4, 8
+GROUP = 2  # steps
+WARM_UP = 4  # steps: more bubbles than a gate remembers
+QUARTETS = 3  # of groups, with and without, in any case
+HEAD_START_MS = 10  # lets the host run ahead of the device, as a trainer's does
+ALONE_WARM_UP, ALONE, ALONE_MS = 10, 12, 12  # long bubbles; leases of workers launched at open grow with the first ones
+NOT_ARMED = "default"  # --armed-ahead: Lull chooses
+
+
+def student_t975(degrees):
+    """Below which Student's distribution has 97.5 % of its mass, by Fisher's expansion; from 3 degrees of freedom up within 1 %."""
+    z = 1.959964
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / degrees + second / degrees**2 + third / degrees**3
+
+
+def interval(logs):
+    """Mean and half-width of its 95 % interval; infinite for one."""
+    if len(logs) < 2:
+        return logs[0], math.inf
+    return statistics.fmean(logs), student_t975(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+
+
+def slowdown(plain, lull, name="slowdown_percent"):
+    """Of times in pairs."""
+    mean, half = interval([math.log(one / other) for one, other in zip(lull, plain)])
+    found = {name: 100 * math.expm1(mean)}
+    if math.isfinite(half):
+        found |= {f"{name}_low": 100 * math.expm1(mean - half), f"{name}_high": 100 * math.expm1(mean + half)}
+    return found
+
+
+def sites_of(report):
+    """Those of training, and the one of long bubbles without it, or None."""
+    sites = [site for gate in report["gates"] for site in gate["sites"]]
+    return [site for site in sites if site["site"] != "alone"], next((site for site in sites if site["site"] == "alone"), None)
+
+
+def speed_alone(before, after):
+    """Items a millisecond in the long bubbles between two reports; None where there were none, or leases cut them."""
+    sites = [sites_of(report)[1] for report in (before, after)]
+    if not all(site and site["side_work"] for site in sites):
+        return None
+    items, leases = (sites[1]["side_work"][key] - sites[0]["side_work"][key] for key in ("items", "lease_exits"))
+    return items / (sites[1]["total_ms"] - sites[0]["total_ms"]) if items > 0 and leases == 0 else None
+
+
+def harvested(report, asked_ms, speed):
+    """What was done in so many milliseconds of training's bubbles, and against what the task does in as many alone."""
+    sites = sites_of(report)[0]
+    work = [site["side_work"] for site in sites if site["side_work"]]
+    found = {
+        "bubbles_told": sum(site["bubbles"] for site in sites),
+        "idle_ms": asked_ms,
+        "items": sum(each["items"] for each in work),
+        "lease_exits": sum(each["lease_exits"] for each in work),
+    }
+    return found | ({"harvest": found["items"] / speed / asked_ms} if speed else {})
+
+
+def summed_up(scopes):
+    """Over scopes: the interval is of their mean; `worst` is the slowest of them with its own."""
+    row = slowdown([one["step_ms_none"] for one in scopes], [one["step_ms_worker"] for one in scopes])
+    worst = max(scopes, key=lambda one: one["slowdown_percent"])
+    row |= {f"worst_{key}": worst[key] for key in worst if key.startswith("slowdown_percent")}
+    row["step_ms_none"] = statistics.fmean(one["step_ms_none"] for one in scopes)
+    harvests = [one["harvest"] for one in scopes if "harvest" in one]
+    if len(harvests) == len(scopes):
+        row |= {"harvest": statistics.fmean(harvests), "least_harvest": min(harvests)}
+    row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
+    row["scopes"] = scopes
+    return row
+
+
+class ForeignWait:
+    """A stream of the program that always has a wait pending, as NCCL's own streams do."""
+
+    def __init__(self, torch):
+        self._torch = torch
+        self._stream, self._event = torch.cuda.Stream(), torch.cuda.Event()
+        self._word = torch.zeros(1, device="cuda")
+        self.on = False
+
+    def renew(self):
+        if not self.on:
+            return
+        self._event.record()
+        self._stream.wait_event(self._event)
+        with self._torch.cuda.stream(self._stream):
+            self._word.add_(1)
+
+
+def make_stage(torch, layers, width):
+    """Transformer blocks, as one module."""
+    functional = torch.nn.functional
+    heads = width // 128
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.before, self.between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+            self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+            self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+        def forward(self, x):
+            rows, tokens, _ = x.shape
+            parts = (part.view(rows, tokens, heads, width // heads).transpose(1, 2) for part in self.qkv(self.before(x)).chunk(3, -1))
+            attended = functional.scaled_dot_product_attention(*parts, is_causal=True)
+            x = x + self.out(attended.transpose(1, 2).reshape(rows, tokens, width))
+            return x + self.down(functional.gelu(self.up(self.between(x))))
+
+    return torch.nn.Sequential(*[Block() for _ in range(layers)]).cuda().to(torch.bfloat16)
+
+
+class Trainer:
+    """Stage 0 of a pipeline that has no other stages: it waits as long as they would take."""
+
+    def __init__(self, torch, given):
+        torch.manual_seed(0)
+        self._torch = torch
+        self._library = ctypes.CDLL(os.path.abspath(given.wait))
+        self._library.lull_bench_wait.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+        self._stage = make_stage(torch, given.layers, given.width)
+        self._optimizer = torch.optim.AdamW(self._stage.parameters(), 1e-5, fused=True)
+        shape = (given.batch, given.tokens, given.width)
+        self._input = torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+        self._gradient = torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+        self.foreign = ForeignWait(torch)
+        self.wait(0)
+        for _ in range(3):
+            self._backward(self._forward())
+            self._update()
+        self.forward_ms, self.backward_ms = self._times()
+        self.idle_ms = (STAGES - 1) * self.backward_ms + (STAGES - 1) * self.forward_ms  # of a step
+
+    def wait(self, ms):
+        """Enqueues a wait by the clock on the wall."""
+        if self._library.lull_bench_wait(self._torch.cuda.current_stream().cuda_stream, int(ms * 1e6)) != 0:
+            sys.exit("measure_stage.py: the wait could not be enqueued")
+
+    def step(self, bubble):
+        """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the end with waits between."""
+        live = [self._forward() for _ in range(STAGES)]
+        with bubble("first backward"):
+            self.wait((STAGES - 1) * self.backward_ms)
+        for index in range(MICROBATCHES):
+            self._backward(live.pop(0))
+            if STAGES + index < MICROBATCHES:
+                live.append(self._forward())
+            elif index < MICROBATCHES - 1:
+                with bubble(f"cool-down {index - (MICROBATCHES - STAGES)}"):
+                    self.wait(self.forward_ms)
+        self._update()
+
+    def group(self, bubble):
+        """Milliseconds a step."""
+        cuda = self._torch.cuda
+        begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+        cuda.synchronize()
+        self.wait(HEAD_START_MS)
+        begin.record()
+        for _ in range(GROUP):
+            self.step(bubble)
+        end.record()
+        cuda.synchronize()
+        return begin.elapsed_time(end) / GROUP
+
+    def _forward(self):
+        made = self._stage(self._input)
+        self.foreign.renew()
+        return made
+
+    def _backward(self, made):
+        made.backward(self._gradient)
+        self.foreign.renew()
+
+    def _update(self):
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        self.foreign.renew()
+
+    def _times(self):
+        cuda = self._torch.cuda
+        marks = [cuda.Event(enable_timing=True) for _ in range(3)]
+        cuda.synchronize()
+        self.wait(HEAD_START_MS)
+        marks[0].record()
+        made = self._forward()
+        marks[1].record()
+        self._backward(made)
+        marks[2].record()
+        cuda.synchronize()
+        return marks[0].elapsed_time(marks[1]), marks[1].elapsed_time(marks[2])
+
+
+def no_bubble(_):
+    return contextlib.nullcontext()
+
+
+def long_bubbles(torch, lull, trainer, side, count):
+    """The report after so many of them, one by one: what a site learns from a bubble is for the next."""
+    for _ in range(count):
+        with lull.bubble("alone"):
+            trainer.wait(ALONE_MS)
+        torch.cuda.synchronize()
+        time.sleep(0.004)
+    time.sleep(0.1)  # until their records are read
+    return json.loads(side.report("json"))
+
+
+def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
+    more = {} if armed_ahead is None else {"armed_ahead": armed_ahead}
+    with lull.harvest([TASKS.get(task, task)], **more) as side:
+        if side.mode != "on":
+            sys.exit(f"measure_stage.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
+        for _ in range(WARM_UP):
+            trainer.step(lull.bubble)
+        plain, with_lull = [], []
+        until = time.monotonic() + seconds
+        while len(plain) < 2 * QUARTETS or time.monotonic() < until:
+            for on in (False, True, True, False):
+                (with_lull if on else plain).append(trainer.group(lull.bubble if on else no_bubble))
+        counts = side.counts()  # of training alone
+        torch.cuda.synchronize()
+        reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
+    steps = WARM_UP + GROUP * len(with_lull)
+    return {
+        **slowdown(plain, with_lull),
+        "pairs": len(plain),
+        "step_ms_none": statistics.geometric_mean(plain),
+        "step_ms_worker": statistics.geometric_mean(with_lull),
+        **harvested(reports[1], steps * trainer.idle_ms, speed_alone(*reports)),
+        "counts": counts,
+    }
+
+
+def measure(torch, lull, given):
+    trainer = Trainer(torch, given)
+    plans = [(task, ahead, foreign) for task in given.tasks for ahead in given.armed_ahead for foreign in given.foreign]
+    scopes = {plan: [] for plan in plans}
+    for index in range(given.scopes):
+        for plan in plans:
+            task, ahead, trainer.foreign.on = plan
+            scopes[plan].append(measure_scope(torch, lull, trainer, task, ahead, given.seconds))
+            said = scopes[plan][-1]
+            print(
+                f"scope {index}, {plan}: {said['slowdown_percent']:+.2f} %, harvest {said.get('harvest', math.nan):.3f}", file=sys.stderr, flush=True
+            )
+    step_ms = statistics.fmean(one["step_ms_none"] for each in scopes.values() for one in each)
+    return {
+        "name": "measure_stage",
+        "connections": given.connections,
+        "stream": given.stream,
+        "size": {key: getattr(given, key) for key in ("layers", "batch", "tokens", "width")},
+        "torch": torch.__version__,
+        "forward_ms": trainer.forward_ms,
+        "backward_ms": trainer.backward_ms,
+        "idle_share": trainer.idle_ms / step_ms,
+        "rows": [
+            {"task": task, "armed_ahead_s": ahead, "foreign": foreign, **summed_up(scopes[task, ahead, foreign])} for task, ahead, foreign in plans
+        ],
+    }
+
+
+def ahead_of(text):
+    """`default`, or seconds."""
+    return None if text == NOT_ARMED else float(text)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wait", required=True, help="libstage_wait.so, which the build makes")
+    parser.add_argument(
+        "--tasks",
+        type=lambda text: text.split("+"),
+        default=["compute"],
+        help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them",
+    )
+    parser.add_argument("--scopes", type=int, default=6, help="of each plan")
+    parser.add_argument("--seconds", type=float, default=0, help="of pairs a scope; six pairs in any case")
+    parser.add_argument(
+        "--armed-ahead",
+        type=lambda text: [ahead_of(each) for each in text.split(",")],
+        default=[None],
+        help="how long before its bubble a worker may be enqueued: seconds or `default`, a list with commas; one plan each",
+    )
+    parser.add_argument("--foreign", choices=("off", "on", "both"), default="off", help="another stream of the program always has a wait pending")
+    parser.add_argument("--connections", type=int, default=0, help="CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
+    parser.add_argument("--stream", choices=("legacy", "own"), default="legacy", help="of the trainer")
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--batch", type=int, default=3, help="sequences of a micro-batch")
+    parser.add_argument("--tokens", type=int, default=1024, help="of a sequence")
+    parser.add_argument("--width", type=int, default=2048, help="of the stage; a multiple of 128")
+    parser.add_argument("--limit", type=int, default=300, help="seconds after which the process ends")
+    given = parser.parse_args(arguments)
+    given.foreign = {"off": [False], "on": [True], "both": [False, True]}[given.foreign]
+    if given.scopes < 1 or given.limit < 1 or not 0 <= given.connections <= 32:
+        parser.error("scopes and limit are at least 1, connections 0 to 32")
+    return given
+
+
+def main():
+    given = parse(None)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process where the interpreter waits for a GPU that hangs
+    signal.alarm(given.limit)
+    if given.connections:
+        os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(given.connections)  # before CUDA starts
+    try:
+        import lull
+        import torch
+    except ImportError as why:
+        sys.exit(f"measure_stage.py: NOT RUN: {why}")
+    if not torch.cuda.is_available():
+        sys.exit("measure_stage.py: NOT RUN: torch finds no GPU")
+    stream = torch.cuda.default_stream() if given.stream == "legacy" else torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        print(json.dumps(measure(torch, lull, given)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
