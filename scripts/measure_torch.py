@@ -24,7 +24,7 @@ import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "host/python")]
 
-import record  # noqa: E402
+import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
 
 SIZES = {  # with both the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
