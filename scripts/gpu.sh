@@ -5,7 +5,9 @@
 #   scripts/gpu.sh test             every test that needs a device
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
 #   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
-#                                   short_bubbles pictures instants product leaving resize whole_job; nccl, on a machine with two GPUs; setup and pagerank_cpu, on any idle machine
+#                                   short_bubbles pictures instants product leaving resize whole_job,
+#                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams, and with PyTorch stage:compute stage:foreign
+#                                   stage:tasks stage:ahead (or stage); nccl, on a machine with two GPUs; setup and pagerank_cpu, on any idle machine
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
@@ -40,5 +42,5 @@ case ${1:-} in
   test) tests ;;
   sanitize) sanitize ;;
   measure) shift; measure "$@" ;;
-  *) sed -n '3,8p' "$0" | cut -c3- >&2; exit 2 ;;
+  *) sed -n '3,10p' "$0" | cut -c3- >&2; exit 2 ;;
 esac

@@ -205,6 +205,76 @@ def nccl(build):
     return rows
 
 
+CONNECTIONS = (1, 4, 8, 32)
+OTHER_TASKS = ("streaming", "mlp", "pagerank", "product")
+ARMED_AHEAD_US = (10_000_000, 20_000, 2_000, 500, 0)  # from as soon as it can be to not before the bubble is open
+STEP = {
+    "compute": [["--task", "compute", "--connections", str(count), *foreign] for count in CONNECTIONS for foreign in ([], ["--foreign"])],
+    "tasks": [["--task", task, "--connections", "8", "--foreign"] for task in OTHER_TASKS],
+    "ahead": [["--task", "compute", "--connections", "8", "--foreign", "--armed-ahead-us", str(ahead)] for ahead in ARMED_AHEAD_US],
+}
+STAGE = {  # arguments for each number of connections
+    "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),
+    "foreign": (CONNECTIONS, ["--tasks", "compute", "--foreign", "on"]),
+    "tasks": ((8,), ["--tasks", "+".join(OTHER_TASKS), "--foreign", "on"]),
+    "ahead": ((8,), ["--tasks", "compute", "--foreign", "on", "--armed-ahead", ",".join(f"{each / 1e6:g}" for each in ARMED_AHEAD_US)]),
+}
+
+
+def step(build, plans):
+    """Six scopes a row. The interval of `slowdown_percent` is that of the mean of scopes, of `worst_slowdown_percent` the worst scope's own."""
+    rows = []
+    for plan in plans:
+        command = [f"{build}/bin/bench/step_slowdown", "--scopes", "6", "--seconds", "2", *plan]
+        (first, spread), (second, again) = (alone_with_bounds(read_json(shell(command, 250))) for _ in range(2))
+        asked = first.pop("arguments", None) or second.get("arguments")
+        second.pop("arguments", None)
+        rows.append({"asked": asked, **paired(command, first, second, interval={"first": spread, "second": again})})
+    return rows
+
+
+def stage(build, connections, arguments):
+    """A real stage in PyTorch, in one process a run; a row for each plan of it. Intervals as in `step`."""
+    rows = []
+    for count in connections:
+        command = ["scripts/measure_stage.py", "--connections", str(count), "--scopes", "6", *arguments]
+        found = ["env", f"LULL_LIBRARY={build}/host/c/liblull.so", "PYTHONPATH=host/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
+        rows += stage_rows(command, read_json(shell(found, 310)), read_json(shell(found, 310)))
+    return rows
+
+
+def stage_rows(command, first, second):
+    """One a plan that either run has figures of; else one with the reason."""
+    plans = next((run["rows"] for run in (first, second) if "rows" in run), None)
+    if plans is None:
+        return [paired(command, first, second)]
+    asked = ("task", "armed_ahead_s", "foreign")
+    rows = []
+    for index, plan in enumerate(plans):
+        (one, spread), (other, again) = (alone_with_bounds(run["rows"][index]) if "rows" in run else (run, {}) for run in (first, second))
+        figures = [{key: value for key, value in each.items() if key not in asked} for each in (one, other)]
+        rows.append({key: plan[key] for key in asked} | paired(command, *figures, interval={"first": spread, "second": again}))
+    return rows
+
+
+def pending(build):
+    """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are inside."""
+    rows = []
+    for count in CONNECTIONS:
+        command = [f"{build}/bin/bench/pending_wait", "--connections", str(count)]
+        rows.append({"connections": count, **paired(command, *(read_json(shell(command, 130)) for _ in range(2)))})
+    return rows
+
+
+def two_streams(build):
+    """Two streams of a trainer of which one waits for the other. A run in which a wait ran out is an outcome."""
+    rows = []
+    for count in CONNECTIONS:
+        command = [f"{build}/bin/bench/two_streams", "--connections", str(count)]
+        rows.append({"connections": count, **paired(command, *(read_json(shell(command, 250), ends=(0, 1)) for _ in range(2)))})
+    return rows
+
+
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "captured": ("us", lambda build: twice(build, CAPTURED)),
@@ -224,21 +294,37 @@ SECTIONS = {
     "ranks": ("bytes", ranks),
     "instants": (None, instants),
     "nccl": ("as named", nccl),
+    **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
+    **{f"stage:{name}": ("as named", lambda build, of=of: stage(build, *of)) for name, of in STAGE.items()},
+    "pending": ("ns", pending),
+    "two_streams": ("us", two_streams),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }
+
+
+def chosen(names):
+    """Sections in order; `step` stands for every `step:…`. Raises ValueError for a name of none."""
+    found = []
+    for name in names or SECTIONS:
+        of_name = [each for each in SECTIONS if each == name or each.startswith(f"{name}:")]
+        if not of_name:
+            raise ValueError(f"unknown section {name}; known: {', '.join(SECTIONS)}")
+        found += of_name
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--results", required=True)
-    parser.add_argument("names", nargs="*", help=f"sections: {', '.join(SECTIONS)}; all of them by default")
+    parser.add_argument("names", nargs="*", help=f"sections: {', '.join(SECTIONS)}, or what stands before a colon; all of them by default")
     given = parser.parse_args()
-    unknown = [name for name in given.names if name not in SECTIONS]
-    if unknown:
-        parser.error(f"unknown section {unknown[0]}; known: {', '.join(SECTIONS)}")
-    for name in given.names or SECTIONS:
+    try:
+        names = chosen(given.names)
+    except ValueError as unknown:
+        parser.error(str(unknown))
+    for name in names:
         unit, measure = SECTIONS[name]
         record = {
             "schema": "lull.record/1",
@@ -251,7 +337,7 @@ def main():
             "rows": measure(given.build),
             "after": condition(),
         }
-        path = pathlib.Path(given.results) / f"{name}.json"
+        path = pathlib.Path(given.results) / f"{name.replace(':', '_')}.json"
         if reason := why_empty(record):
             record["not_run"] = reason
             if path.exists() and "not_run" not in json.loads(path.read_text()):
