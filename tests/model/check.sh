@@ -36,6 +36,30 @@ ticket_early_ends | protocol | fair   | none | ENDS TICKET_BEFORE_STATE LEASES=1
 ring              | ring     | safety | none | PUSHES=4
 ring_wraps        | ring     | safety | none | BLOCKS=2 PUSHES=6
 ring_returns      | ring     | fair   | none | RETURNS STALL BLOCKS=2 PUSHES=4
+edges               | channels | safety | none | EDGES_ONLY WIDE EXCUSE_EDGE_AFTER_KERNEL CHANNELS=2
+edges_waits         | channels | safety | none | EDGES_ONLY WIDE WAITS CHANNELS=2
+armed               | channels | safety | none | EXCUSE_EDGES CHANNELS=2
+armed_one_channel   | channels | safety | none | EXCUSE_EDGES CHANNELS=1 NOBODY_WORKS
+armed_waits         | channels | safety | none | WAITS CHANNELS=2
+armed_wide          | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART WIDE WHOLE
+armed_leases        | channels | safety | none | EXCUSE_EDGES CHANNELS=2 LEASE
+armed_twice         | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2
+armed_twice_leases  | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 LEASE
+armed_two_streams   | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE WORKER_STREAMS=2
+armed_moves         | channels | safety | none | EXCUSE_EDGES CHANNELS=2 MOVES WHOLE
+armed_early         | channels | safety | none | EXCUSE_EDGES CHANNELS=2 EARLY
+armed_early_one     | channels | safety | none | EXCUSE_EDGES CHANNELS=1 EARLY
+armed_control       | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE CONTROLS=1
+armed_copy          | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE COPIES=1
+armed_copy_last     | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE COPIES=1 COPY_WHEN_NONE_WAITS
+armed_full          | channels | safety | none | EXCUSE_EDGES CHANNELS=2 FULL=2 RELEASER
+armed_store_late    | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE RELEASER STORE_LATE
+armed_counts        | channels | safety | none | EXCUSE_EDGES CHANNELS=2 COUNT_WITHOUT_BOUND
+armed_freely_leases | channels | safety | none | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE FREELY LEASE
+armed_ends          | channels | fair   | none | ENDS EXCUSE_EDGES CHANNELS=2 WHOLE
+present_inside      | channels | safety | none | EXCUSE_EDGES CHANNELS=3 APART PRESENT LEASE WAIT_AT=2
+open_moves          | channels | safety | none | EXCUSE_EDGES CHANNELS=2 ONLY_WHEN_OPEN MOVES MOVES_IN_USE
+open_full           | channels | safety | none | EXCUSE_EDGES CHANNELS=2 ONLY_WHEN_OPEN FULL=2
 
 EXTENT_WITHOUT_TAG       | protocol | safety | assertion | LEAVE_ANY ITEMS0=1 ITEMS1=2
 RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
@@ -65,6 +89,22 @@ TAKE_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4
 EMPTY_WITHOUT_EXCHANGE   | ring     | safety | assertion | PUSHES=4
 FULL_BEFORE_ENTRY        | ring     | safety | assertion | PUSHES=4
 FREE_BEFORE_READ         | ring     | safety | assertion | PUSHES=4
+NO_EXCUSE                | channels | safety | assertion | ALONE CHANNELS=1
+EDGE_AFTER_KERNEL        | channels | safety | assertion | EDGES_ONLY CHANNELS=1
+PRESENT                  | channels | safety | assertion | EXCUSE_EDGES CHANNELS=3 APART LEASE
+PRESENT_NO_LEASE         | channels | safety | assertion | EXCUSE_EDGES CHANNELS=3 APART PRESENT WAIT_AT=2
+NO_RELEASE               | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 LEASE
+NO_RELEASE_EARLY         | channels | safety | assertion | EXCUSE_EDGES CHANNELS=1 LEASE EARLY NO_RELEASE
+NOBODY_WORKS             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=1 EARLY
+RELEASE_ONCE             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE
+FREELY                   | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART WHOLE
+FREELY_TWO_STREAMS       | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE FREELY WORKER_STREAMS=2
+COPY_BLOCKS              | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART WHOLE COPIES=1 LEASE
+RELEASE_BEFORE_COPY      | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 WHOLE COPIES=1
+ENQUEUE_BLOCKS           | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 FULL=2 LEASE
+MOVES_IN_USE             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 MOVES
+ANY_BUBBLE               | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 LEASE
+AGAIN_UNSEEN             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 LEASE
 '
 
 names() { grep '|' <<<"$table" | cut -d '|' -f 1 | tr -d ' '; }
