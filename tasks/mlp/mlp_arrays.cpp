@@ -100,7 +100,8 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
   for (int t = 0; t < 2; ++t) {
     values_[t] = {machine, std::span<float const>{tables[t]->values}};
     labels_[t] = {machine, std::span<std::uint32_t const>{tables[t]->labels}};
-    (t == 0 ? model.training : model.held_out) = {values_[t].data(), labels_[t].data(), static_cast<std::uint32_t>(tables[t]->labels.size())};
+    mlp_rows& rows_of = t == 0 ? model.training : model.held_out;
+    rows_of = {values_[t].data(), labels_[t].data(), static_cast<std::uint32_t>(tables[t]->labels.size())};
     model.inputs[t] = (inputs_[t] = {machine, batch * padded(model.features) * number_bytes}).data();
     model.labels[t] = (batch_labels_[t] = {machine, batch}).data();
   }
