@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/job.hpp>
 
+#include <algorithm>
 #include <utility>
 
+#include <lull/host/deadline.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/submitted.hpp>
 
@@ -90,8 +92,14 @@ void submitted::set_state(job_state state) {
 }
 
 bool submitted::wait(std::chrono::nanoseconds at_most) {
+  auto const deadline = deadline_after(at_most);
   std::unique_lock lock{mutex_};
-  return changed_.wait_for(lock, at_most, [this] { return is_final(state_); });
+  for (;;) {
+    // In pieces of a day: some standard libraries add what they wait for to another clock, and that sum could overflow.
+    auto const piece = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{24});
+    if (changed_.wait_for(lock, piece, [this] { return is_final(state_); })) return true;
+    if (left_until(deadline).count() == 0) return false;
+  }
 }
 
 phase_state submitted::reached() const noexcept { return where().state(); }

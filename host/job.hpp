@@ -73,7 +73,8 @@ class job {
   /// Of a fed task: what its `extent` is given from now on. What was written to the machine before is seen by the phases that this
   /// opens. Waits for its own small copy, nothing else.
   void feed(std::uint64_t fed);
-  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false).
+  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false); nanoseconds::max()
+  /// has no end.
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job's own words, saved and taken up again: those of a file are not believed.
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,6 +60,25 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   words short_ones = open_phase();
   short_ones.pop_back();
   EXPECT_THROW(job()->restore(short_ones), usage_error);
+}
+
+TEST(submitted, is_waited_for_without_an_end) {
+  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  for (auto const at_most : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
+    detail::submitted one{machine, describe(probe_task{}), 64};
+    auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
+    EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+    one.set_state(job_state::finished);
+    EXPECT_TRUE(waits.get());
+  }
+}
+
+TEST(submitted, is_not_waited_for_when_the_time_is_over_before) {
+  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::submitted one{machine, describe(probe_task{}), 64};
+  for (auto const at_most : {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}}) EXPECT_FALSE(one.wait(at_most));
+  one.set_state(job_state::cancelled);
+  EXPECT_TRUE(one.wait(std::chrono::nanoseconds::min()));
 }
 
 }  // namespace
