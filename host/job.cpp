@@ -153,23 +153,26 @@ namespace {
 /// What `save` gives of a job in which no block is. The words come from a file: nothing of them is believed.
 bool at_rest(std::span<std::uint64_t const> saved) {
   if (saved.size() != submitted::state_words || saved[4] >> 32 != 0 || saved[7] >> 32 != 0) return false;
-  tagged_state const now{static_cast<std::uint32_t>(saved[7])};
+  tagged const ticket{saved[0]};
+  std::uint64_t const done = saved[1];
   tagged const limit{saved[2]};
+  tagged_state const now{static_cast<std::uint32_t>(saved[7])};
   std::uint64_t const handed_back = saved[9];
-  bool const open = now.state() == phase_state::open;
   if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
-  if (open && (now.tag() != limit.tag() || tagged{saved[0]}.tag() != limit.tag() || saved[1] > limit.item())) return false;
-  if (handed_back > (saved.size() - 10) / 2 || (handed_back != 0 && !open && now.state() != phase_state::failed)) return false;
-  std::uint64_t const claimed = std::min(tagged{saved[0]}.item(), limit.item());
+  // Whoever opens a phase leaves one tag in all three. Under another no block could open the next phase, and all would wait for ever.
+  if (now.tag() != limit.tag() || ticket.tag() != limit.tag()) return false;
+  std::uint64_t const claimed = std::min(ticket.item(), limit.item());
+  // Between two phases all was claimed and added up: items that were left would be done again.
+  if (now.state() != phase_state::open) return claimed == limit.item() && done == 0 && handed_back == 0;
+  if (done > limit.item() || handed_back > (saved.size() - 10) / 2) return false;
   std::uint64_t left = limit.item() - claimed;
   for (std::uint64_t at = 0; at < handed_back; ++at) {
     tagged const begin{saved[10 + 2 * at]};
     std::uint64_t const count = saved[11 + 2 * at];
-    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > limit.item() || begin.item() > limit.item() - count) return false;
-    if (open && begin.item() + count > claimed) return false;  // it would be claimed once more
+    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > claimed || begin.item() > claimed - count) return false;
     left += count;
   }
-  return !open || saved[1] + left == limit.item();  // else the phase would have no end, or end too soon
+  return done + left == limit.item();  // else the phase would have no end, or end too soon
 }
 
 }  // namespace

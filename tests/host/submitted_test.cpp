@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job's own words, saved and taken up again: those of a file are not believed.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -61,6 +62,49 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   short_ones.pop_back();
   EXPECT_THROW(job()->restore(short_ones), usage_error);
 }
+
+/// Every state with tags and tickets near those of the phase: between two phases the state speaks of the one whose limit is known, all of
+/// which was claimed and nothing is left to add up. Else no block could open the next phase, or items would be done again.
+TEST_F(saved_words, between_phases_agree_on_the_phase) {
+  constexpr std::uint64_t items = 3;
+  int taken = 0;
+  for (std::uint32_t state = 0; state < 8; ++state) {
+    for (std::uint32_t tag = 4; tag <= 6; ++tag) {
+      for (std::uint32_t ticket_tag = 4; ticket_tag <= 6; ++ticket_tag) {
+        for (std::uint64_t claimed = 0; claimed <= items + 1; ++claimed) {
+          for (std::uint64_t done = 0; done <= items + 1; ++done) {
+            words saved = job()->save();
+            saved[0] = tagged{ticket_tag, claimed}.word();
+            saved[1] = done;
+            saved[2] = tagged{5, items}.word();
+            saved[7] = tagged_state{tag, phase_state{state}}.word();
+            bool const one_phase = tag == 5 && ticket_tag == 5;
+            bool agrees = false;
+            switch (phase_state{state}) {
+              case phase_state::open: agrees = one_phase && done == std::min(claimed, items); break;
+              case phase_state::starved:
+              case phase_state::due:
+              case phase_state::finished:
+              case phase_state::failed: agrees = one_phase && claimed >= items && done == 0; break;
+              case phase_state::opening: break;
+            }
+            auto const resumed = job();
+            auto const how = testing::Message() << "state " << state << " of phase " << tag << ", ticket " << claimed << " of phase " << ticket_tag << ", " << done << " done";
+            if (agrees) {
+              EXPECT_NO_THROW(resumed->restore(saved)) << how;
+              ++taken;
+            } else {
+              EXPECT_THROW(resumed->restore(saved), usage_error) << how;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(taken, 5 + 4 * 2);
+}
+
+TEST_F(saved_words, of_a_job_that_never_began_are_taken_up) { EXPECT_NO_THROW(job()->restore(job()->save())); }
 
 TEST(submitted, is_waited_for_without_an_end) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
