@@ -63,4 +63,26 @@ class machine_array {
   std::size_t count_ = 0;
 };
 
+/// Words that host and machine both address, owned. It must go before the machine does, and after every block that uses it.
+template <class T>
+class mapped_array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  /// Zeroed. Throws limit_error.
+  mapped_array(executor& machine, std::size_t count) : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
+  mapped_array(mapped_array const&) = delete;
+  mapped_array& operator=(mapped_array const&) = delete;
+  ~mapped_array() { machine_.unmap(memory_, bytes()); }
+
+  T* host() const noexcept { return static_cast<T*>(memory_.host); }
+  T* device() const noexcept { return static_cast<T*>(memory_.device); }
+  std::size_t bytes() const noexcept { return count_ * sizeof(T); }
+
+ private:
+  executor& machine_;
+  std::size_t const count_;
+  mapped_memory const memory_;
+};
+
 }  // namespace lull

@@ -48,24 +48,28 @@ namespace detail {
 job handle_of(std::shared_ptr<submitted> state) { return job{std::move(state)}; }
 submitted& state_of(job const& handle) { return checked(handle.state_); }
 
-submitted::submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
-    : machine_(std::move(machine)), description_(std::move(description)), capacity_(ring_capacity) {
-  if (description_.grain == 0) throw usage_error{"job '" + description_.name + "': a grain of no items; ask for 1 or more"};
-  cursor_ = static_cast<cursor*>(machine_->allocate(sizeof(cursor)));
-  places_ = static_cast<ring_group*>(machine_->allocate(groups() * sizeof(ring_group)));
-  line_ = machine_->map(sizeof(progress_line));
-  cursor words{};
-  words.grain = description_.grain;
-  words.places = places_;
-  words.capacity = ring_capacity;
-  words.progress = static_cast<progress_line*>(line_.device);
-  machine_->write(cursor_, &words, sizeof words);
+namespace {
+
+job_description with_a_grain(job_description description) {
+  if (description.grain == 0) throw usage_error{"job '" + description.name + "': a grain of no items; ask for 1 or more"};
+  return description;
 }
 
-submitted::~submitted() {
-  machine_->unmap(line_, sizeof(progress_line));
-  machine_->release(places_);
-  machine_->release(cursor_);
+}  // namespace
+
+submitted::submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
+    : machine_(std::move(machine)),
+      description_(with_a_grain(std::move(description))),
+      capacity_(ring_capacity),
+      cursor_(*machine_, 1),
+      places_(*machine_, groups()),
+      line_(*machine_, 1) {
+  cursor words{};
+  words.grain = description_.grain;
+  words.places = places_.data();
+  words.capacity = ring_capacity;
+  words.progress = line_.device();
+  write(words);
 }
 
 worker_kernel const& submitted::kernel() const noexcept {
@@ -102,23 +106,30 @@ bool submitted::wait(std::chrono::nanoseconds at_most) {
   }
 }
 
+cursor submitted::read() const {
+  cursor words{};
+  machine_->read(&words, cursor_.data(), sizeof words);
+  return words;
+}
+
+void submitted::write(cursor const& words) { cursor_.write({&words, 1}); }
+
 phase_state submitted::reached() const noexcept { return where().state(); }
 
 progress_word submitted::where() const noexcept {
-  auto const* const line = static_cast<progress_line const*>(line_.host);
-  return progress_word{machine_->load_mapped(&line->where)};
+  return progress_word{machine_->load_mapped(&line_.host()->where)};
 }
 
 std::uint64_t submitted::rounds() const noexcept {
   // What the word says was done before it; the whole round beside it may be older or newer.
   progress_word const now = where();
-  return now.round(machine_->load_mapped(&static_cast<progress_line const*>(line_.host)->round));
+  return now.round(machine_->load_mapped(&line_.host()->round));
 }
 
-void submitted::feed(std::uint64_t fed) { machine_->publish(&cursor_->fed, fed); }
+void submitted::feed(std::uint64_t fed) { machine_->publish(&at()->fed, fed); }
 
 job_progress submitted::progress() const {
-  auto const* const line = static_cast<progress_line const*>(line_.host);
+  progress_line const* const line = line_.host();
   job_progress now;
   {
     std::lock_guard const lock{mutex_};
@@ -132,10 +143,8 @@ job_progress submitted::progress() const {
 }
 
 std::vector<std::uint64_t> submitted::save() {
-  cursor now{};
-  machine_->read(&now, cursor_, sizeof now);
-  std::vector<ring_group> places(groups());
-  machine_->read(places.data(), places_, places.size() * sizeof(ring_group));
+  cursor const now = read();
+  std::vector<ring_group> const places = places_.read();
   std::uint64_t const handed_back = now.ring.pushed - now.ring.popped;
   std::vector<std::uint64_t> saved{now.ticket, now.done, now.limit, now.round, now.step, now.phases, now.items, now.state, now.fed, handed_back};
   if (saved.size() + 2 * handed_back > state_words) throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
@@ -181,8 +190,7 @@ void submitted::restore(std::span<std::uint64_t const> saved) {
   if (!at_rest(saved)) {
     throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; begin anew"};
   }
-  cursor now{};
-  machine_->read(&now, cursor_, sizeof now);
+  cursor now = read();
   now.ticket = saved[0];
   now.done = saved[1];
   now.limit = saved[2];
@@ -201,16 +209,14 @@ void submitted::restore(std::span<std::uint64_t const> saved) {
     group.taken = group.full |= std::uint64_t{1} << at % ring_group::places;
   }
   now.ring = {handed_back, 0};
-  machine_->write(places_, places.data(), places.size() * sizeof(ring_group));
-  machine_->write(cursor_, &now, sizeof now);
+  places_.write(places);
+  write(now);
   // No block will say this anew of a job that was over.
-  auto* const line = static_cast<progress_line*>(line_.host);
-  *line = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
+  *line_.host() = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
 }
 
 void submitted::read_totals() {
-  cursor words{};
-  machine_->read(&words, cursor_, sizeof words);
+  cursor const words = read();
   std::lock_guard const lock{mutex_};
   totals_.items = words.items + words.done;
   totals_.why = failure{words.why};

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 
@@ -21,14 +22,13 @@ class submitted {
 
   /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that can be alive or more.
   submitted(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
-  ~submitted();
   submitted(submitted const&) = delete;
   submitted& operator=(submitted const&) = delete;
 
   std::uint64_t order = 0;  // of submission; the keeper's
 
   job_description const& description() const noexcept { return description_; }
-  cursor* at() const noexcept { return cursor_; }
+  cursor* at() const noexcept { return cursor_.data(); }
   worker_kernel const& kernel() const noexcept;
 
   void want(wish what) noexcept;
@@ -55,15 +55,18 @@ class submitted {
   void read_totals();
 
  private:
+  cursor read() const;
+  void write(cursor const& words);
   progress_word where() const noexcept;
   std::uint64_t groups() const noexcept { return ring_groups(capacity_); }
 
   std::shared_ptr<executor> machine_;
   job_description description_;
-  cursor* cursor_ = nullptr;
-  ring_group* places_ = nullptr;
   std::uint64_t const capacity_;
-  mapped_memory line_;
+  // owners, so that a constructor that throws leaves nothing behind
+  machine_array<cursor> cursor_;
+  machine_array<ring_group> places_;
+  mapped_array<progress_line> line_;
   std::atomic<wish> wish_{wish::run};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -12,18 +12,15 @@ plain_work::plain_work(executor& machine, job_description job)
     : machine_(machine),
       job_(std::move(job)),
       kernel_(machine.kind() == executor_kind::cuda ? job_.type.cuda : job_.type.threads),
-      extents_(machine.map(kernel_.shape.steps * sizeof(std::uint64_t))),
+      extents_(machine, kernel_.shape.steps),
       sizes_(kernel_.shape.steps) {
   machine_.load(kernel_, job_.blocks_per_processor);
 }
 
-plain_work::~plain_work() {
-  machine_.synchronize(machine_.plain_stream());
-  machine_.unmap(extents_, kernel_.shape.steps * sizeof(std::uint64_t));
-}
+plain_work::~plain_work() { machine_.synchronize(machine_.plain_stream()); }
 
 mapped_memory plain_work::word(std::uint32_t step) const {
-  return {static_cast<std::uint64_t*>(extents_.host) + step, static_cast<std::uint64_t*>(extents_.device) + step};
+  return {extents_.host() + step, extents_.device() + step};
 }
 
 std::uint64_t plain_work::read_extent(std::uint32_t step) const { return machine_.load_mapped(word(step).host); }

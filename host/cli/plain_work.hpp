@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 
@@ -35,7 +36,7 @@ class plain_work {
   executor& machine_;
   job_description job_;
   worker_kernel kernel_;
-  mapped_memory extents_;  // (steps,) u64
+  mapped_array<std::uint64_t> extents_;  // (steps,)
   std::vector<std::uint64_t> sizes_;  // (steps,) of the second round
   std::uint64_t rounds_ = 0;
   position at_;

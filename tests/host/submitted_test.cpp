@@ -125,5 +125,25 @@ TEST(submitted, is_not_waited_for_when_the_time_is_over_before) {
   EXPECT_TRUE(one.wait(std::chrono::nanoseconds::min()));
 }
 
+/// Whichever allocation is the one that fails.
+TEST(submitted, leaves_nothing_behind_when_memory_runs_out) {
+  std::size_t refused = 0;
+  bool made = false;
+  for (std::size_t limit = 64; !made; limit += 64) {
+    std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
+    try {
+      detail::submitted const one{machine, describe(probe_task{}), 64};
+      made = true;
+    } catch (limit_error const&) {
+      ++refused;
+    }
+    void* whole = nullptr;
+    EXPECT_NO_THROW(whole = machine->allocate(limit)) << "with a limit of " << limit << " bytes";
+    machine->release(whole);
+  }
+  // the cursor, the ring behind it, the line behind both
+  EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
+}
+
 }  // namespace
 }  // namespace lull
