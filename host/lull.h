@@ -8,7 +8,8 @@
  * inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a site) or synchronise. All other
  * calls may block and belong outside bubbles, best before training starts.
  *
- * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default.
+ * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. A time of UINT64_MAX
+ * nanoseconds has no end.
  *
  * Texts: `text` has room for `size` bytes, `*needed` is set to the bytes that the text takes with its closing zero (`needed` may
  * be null). With text null and size 0 a call only asks for that; where the room is too small nothing is written and

@@ -86,9 +86,9 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
   text[whole.size()] = '\0';
 }
 
-std::chrono::nanoseconds bounded(std::uint64_t at_most_ns) noexcept {
-  constexpr std::chrono::nanoseconds day = std::chrono::hours{24};
-  return std::chrono::nanoseconds{std::min(at_most_ns, static_cast<std::uint64_t>(day.count()))};
+std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
+  constexpr auto max = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+  return std::chrono::nanoseconds{std::min(at_most_ns, max)};
 }
 
 void detail::take(void* into, std::size_t known, void const* given, char const* name) {

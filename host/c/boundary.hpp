@@ -58,8 +58,8 @@ void on_own_thread(std::function<void()> const& body);
 /// A text as the header says: asked for its size, or copied where it fits. Throws a refusal with LULL_ERROR_SIZE.
 void give(std::string_view whole, char* text, std::size_t size, std::size_t* needed);
 
-/// Takes at most a day of what is asked for.
-std::chrono::nanoseconds bounded(std::uint64_t at_most_ns) noexcept;
+/// What is beyond the type's range, UINT64_MAX above all, is nanoseconds::max(), which has no end.
+std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept;
 
 /// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it in: the fields
 /// that it does not have keep their defaults; those that we do not know must be zero.

@@ -12,6 +12,7 @@
 
 #include <lull/host/c/boundary.hpp>
 #include <lull/host/c/handle_table.hpp>
+#include <lull/host/deadline.hpp>
 #include <lull/host/owner.hpp>
 #include <lull/host/serving.hpp>
 #include <lull/host/runtime.hpp>
@@ -74,9 +75,9 @@ template <class Pin, class Over>
 lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over over) {
   using std::chrono::nanoseconds;
   constexpr nanoseconds piece = std::chrono::milliseconds{10};
-  auto const give_up = std::chrono::steady_clock::now() + bounded(at_most_ns);
+  auto const deadline = deadline_after(nanoseconds_of(at_most_ns));
   for (;;) {
-    auto const left = std::max<nanoseconds>(give_up - std::chrono::steady_clock::now(), nanoseconds{0});
+    nanoseconds const left = left_until(deadline);
     if (over(std::min(left, piece))) return LULL_OK;
     if (left.count() == 0) return LULL_TIMED_OUT;
     if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "it was destroyed while this call waited"};

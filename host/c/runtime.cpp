@@ -174,7 +174,7 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
 lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_quiet", [&] {
     auto const side = alive(runtimes(), runtime);
-    if (!side->side->quiet(bounded(at_most_ns))) return LULL_TIMED_OUT;
+    if (!side->side->quiet(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
     std::lock_guard const lock{side->mutex};
     ++side->quiets;
     return LULL_OK;

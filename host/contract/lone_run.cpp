@@ -8,6 +8,7 @@
 
 #include <lull/host/bubble_report.hpp>
 #include <lull/host/contract/bubble_lengths.hpp>
+#include <lull/host/deadline.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/lone_bubbles.hpp>
 
@@ -76,14 +77,14 @@ lone_run run_to_end(task_owner& owner, executor& machine, lone_run_options const
   bubbles.serve(owner);
   std::optional<bubble_lengths> random;
   if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
-  auto const end = clock::now() + how.at_most;
+  auto const end = deadline_after(how.at_most);
   lone_run found;
   bool starved = false;  // for good
   for (bool over = false; !over;) {
     nanoseconds const length = random ? random->next() : how.bubble;
     bool const is_served = bubbles.is_served();
     bubbles.open();
-    auto const closes = length.count() == 0 ? end : std::min(end, clock::now() + length);
+    auto const closes = length.count() == 0 ? end : std::min(end, deadline_after(length));
     hold(bubbles, closes, random ? spun : 0ns);
     bubble_record const one = bubbles.close();
     add(found, one);

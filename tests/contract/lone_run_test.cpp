@@ -111,6 +111,12 @@ TEST_F(lone, run_of_a_fed_task_ends_with_the_result_whatever_the_bubbles) {
   }
 }
 
+TEST_F(lone, run_of_a_fed_task_without_a_limit_ends_with_the_task) {
+  fed_probe_owner fed;
+  fed.prepare(*machine_);
+  EXPECT_TRUE(run_to_end(fed, *machine_, {.at_most = std::chrono::nanoseconds::max()}).finished);
+}
+
 TEST_F(lone, run_throws_what_the_owner_throws_while_it_serves) {
   fed_probe_owner torn{fed_probe_owner::feeds::one_and_throws};
   torn.prepare(*machine_);
