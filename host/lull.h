@@ -90,7 +90,8 @@ typedef struct lull_options {
   int32_t reserved;            /* 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
   const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with the options
-                                  that decide what is loaded, "product:leave=saved"; null: all, as they are without options */
+                                  that decide what is loaded, of which ';' separates several: "product:leave=saved;rows=64,compute"; a
+                                  value that holds ',' or ';' is quoted; null: all, as they are without options */
   lull_log log;                /* null: silence */
   void *log_context;
   const char *report;          /* file that the bubble report is written to when the runtime ends, in the format of its ending: .txt, .json,
@@ -196,7 +197,7 @@ typedef struct lull_job_status {
   uint64_t items;  /* committed, counted when the job leaves its place */
 } lull_job_status;
 
-/* `task` is NAME or NAME:key=value,…, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks() lists them. Reads the
+/* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks() lists them. Reads the
    inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live at a time. */
 lull_status lull_submit(lull_runtime *runtime, const char *task, const lull_job_options *options, lull_job **job);
 /* Costs no call to the device. */

@@ -11,34 +11,58 @@ namespace lull {
 namespace {
 
 constexpr std::size_t longest_text = 1 << 16;
+constexpr std::size_t most_tasks = 1000;  // of a list
 
 // Reads the text from left to right; every error knows the column it belongs to.
 class task_parser {
  public:
-  task_parser(std::string_view text, std::span<task_options const> known) : text_(text), known_(known) {}
-
-  task_request parse() {
+  /// `between`: what separates a task's options.
+  task_parser(std::string_view text, std::span<task_options const> known, char between) : text_(text), known_(known), between_(between) {
     if (text_.size() > longest_text) fail(0, "is longer than " + std::to_string(longest_text) + " bytes");
-    std::string_view const name = read_until(":");
-    if (name.empty()) fail(0, "the task's name is missing; known: " + list_known("", names()));
-    task_options const* found = nullptr;
-    at(0, [&] { found = &detail::find_task(name, known_); });
-    task_request request{std::string{name}, option_values(found->options)};
-    if (position_ == text_.size()) return request;
-    do {
-      ++position_;  // the colon or a comma
-      read_option(request.values);
-    } while (position_ < text_.size());
-    return request;
+  }
+
+  task_request parse() { return read_task({}); }
+
+  std::vector<task_request> parse_list() {
+    std::vector<task_request> requests;
+    while (position_ < text_.size()) {
+      if (requests.size() == most_tasks) fail(position_, "more than " + std::to_string(most_tasks) + " tasks");
+      skip_blanks();
+      requests.push_back(read_task(","));
+      if (position_ < text_.size()) ++position_;  // the comma behind it
+    }
+    return requests;
   }
 
  private:
+  /// Up to one of `ends`, none or one, or the end of the text.
+  task_request read_task(std::string_view ends) {
+    ends_ = ends;
+    std::size_t const start = position_;
+    std::string_view const name = read_until(":");
+    if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
+    if (!ends.empty() && name.find('=') != std::string_view::npos) {
+      fail(start, "\"" + std::string{name} + "\" is no task; ';' separates the options of one task in a list");
+    }
+    task_options const* found = nullptr;
+    at(start, [&] { found = &detail::find_task(name, known_); });
+    task_request request{std::string{name}, option_values(found->options)};
+    while (!task_ended()) {
+      ++position_;  // the colon or what stands between two options
+      read_option(request.values);
+    }
+    return request;
+  }
+
+  bool task_ended() const { return position_ == text_.size() || ends_.find(text_[position_]) != std::string_view::npos; }
+  bool option_ended() const { return task_ended() || text_[position_] == between_; }
+
   void read_option(option_values& values) {
     skip_blanks();
     std::size_t const start = position_;
-    std::string_view const key = read_until("=,");
-    if (key.empty()) fail(start, "an option is missing here: write key=value, or drop the comma or colon before it");
-    if (position_ == text_.size() || text_[position_] == ',') {
+    std::string_view const key = read_until(std::string{'=', between_});
+    if (key.empty()) fail(start, "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
+    if (option_ended()) {
       at(start, [&] { values.set(key); });
       return;
     }
@@ -50,7 +74,7 @@ class task_parser {
 
   std::string read_value() {
     if (position_ == text_.size() || (text_[position_] != '"' && text_[position_] != '\'')) {
-      return std::string{read_until(",")};
+      return std::string{read_until({&between_, 1})};
     }
     std::size_t const start = position_;
     char const quote = text_[position_++];
@@ -68,15 +92,15 @@ class task_parser {
     }
     ++position_;
     skip_blanks();
-    if (position_ < text_.size() && text_[position_] != ',') {
-      fail(position_, "after a closing quote comes a comma or the end");
-    }
+    if (!option_ended()) fail(position_, "after a closing quote comes a " + name_of(between_) + " or the end");
     return value;
   }
 
-  // Up to one of `ends` or the end of the text, without blanks at the right.
-  std::string_view read_until(std::string_view ends) {
-    std::size_t const end = std::min(text_.find_first_of(ends, position_), text_.size());
+  static std::string name_of(char between) { return between == ',' ? "comma" : "semicolon"; }
+
+  // Up to one of `stops` or the end of the task, without blanks at the right.
+  std::string_view read_until(std::string_view stops) {
+    std::size_t const end = std::min({text_.find_first_of(stops, position_), text_.find_first_of(ends_, position_), text_.size()});
     std::string_view word = text_.substr(position_, end - position_);
     while (word.ends_with(' ')) word.remove_suffix(1);
     position_ = end;
@@ -111,6 +135,8 @@ class task_parser {
 
   std::string_view text_;
   std::span<task_options const> known_;
+  char between_;
+  std::string_view ends_;  // of the task at hand
   std::size_t position_ = 0;
 };
 
@@ -138,7 +164,11 @@ task_options const& detail::find_task(std::string_view name, std::span<task_opti
 }
 
 task_request parse_task(std::string_view text, std::span<task_options const> known) {
-  return task_parser(text, known).parse();
+  return task_parser(text, known, ',').parse();
+}
+
+std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known) {
+  return task_parser(text, known, ';').parse_list();
 }
 
 std::string format_task(task_request const& request, task_text which) {

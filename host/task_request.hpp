@@ -33,6 +33,10 @@ struct task_request {
 /// ones, the nearest first.
 task_request parse_task(std::string_view text, std::span<task_options const> known);
 
+/// Reads `NAME,NAME:key=value;key=value,…`: several tasks, where ';' separates the options of one. A value that holds a comma or a
+/// semicolon is quoted. An empty text holds no task; at most 1,000. Errors as of parse_task.
+std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known);
+
 /// The same as JSON: {"task": "pagerank", "options": {"damping": 0.85, "graph": "web.el"}}, or an array of such
 /// objects (1 to 1,000). Values are strings, numbers or booleans. `file` is named in messages.
 ///

@@ -91,6 +91,13 @@ std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
   return std::chrono::nanoseconds{std::min(at_most_ns, max)};
 }
 
+int at_least(int value, int least, char const* name) {
+  if (value < least) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
+  }
+  return value;
+}
+
 void detail::take(void* into, std::size_t known, void const* given, char const* name) {
   std::uint32_t const size = size_of(given, name);
   auto const* const bytes = static_cast<unsigned char const*>(given);

@@ -61,6 +61,13 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
 /// What is beyond the type's range, UINT64_MAX above all, is nanoseconds::max(), which has no end.
 std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept;
 
+/// An enumerator whose values are 0 to `count` - 1. Throws a refusal.
+template <class Enum>
+Enum one_of(std::int32_t value, std::int32_t count, char const* name);
+
+/// Throws a refusal.
+int at_least(int value, int least, char const* name);
+
 /// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it in: the fields
 /// that it does not have keep their defaults; those that we do not know must be zero.
 template <class Struct>
@@ -74,6 +81,14 @@ namespace detail {
 void take(void* into, std::size_t known, void const* given, char const* name);
 void fill(void* into, void const* values, std::size_t known, char const* name);
 }  // namespace detail
+
+template <class Enum>
+Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
+  if (value < 0 || value >= count) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
+  }
+  return static_cast<Enum>(value);
+}
 
 template <class Struct>
 Struct taken(Struct const* given, char const* name) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <lull/host/c/held.hpp>
+#include <lull/host/c/options.hpp>
 #include <lull/host/catalogue/catalogue.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 
@@ -24,65 +25,6 @@ lull_bubble packed(bubble_id id) { return id.bubble == 0 ? 0 : id.bubble << gate
 
 bubble_id unpacked(lull_bubble bubble) {
   return {.gate = static_cast<std::uint32_t>(bubble & (most_gates - 1)), .bubble = bubble >> gate_bits};
-}
-
-template <class Enum>
-Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
-  if (value < 0 || value >= count) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
-  }
-  return static_cast<Enum>(value);
-}
-
-int at_least(int value, int least, char const* name) {
-  if (value < least) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
-  }
-  return value;
-}
-
-/// Of the tasks named, with a comma between two; null: of all.
-std::vector<task_type> types_of(char const* names) {
-  std::vector<task_type> types;
-  if (names == nullptr) {
-    for (task_entry const& each : catalogue()) types.push_back(each.type(option_values{each.options}));
-    return types;
-  }
-  std::istringstream each{names};
-  for (std::string name; std::getline(each, name, ',');) {
-    task_request const request = parse_task(name, known_tasks());
-    types.push_back(entry_of(request).type(request.values));
-  }
-  return types;
-}
-
-runtime_options read(lull_options const& asked) {
-  runtime_options made;
-  switch (one_of<lull_executor>(asked.executor, 3, "options->executor")) {
-    case LULL_EXECUTOR_ANY: break;
-    case LULL_EXECUTOR_THREADS: made.machine.kind = executor_kind::threads; break;
-    case LULL_EXECUTOR_CUDA: made.machine.kind = executor_kind::cuda; break;
-  }
-  made.machine.device = at_least(asked.device, 0, "options->device");
-  int const rooms = at_least(asked.rooms, -1, "options->rooms");
-  if (rooms != 0) made.machine.rooms = std::max(rooms, 0);
-  made.machine.processors = at_least(asked.processors, 0, "options->processors");
-  if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
-  made.machine.memory_limit_bytes = asked.memory_limit_bytes;
-  switch (one_of<lull_mode>(asked.mode, 4, "options->mode")) {
-    case LULL_MODE_OFF: made.mode = runtime_mode::off; break;
-    case LULL_MODE_OBSERVE: made.mode = runtime_mode::observe; break;
-    case LULL_MODE_DEFAULT:
-    case LULL_MODE_ON: made.mode = runtime_mode::on; break;
-  }
-  bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
-  made.launch = at_open ? launch_time::at_open : launch_time::at_close;
-  made.tasks = types_of(asked.tasks);
-  if (asked.report != nullptr) made.report = asked.report;
-  if (asked.log != nullptr) {
-    made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
-  }
-  return made;
 }
 
 /// The executor's stream for the program's.
@@ -130,7 +72,7 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
     on_own_thread([&] {
-      made->side = std::make_unique<lull::runtime>(read(asked));
+      made->side = std::make_unique<lull::runtime>(read_options(asked));
       made->kind = made->side->machine().kind();
     });
     *runtime = handle_of<lull_runtime>(runtimes().insert(std::move(made)));

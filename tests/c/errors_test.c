@@ -64,6 +64,8 @@ static void options_are_checked(void) {
   options.processors = 0;
   options.tasks = "compute,pagerang";
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "known: pagerank");
+  options.tasks = "compute:items=7,rounds=3";
+  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "';' separates");
   options.tasks = NULL;
   options.device = -1;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->device");

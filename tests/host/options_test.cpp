@@ -244,6 +244,34 @@ TEST(TaskText, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_NE(parse_message(std::string(70000, 'x')).find("is longer than"), std::string::npos);
 }
 
+std::vector<std::string> listed(std::string_view text) {
+  std::vector<std::string> found;
+  for (task_request const& each : parse_task_list(text, tasks)) found.push_back(format_task(each));
+  return found;
+}
+
+TEST(TaskList, TasksBetweenCommasAndOptionsBetweenSemicolons) {
+  using found = std::vector<std::string>;
+  EXPECT_EQ(listed("pagerank,spin"), (found{"pagerank", "spin"}));
+  EXPECT_EQ(listed("pagerank:sweeps=7;weighted;order=degree,spin:steps=3"), (found{"pagerank:sweeps=7,weighted=true,order=degree", "spin:steps=3"}));
+  EXPECT_EQ(listed(R"(pagerank:graph="a;b,c" ; title='x;y' , spin)"), (found{R"(pagerank:graph="a;b,c",title=x;y)", "spin"}));
+  EXPECT_EQ(listed("spin,spin,"), (found{"spin", "spin"}));
+  EXPECT_EQ(listed(""), found{});
+}
+
+TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
+  auto const refused = [](std::string_view text) { return message_of<usage_error>([&] { parse_task_list(text, tasks); }); };
+  EXPECT_NE(refused("spin,spim").find("column 6: unknown task \"spim\"; known: spin"), std::string::npos) << refused("spin,spim");
+  EXPECT_NE(refused("spin,,spin").find("column 6: the task's name is missing"), std::string::npos);
+  EXPECT_NE(refused("pagerank:sweeps=7,weighted=true").find("column 19: \"weighted=true\" is no task; ';' separates"), std::string::npos);
+  EXPECT_NE(refused("pagerank:sweeps=7;").find("drop the semicolon or colon"), std::string::npos);
+  EXPECT_NE(refused("pagerank:title='a'b,spin").find("after a closing quote comes a semicolon or the end"), std::string::npos);
+  EXPECT_NE(refused("spin:steps=1;steps=2").find("column 14: option \"steps\" is given twice"), std::string::npos);
+  std::string many = "spin";
+  for (int i = 0; i < 1000; ++i) many += ",spin";
+  EXPECT_NE(refused(many).find("more than 1000 tasks"), std::string::npos);
+}
+
 TEST(TaskText, PrintedAndReadBack) {
   task_request const request = parse_task(R"(pagerank:graph="a,b\\ \"",sweeps=7,title=' x')", tasks);
   std::string const text = format_task(request);

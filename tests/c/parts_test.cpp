@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs cannot see of the C library: what it makes of their options.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/c/options.hpp>
+
+namespace lull::c {
+namespace {
+
+lull_options on_threads() {
+  lull_options made = LULL_OPTIONS;
+  made.executor = LULL_EXECUTOR_THREADS;
+  made.processors = 1;
+  made.tasks = "";
+  return made;
+}
+
+std::size_t loaded(char const* tasks) {
+  lull_options asked = on_threads();
+  asked.tasks = tasks;
+  return read_options(asked).tasks.size();
+}
+
+TEST(options, name_each_type_once) {
+  EXPECT_EQ(loaded(""), 0U);
+  EXPECT_EQ(loaded("compute"), 1U);
+  EXPECT_EQ(loaded("compute,streaming,compute:items=7;rounds=3"), 2U);
+  EXPECT_EQ(loaded("product,product:rows=64;columns=64"), 1U);
+  EXPECT_EQ(loaded("product:leave=saved;rows=64,product:rows=64;leave=saved,product:leave=behind,compute"), 3U);
+}
+
+}  // namespace
+}  // namespace lull::c
