@@ -87,7 +87,8 @@ typedef struct lull_options {
   int32_t rooms;               /* groups of SMs that workers keep off; 0: two, which hold one NCCL kernel; -1: none */
   int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
-  int32_t reserved;            /* 0 */
+  int32_t armed_ahead_us;      /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers are enqueued
+                                  only when the bubble is open; else microseconds, at most 1,000,000,000 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
   const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with the options
                                   that decide what is loaded, of which ';' separates several: "product:leave=saved;rows=64,compute"; a
@@ -123,7 +124,7 @@ lull_status lull_drain(lull_runtime *runtime, uint64_t at_most_ns);
 
 typedef struct lull_counts {
   uint32_t size; /* sizeof(lull_counts), set by the caller */
-  uint32_t reserved;
+  uint32_t reserved; /* set to 0 */
   uint64_t opened;
   uint64_t launches;
   uint64_t no_job;          /* bubbles passed over because no job was ready */
@@ -174,7 +175,7 @@ typedef struct lull_job_options {
   uint32_t size;                /* sizeof(lull_job_options) */
   int32_t priority;             /* higher goes first; equal ones in order of submission */
   int32_t blocks_per_processor; /* 0: Lull chooses */
-  int32_t reserved;             /* 0 */
+  int32_t reserved;             /* must be 0 */
   const char *name;             /* for reports; null: the task's */
 } lull_job_options;
 

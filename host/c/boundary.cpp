@@ -98,6 +98,10 @@ int at_least(int value, int least, char const* name) {
   return value;
 }
 
+void require_zero(std::int32_t reserved, char const* name) {
+  if (reserved != 0) throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(reserved) + ": set it to 0"};
+}
+
 void detail::take(void* into, std::size_t known, void const* given, char const* name) {
   std::uint32_t const size = size_of(given, name);
   auto const* const bytes = static_cast<unsigned char const*>(given);

@@ -68,6 +68,9 @@ Enum one_of(std::int32_t value, std::int32_t count, char const* name);
 /// Throws a refusal.
 int at_least(int value, int least, char const* name);
 
+/// Refuses what a later library may give a meaning to.
+void require_zero(std::int32_t reserved, char const* name);
+
 /// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it in: the fields
 /// that it does not have keep their defaults; those that we do not know must be zero.
 template <class Struct>

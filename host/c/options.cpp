@@ -2,6 +2,8 @@
 #include <lull/host/c/options.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,8 @@
 namespace lull::c {
 
 namespace {
+
+constexpr std::int32_t max_armed_ahead_us = 1'000'000'000;
 
 /// Tasks whose options do not tell them apart share a type; it is loaded once.
 void add(std::vector<task_type>& types, task_type const& type) {
@@ -32,6 +36,14 @@ std::vector<task_type> types_of(char const* tasks) {
   return types;
 }
 
+std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
+  if (us < -1 || us > max_armed_ahead_us) {
+    throw refusal{LULL_ERROR_ARGUMENT, "options->armed_ahead_us is " + std::to_string(us) + ": -1 to " + std::to_string(max_armed_ahead_us)};
+  }
+  if (us == 0) return std::nullopt;
+  return std::chrono::microseconds{std::max(us, 0)};
+}
+
 }  // namespace
 
 runtime_options read_options(lull_options const& asked) {
@@ -46,6 +58,7 @@ runtime_options read_options(lull_options const& asked) {
   if (rooms != 0) made.machine.rooms = std::max(rooms, 0);
   made.machine.processors = at_least(asked.processors, 0, "options->processors");
   if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
+  made.armed_ahead = armed_ahead(asked.armed_ahead_us);
   made.machine.memory_limit_bytes = asked.memory_limit_bytes;
   switch (one_of<lull_mode>(asked.mode, 4, "options->mode")) {
     case LULL_MODE_OFF: made.mode = runtime_mode::off; break;

@@ -45,7 +45,7 @@ class Options(ctypes.Structure):
         ("rooms", ctypes.c_int32),
         ("processors", ctypes.c_int32),
         ("team_width", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("armed_ahead_us", ctypes.c_int32),
         ("memory_limit_bytes", ctypes.c_uint64),
         ("tasks", ctypes.c_char_p),
         ("log", LogFunction),
