@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,9 +25,9 @@ namespace lull::c {
 struct held_runtime {
   std::unique_ptr<runtime> side;
   executor_kind kind = executor_kind::threads;
-  std::mutex mutex;                 // the rest
-  std::vector<std::uint64_t> jobs;  // handles; those of destroyed jobs may be among them
-  std::uint64_t quiets = 0;         // that were not released yet
+  std::atomic<std::uint64_t> quiets{0};  // that were not released yet; of no lock, since lull_release must not wait
+  std::mutex mutex;                      // held over a whole submission; the rest
+  std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
 };
 
 /// What a lull_job* stands for. Its runtime outlives it: whoever ends a runtime ends its jobs first.

@@ -117,7 +117,6 @@ lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_quiet", [&] {
     auto const side = alive(runtimes(), runtime);
     if (!side->side->quiet(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
-    std::lock_guard const lock{side->mutex};
     ++side->quiets;
     return LULL_OK;
   });
@@ -126,11 +125,10 @@ lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
 lull_status lull_release(lull_runtime* runtime) {
   return guarded("lull_release", [&] {
     auto const side = alive(runtimes(), runtime);
-    {
-      std::lock_guard const lock{side->mutex};
-      if (side->quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
-      --side->quiets;
-    }
+    std::uint64_t quiets = side->quiets;
+    do {
+      if (quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
+    } while (!side->quiets.compare_exchange_weak(quiets, quiets - 1));
     side->side->release();
   });
 }

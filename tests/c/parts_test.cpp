@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs cannot see of the C library: what it makes of their options.
+// What programs cannot see of the C library: what it makes of their options and which locks its calls take.
 #include <chrono>
+#include <future>
 #include <limits>
+#include <mutex>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include <lull/host/c/boundary.hpp>
+#include <lull/host/c/held.hpp>
 #include <lull/host/c/options.hpp>
 
 namespace lull::c {
@@ -49,6 +51,35 @@ TEST(options, name_each_type_once) {
   EXPECT_EQ(loaded("compute,streaming,compute:items=7;rounds=3"), 2U);
   EXPECT_EQ(loaded("product,product:rows=64;columns=64"), 1U);
   EXPECT_EQ(loaded("product:leave=saved;rows=64,product:rows=64;leave=saved,product:leave=behind,compute"), 3U);
+}
+
+/// A runtime of one block, with a trainer's stream.
+class held : public testing::Test {
+ protected:
+  held() {
+    lull_options const asked = on_threads();
+    EXPECT_EQ(lull_create(&asked, &side_), LULL_OK) << lull_error_text();
+    EXPECT_EQ(lull_threads_stream_create(&stream_), LULL_OK) << lull_error_text();
+  }
+  runtime_table::pin found() { return runtimes().find(reinterpret_cast<std::uintptr_t>(side_)); }
+
+  lull_runtime* side_ = nullptr;
+  lull_threads_stream* stream_ = nullptr;
+};
+
+/// lull_submit keeps the runtime's mutex while it allocates and copies.
+TEST_F(held, runtime_is_released_while_a_job_is_submitted) {
+  ASSERT_EQ(lull_quiet(side_, 10'000'000'000), LULL_OK) << lull_error_text();
+  {
+    std::unique_lock submits{found()->mutex};
+    auto released = std::async(std::launch::async, [this] { return lull_release(side_); });
+    EXPECT_EQ(released.wait_for(2s), std::future_status::ready) << "it waits for the mutex";
+    submits.unlock();
+    EXPECT_EQ(released.get(), LULL_OK);
+  }
+  EXPECT_EQ(lull_release(side_), LULL_ERROR_STATE);
+  EXPECT_EQ(lull_destroy(side_), LULL_OK);
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
 }
 
 }  // namespace
