@@ -110,7 +110,7 @@ class handle_table {
 
   /// Waits until nobody is inside. Empty for a handle that is not alive or that somebody else ends; throws limit_error when the
   /// time is over, and the object goes on as before.
-  exclusive end(std::uint64_t handle, std::chrono::nanoseconds at_most) {
+  exclusive end(std::uint64_t handle, std::chrono::steady_clock::time_point deadline) {
     slot* const at = slot_of(handle);
     if (at == nullptr) return {nullptr, nullptr, nullptr};
     std::uint64_t word = at->word.load(std::memory_order_relaxed);
@@ -122,9 +122,8 @@ class handle_table {
       at->word.fetch_sub(ending_bit, std::memory_order_relaxed);
       return made;
     }
-    auto const give_up = std::chrono::steady_clock::now() + at_most;
     while ((at->word.load(std::memory_order_acquire) & users) != 0) {
-      if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"a call of another thread is still inside"};
+      if (std::chrono::steady_clock::now() >= deadline) throw limit_error{"a call of another thread is still inside"};
       std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
     return made;

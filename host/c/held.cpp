@@ -33,12 +33,10 @@ void leave_alone(std::unique_ptr<held_job> job) {
 
 }  // namespace
 
-void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::nanoseconds at_most) noexcept {
-  auto const give_up = std::chrono::steady_clock::now() + at_most;
+void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept {
   for (auto const& job : ended) job->handle.cancel();
   for (auto& job : ended) {
-    auto const left = give_up - std::chrono::steady_clock::now();
-    if (!job->handle.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0}))) leave_alone(std::move(job));
+    if (!job->handle.wait(left_until(deadline))) leave_alone(std::move(job));
   }
 }
 

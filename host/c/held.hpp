@@ -30,7 +30,7 @@ struct held_runtime {
   std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
 };
 
-/// What a lull_job* stands for. Its runtime outlives it: whoever ends a runtime ends its jobs first.
+/// What a lull_job* stands for. Its machine outlives it, by the handle, also where the runtime has ended before.
 struct held_job {
   std::uint64_t side = 0;  // the runtime's handle
   executor* machine = nullptr;
@@ -62,8 +62,8 @@ typename Table::pin alive(Table& table, Handle const* handle) {
 inline constexpr std::chrono::seconds longest_leaving{10};
 
 template <class Table, class Handle>
-typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::nanoseconds at_most = longest_leaving) try {
-  auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), at_most);
+typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::steady_clock::time_point deadline = deadline_after(longest_leaving)) try {
+  auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), deadline);
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
 } catch (limit_error const& why) {
@@ -91,8 +91,8 @@ Handle* handle_of(std::uint64_t number) noexcept {
   return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
 }
 
-/// Ends jobs of one runtime: cancels all, then waits for each, `at_most` in all. Arrays that a block still works on are left alone
+/// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on are left alone
 /// for ever. On a thread of ours.
-void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::nanoseconds at_most) noexcept;
+void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept;
 
 }  // namespace lull::c

@@ -76,7 +76,7 @@ std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, lull_
   } catch (...) {
     std::vector<std::unique_ptr<held_job>> ended;
     ended.push_back(std::move(job));
-    end_jobs(std::move(ended), longest_leaving);
+    end_jobs(std::move(ended), deadline_after(longest_leaving));
     throw;
   }
 }

@@ -17,7 +17,6 @@ constexpr int gate_bits = 24;  // of a lull_bubble; the rest is the bubble's num
 constexpr std::uint64_t most_gates = std::uint64_t{1} << gate_bits;  // with those of all graphs ever captured
 constexpr std::uint64_t most_bubbles = std::uint64_t{1} << (64 - gate_bits);
 constexpr std::size_t longest_site = 255;
-constexpr std::chrono::seconds jobs_leave_within{3};  // a lease and a second
 
 bool fits(bubble_id id) { return id.bubble == 0 || (id.gate < most_gates && id.bubble < most_bubbles); }
 
@@ -25,6 +24,19 @@ lull_bubble packed(bubble_id id) { return id.bubble == 0 ? 0 : id.bubble << gate
 
 bubble_id unpacked(lull_bubble bubble) {
   return {.gate = static_cast<std::uint32_t>(bubble & (most_gates - 1)), .bubble = bubble >> gate_bits};
+}
+
+/// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on then.
+std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles, std::chrono::steady_clock::time_point deadline) {
+  std::vector<job_table::exclusive> found;
+  for (std::uint64_t const handle : handles) {
+    try {
+      found.push_back(ending(jobs(), handle_of<lull_job>(handle), deadline));
+    } catch (refusal const& why) {
+      if (why.status() != LULL_ERROR_HANDLE) throw;
+    }
+  }
+  return found;
 }
 
 /// The executor's stream for the program's.
@@ -81,22 +93,17 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
 
 lull_status lull_destroy(lull_runtime* runtime) {
   return guarded("lull_destroy", [&] {
-    auto side = ending(runtimes(), runtime);
+    auto const deadline = deadline_after(longest_leaving);  // one for all calls inside, of the runtime and of its jobs
+    auto side = ending(runtimes(), runtime, deadline);
+    std::vector<job_table::exclusive> found = all_jobs(side->jobs, deadline);
     on_own_thread([&] {
-      side->side->machine().arrive();
       std::vector<std::unique_ptr<held_job>> ended;
-      for (std::uint64_t const number : side->jobs) {
-        try {
-          ended.push_back(ending(jobs(), handle_of<lull_job>(number)).take());
-        } catch (refusal const& why) {
-          if (why.status() != LULL_ERROR_HANDLE) {  // it was destroyed before
-            end_jobs(std::move(ended), jobs_leave_within);
-            throw;
-          }
-        }
-      }
-      end_jobs(std::move(ended), jobs_leave_within);
-      side.take().reset();
+      ended.reserve(found.size());
+      side->side->machine().arrive();
+      for (auto& each : found) ended.push_back(each.take());
+      for (auto const& job : ended) job->handle.cancel();
+      side.take().reset();  // waits for its jobs, all together
+      end_jobs(std::move(ended), std::chrono::steady_clock::now());
     });
   });
 }

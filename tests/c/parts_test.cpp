@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs cannot see of the C library: what it makes of their options and which locks its calls take.
+// What programs cannot see of the C library: what it makes of their options, which locks its calls take, how long its ends take.
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/c/held.hpp>
 #include <lull/host/c/options.hpp>
+#include <lull/tests/support/held_task.hpp>
+#include <lull/tests/support/threads_job.hpp>
 
 namespace lull::c {
 namespace {
@@ -79,6 +85,51 @@ TEST_F(held, runtime_is_released_while_a_job_is_submitted) {
   }
   EXPECT_EQ(lull_release(side_), LULL_ERROR_STATE);
   EXPECT_EQ(lull_destroy(side_), LULL_OK);
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
+}
+
+/// A block that does not leave costs the end of a runtime its patience once, not once more for the jobs.
+TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
+  static std::atomic<bool> began{false};
+  static std::atomic<bool> goes{false};
+  {
+    auto const side = found();
+    auto job = std::make_unique<held_job>();
+    job->side = reinterpret_cast<std::uintptr_t>(side_);
+    job->machine = &side->side->machine();
+    job->handle = side->side->submit(test::threads_job(held_task{&began, &goes}));
+    side->jobs.push_back(jobs().insert(std::move(job)));
+  }
+  for (int tries = 0; !began && tries < 10'000; ++tries) {
+    lull_bubble bubble = 0;
+    ASSERT_EQ(lull_open(side_, stream_, "receive", &bubble), LULL_OK) << lull_error_text();
+    ASSERT_EQ(lull_threads_stream_sleep(stream_, 1'000'000), LULL_OK);
+    ASSERT_EQ(lull_close(side_, bubble, stream_), LULL_OK) << lull_error_text();
+    ASSERT_EQ(lull_threads_stream_synchronize(stream_), LULL_OK);
+  }
+  ASSERT_TRUE(began);
+  auto const begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(lull_destroy(side_), LULL_OK) << lull_error_text();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 8.0);
+  goes = true;
+  goes.notify_all();
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
+}
+
+/// An end that fails takes nothing with it.
+TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
+  lull_job* jobs_of[2] = {};
+  for (lull_job*& each : jobs_of) ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
+  {
+    auto const inside = jobs().find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
+    EXPECT_EQ(lull_destroy(side_), LULL_ERROR_STATE);
+  }
+  for (lull_job* const each : jobs_of) {
+    lull_job_status now = {};
+    now.size = sizeof now;
+    EXPECT_EQ(lull_job_get_status(each, &now), LULL_OK) << lull_error_text();
+  }
+  EXPECT_EQ(lull_destroy(side_), LULL_OK) << lull_error_text();
   EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
 }
 
