@@ -26,10 +26,12 @@ there() {
 # at_least WANTED FOUND: whether the version FOUND will do
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
 
+folder=$(dirname "${BASH_SOURCE[0]}")
 missing=()
 for entry in "${needed[@]}"; do
   there "${entry#*:}" || missing+=("${entry%%:*}")
 done
+"$folder/clang.sh" > /dev/null 2>&1 || missing+=(clang-16) # both have it; any newer one will do
 
 if ((${#missing[@]})); then
   echo "setup: missing: ${missing[*]}"
@@ -60,7 +62,7 @@ if ! at_least 3.25 "$cmake_version" || ! at_least 12 "$gcc_version"; then
 fi
 
 nvcc=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin command -v nvcc || true)
-echo "setup: all there: g++ $gcc_version, cmake $cmake_version, ${nvcc:-no nvcc (the threads executor is built alone)}"
+echo "setup: all there: g++ $gcc_version, clang $("$("$folder/clang.sh")" -dumpversion), cmake $cmake_version, ${nvcc:-no nvcc (the threads executor is built alone)}"
 if [[ -n $nvcc && -e /usr/include/thrust/version.h ]]; then
   echo "setup: warning: libthrust-dev is installed and shadows the CUDA toolkit's own Thrust: apt-get remove it" >&2
 fi

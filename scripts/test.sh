@@ -4,6 +4,7 @@
 #   dev    all tests; where nvcc is found all device code is compiled, and GPU tests run if a device answers
 #   tsan   the host tests under ThreadSanitizer
 #   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   clang  the project's warnings as errors, on each C++ file, which counts as one test; nothing is built
 # What cannot run here is said and counted as skipped. The last line is the sum: N passed, N failed, N skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -59,6 +60,25 @@ configuration() {
   echo "== $preset: $failures failed, $absent not run, done after $((SECONDS - started)) s"
 }
 
+# clang_warnings: checks each C++ file as clang reads it. One test.
+clang_warnings() {
+  local started=$SECONDS log=build/clang.log
+  echo
+  echo "== clang: every C++ file, warnings are errors"
+  if ! cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$(scripts/clang.sh)" > "$log" 2>&1; then
+    tail -n 40 "$log"
+    echo "== clang: FAILED to configure"
+    failed=$((failed + 1))
+    return
+  fi
+  if python3 -B scripts/check_clang.py build/clang; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+  echo "== clang: done after $((SECONDS - started)) s"
+}
+
 mkdir -p build
 if ! PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin command -v nvcc > /dev/null; then
   echo "NOT RUN: there is no nvcc here, so no device code is compiled and no GPU test is built"
@@ -68,6 +88,7 @@ fi
 for preset in dev tsan asan; do
   configuration "$preset"
 done
+clang_warnings
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
