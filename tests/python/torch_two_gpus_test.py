@@ -4,6 +4,7 @@ are bit-equal with nothing, observed and harvested, and torch is as it was after
 
 --dry-run: on CPUs with gloo, where no wait is a bubble: for trying the program itself. Exit code 77: it could not be run here."""
 
+import ctypes
 import importlib
 import os
 import pathlib
@@ -20,6 +21,19 @@ SMALL = {"width": 1024, "layers": 8, "rows": 256, "microbatches": 8}
 TASKS = ["compute:items=65536,rounds=1000000", "streaming:items=1024,rounds=30000"]
 
 
+def cuda_devices():
+    """How many GPUs this process can use, as CUDA counts them. torch asks NVML, which also counts those of the machine that this process
+    may not open."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(ctypes.c_uint(0)) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
 def why_not(dry):
     try:
         import torch
@@ -28,8 +42,10 @@ def why_not(dry):
         return str(why)
     if dry:
         return "" if dist.is_available() and dist.is_gloo_available() else "this torch has no gloo"
-    if torch.cuda.device_count() < 2:
-        return f"two GPUs are needed, {torch.cuda.device_count()} answer"
+    if torch.version.cuda is None:
+        return "this torch has no CUDA"
+    if (devices := cuda_devices()) < 2:
+        return f"two GPUs are needed, CUDA counts {devices}"
     return "" if dist.is_nccl_available() else "this torch has no NCCL"
 
 
