@@ -159,9 +159,9 @@ std::vector<std::uint64_t> submitted::save() {
 
 namespace {
 
-/// What `save` gives of a job in which no block is. The words come from a file: nothing of them is believed.
-bool at_rest(std::span<std::uint64_t const> saved) {
-  if (saved.size() != submitted::state_words || saved[4] >> 32 != 0 || saved[7] >> 32 != 0) return false;
+/// What `save` gives of a job of so many steps a round in which no block is. The words come from a file: nothing of them is believed.
+bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
+  if (saved.size() != submitted::state_words || saved[4] >= steps || saved[7] >> 32 != 0) return false;
   tagged const ticket{saved[0]};
   std::uint64_t const done = saved[1];
   tagged const limit{saved[2]};
@@ -187,7 +187,7 @@ bool at_rest(std::span<std::uint64_t const> saved) {
 }  // namespace
 
 void submitted::restore(std::span<std::uint64_t const> saved) {
-  if (!at_rest(saved)) {
+  if (!at_rest(saved, kernel().shape.steps)) {
     throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; begin anew"};
   }
   cursor now = read();

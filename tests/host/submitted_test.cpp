@@ -104,6 +104,18 @@ TEST_F(saved_words, between_phases_agree_on_the_phase) {
   EXPECT_EQ(taken, 5 + 4 * 2);
 }
 
+TEST_F(saved_words, of_a_step_that_the_task_does_not_have_are_refused) {
+  for (std::uint64_t const step : {0, 1, 2, 1000}) {
+    words saved = open_phase();
+    saved[4] = step;
+    if (step < probe_task::shape.steps) {
+      EXPECT_NO_THROW(job()->restore(saved)) << "step " << step;
+    } else {
+      EXPECT_THROW(job()->restore(saved), usage_error) << "step " << step;
+    }
+  }
+}
+
 TEST_F(saved_words, of_a_job_that_never_began_are_taken_up) { EXPECT_NO_THROW(job()->restore(job()->save())); }
 
 TEST(submitted, is_waited_for_without_an_end) {
