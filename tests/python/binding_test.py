@@ -9,10 +9,14 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import lull
 from lull import binding
+
+MANY_STREAMS = 5  # one more than a runtime has gates: its opening logs a line
+DEADLINE_S = 60  # of a program that would hang
 
 
 class TheLibrary(unittest.TestCase):
@@ -89,6 +93,86 @@ class TheLibrary(unittest.TestCase):
         )
         done = self.run_python(code, LULL="")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class TheInterpretersLock(unittest.TestCase):
+    def test_only_what_enqueues_keeps_it(self):
+        keeping = [name for name in binding._CALLS if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_]
+        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready"])
+
+    def test_a_busy_thread_is_not_let_in(self):
+        """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch interval."""
+        go, ran, interval = threading.Lock(), [], sys.getswitchinterval()
+        go.acquire()
+
+        def be_busy():
+            with go:
+                ran.append(True)
+
+        busy = threading.Thread(target=be_busy)
+        stream = lull.ThreadsStream()
+        with lull.Runtime(executor="threads", mode="observe") as side:
+            pointer = stream.__index__()
+            side.close_bubble(side.open(b"first", pointer), pointer)
+            busy.start()
+            sys.setswitchinterval(1000)
+            try:
+                go.release()
+                for _ in range(100):
+                    side.close_bubble(side.open(b"x", pointer), pointer)
+                    side.ready(pointer)
+                let_in = list(ran)
+            finally:
+                sys.setswitchinterval(interval)
+            busy.join()
+            stream.synchronize()
+        stream.close()
+        self.assertEqual((let_in, ran), ([], [True]))
+
+    def assert_ends_well(self, code):
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code], env={**os.environ, "LULL": ""}, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_line_from_an_opening_is_said_with_no_lock_that_calls_take(self):
+        self.assert_ends_well(
+            "import lull, threading\n"
+            "from lull import binding, heard\n"
+            f"streams = [lull.ThreadsStream() for _ in range({MANY_STREAMS})]\n"
+            "lines, opened = [], threading.Event()\n"
+            "def bubbles():\n"
+            "    for stream in streams:\n"
+            "        side.close_bubble(side.open(b'x', stream.__index__()), stream.__index__())\n"
+            "        side.ready(stream.__index__())\n"
+            "    opened.set()\n"
+            "def hear(_, line):\n"
+            "    lines.append(line)\n"
+            "    if b'streams' in line:\n"
+            "        threading.Thread(target=bubbles).start()\n"
+            "        opened.wait()\n"
+            "heard.CALLBACK = binding.LogFunction(hear)\n"
+            "side = lull.Runtime(executor='threads', mode='observe')\n"
+            "for stream in streams: side.open(b'y', stream.__index__())\n"
+            "assert opened.is_set() and len(lines) == 1, lines\n"
+            "side.close()\n"
+        )
+
+    def test_a_runtime_that_a_log_handler_forgets(self):
+        self.assert_ends_well(
+            "import logging, lull, time\n"
+            "said = []\n"
+            "class Handler(logging.Handler):\n"
+            "    def emit(self, record):\n"
+            "        said.append(record.getMessage())\n"
+            "        held.clear()\n"
+            "logging.getLogger('lull').setLevel('INFO')\n"
+            "held = [lull.Runtime(executor='threads', mode='observe')]\n"  # its end logs the report's text
+            "logging.getLogger('lull').addHandler(Handler())\n"
+            "logging.getLogger('lull').info('first')\n"
+            "while len(said) < 2: time.sleep(0.01)\n"
+            "assert said[0] == 'first' and not held, said\n"
+        )
 
 
 if __name__ == "__main__":

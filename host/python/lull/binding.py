@@ -126,7 +126,24 @@ _CALLS = {
     "lull_threads_stream_destroy": [_P],
 }
 
+# These only enqueue, on the trainer's path. A call that gives up the interpreter's lock gets it back only when a busy thread lets go of
+# it, which by default is 5 ms later: these keep it. No log line may be waited for inside them; heard.py says how that is held.
+HOLDING = ("lull_open", "lull_close", "lull_ready")
+
 _loaded = None
+
+
+class Library:
+    """The C library's calls by name: those of HOLDING keep the interpreter's lock, all others release it, since they may block."""
+
+    def __init__(self, path):
+        self._releasing = ctypes.CDLL(path)
+        self._holding = ctypes.PyDLL(path, handle=self._releasing._handle)
+
+    def __getattr__(self, name):  # once for each name
+        call = getattr(self._holding if name in HOLDING else self._releasing, name)
+        setattr(self, name, call)
+        return call
 
 
 def _path():
@@ -139,13 +156,13 @@ def _path():
 
 
 def load():
-    """The library, opened once. Its calls release the interpreter's lock."""
+    """The library, opened once."""
     global _loaded
     if _loaded is not None:
         return _loaded
     path = _path()
     try:
-        library = ctypes.CDLL(path)
+        library = Library(path)
     except OSError as why:
         raise Error(f"{path} cannot be opened: {why}; install Lull's wheel, or name the library in LULL_LIBRARY") from why
     try:

@@ -8,7 +8,7 @@ import logging
 import os
 import weakref
 
-from . import binding
+from . import binding, heard
 from .binding import Error, Status, check, load, text_of
 
 log = logging.getLogger("lull")
@@ -17,7 +17,6 @@ _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
 _FORMS = {"text": 0, "json": 1, "trace": 2, "svg": 3}
-_LOG = binding.LogFunction(lambda _, line: log.info("%s", line.decode(errors="replace")))  # outlives every runtime
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
 
 
@@ -29,6 +28,12 @@ def _close_all():
     for side in list(_open):
         with contextlib.suppress(Error):
             side.close()
+
+
+def _forget(library, handle):
+    """The end of a runtime that nobody holds any longer; nobody is there to be told of an error."""
+    library.lull_destroy(handle)
+    heard.say()
 
 
 def _one_of(name, value, known):
@@ -139,15 +144,19 @@ class Runtime:
             processors=processors,
             memory_limit_bytes=memory_limit_bytes,
             tasks=None if tasks is None else ",".join(tasks).encode(),
-            log=_LOG,
+            log=heard.CALLBACK,
             report=None if report is None else os.fsencode(report),
         )
         self._library = load()
         self.device = device
         self.jobs = []
         self._handle = ctypes.c_void_p()
-        check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
-        self._forgotten = weakref.finalize(self, self._library.lull_destroy, ctypes.c_void_p(self._handle.value))
+        heard.listen()
+        try:
+            check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
+        finally:
+            heard.say()
+        self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(self._handle.value))
         self._forgotten.atexit = False
         _open.add(self)
 
@@ -165,7 +174,10 @@ class Runtime:
             job._end()
         handle, self._handle = self._handle, None
         self._forgotten.detach()
-        check(self._library.lull_destroy(handle))
+        try:
+            check(self._library.lull_destroy(handle))
+        finally:
+            heard.say()
 
     def submit(self, task, *, priority=0, name=None):
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library's log lines, from the C callback to the logger `lull`.
+
+The callback comes on any thread: the library's own, which may hold locks of the library, and the trainer's inside `lull_open`. A
+handler of a logger may do anything: write to a disk, wait for its lock, call Lull. So the callback only keeps the line, and a thread of
+ours says it. Without that, a runtime that is collected inside a handler would wait for ever: for its last line, which waits for the
+handler.
+
+The callback still needs the interpreter's lock for a moment, while the calls of binding.HOLDING wait for locks of the library without
+giving it up. So the library must call its log with none of the locks held that those calls take; binding_test.py holds it to that."""
+
+import collections
+import logging
+import os
+import queue
+import threading
+
+from . import binding
+
+log = logging.getLogger("lull")
+
+_WAIT_S = 1  # of a call for lines that another thread is saying
+
+_lines = collections.deque()
+_bell = queue.SimpleQueue()  # one None a line; `put` takes no lock of Python's, so it may come inside anything
+_saying = threading.RLock()
+_speaker = None
+
+
+def _hear(_, line):
+    _lines.append(line)
+    _bell.put(None)
+
+
+CALLBACK = binding.LogFunction(_hear)  # outlives every runtime
+
+
+def say():
+    """Logs what was heard so far. A line that another thread is saying is waited for, but not for ever."""
+    saying = _saying  # a handler may fork, and then the child has another
+    if not saying.acquire(timeout=_WAIT_S):
+        return
+    try:
+        while _lines:
+            log.info("%s", _lines.popleft().decode(errors="replace"))
+    finally:
+        saying.release()
+
+
+def _speak():
+    while True:
+        _bell.get()
+        say()
+
+
+def listen():
+    """Before a runtime is made: starts the thread that says what comes, if there is none."""
+    global _speaker
+    if _speaker is None or not _speaker.is_alive():
+        _speaker = threading.Thread(target=_speak, name="lull log", daemon=True)
+        _speaker.start()
+
+
+def _after_fork():
+    """In a child process the thread is not there, and what was heard is the parent's to say."""
+    global _bell, _saying, _speaker
+    _lines.clear()
+    _bell, _saying, _speaker = queue.SimpleQueue(), threading.RLock(), None
+
+
+os.register_at_fork(after_in_child=_after_fork)
