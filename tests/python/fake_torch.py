@@ -41,7 +41,10 @@ def make(version="2.11.0+cu130", stream=None):
     class ProcessGroup:
         coalescing = False
 
-        def send(self, tensors, peer, tag):
+        def __init__(self, ranks=range(4)):
+            self.ranks = ranks  # global ones; None: torch does not know this group
+
+        def send(self, tensors, dstRank, tag):
             return None if self.coalescing else Work()
 
         def recv(self, tensors, srcRank, tag):
@@ -76,7 +79,20 @@ def make(version="2.11.0+cu130", stream=None):
             hook(None, (), {})
 
     torch.hooks, torch.optimizer_step = hooks, optimizer_step
-    torch.distributed = types.SimpleNamespace(ProcessGroup=ProcessGroup, Work=Work, is_available=lambda: True, is_initialized=lambda: False)
+
+    def get_process_group_ranks(group):
+        if group.ranks is None:
+            raise KeyError(group)
+        return list(group.ranks)
+
+    torch.distributed = types.SimpleNamespace(
+        ProcessGroup=ProcessGroup,
+        Work=Work,
+        is_available=lambda: True,
+        is_initialized=lambda: False,
+        get_world_size=lambda: 4,
+        get_process_group_ranks=get_process_group_ranks,
+    )
     torch.optim = types.ModuleType("torch.optim")
     torch.optimizer_module = types.ModuleType("torch.optim.optimizer")
     torch.optimizer_module.register_optimizer_step_post_hook = register_optimizer_step_post_hook
@@ -134,5 +150,6 @@ class WithFakeTorch(unittest.TestCase):
     def observe(self, **options):
         return lull.observe(executor="threads", **options)
 
-    def group(self):
-        return self.torch.distributed.ProcessGroup()
+    def group(self, *ranks, known=True):
+        """Of these global ranks, or of all. `known`: torch can tell them."""
+        return self.torch.distributed.ProcessGroup((ranks or range(4)) if known else None)

@@ -36,6 +36,41 @@ class Brackets(fake_torch.WithFakeTorch):
                 self.torch.optimizer_step()
         self.assertEqual(self.sites, ["recv from 1 #0", "send to 2 #0", "recv from 1 #1", "recv from any #0"] * 2)
 
+    def test_sites_name_peers_by_global_rank(self):
+        """Schedules make a group for each edge: a peer is 0 or 1 in each of them."""
+        tensor = fake_torch.Tensor()
+        with self.observe():
+            for group in (self.group(2, 1), self.group(3, 1), self.group(2, 1)):
+                group.recv([tensor], 0, 0).wait()
+                group.send([tensor], dstRank=0, tag=0).wait()
+            for group in (self.group(), self.group(1, 3)):
+                group.recv_anysource([tensor], 0).wait()
+            group = self.group(0, 2)
+            group._start_coalescing(None)
+            group.send([tensor], 1, 0)
+            group.recv([tensor], 0, 0)
+            group._end_coalescing(None).wait()
+        self.assertEqual(
+            self.sites,
+            ["recv from 2 #0", "send to 2 #0", "recv from 3 #0", "send to 3 #0", "recv from 2 #1", "send to 2 #1"]
+            + ["recv from any #0", "recv from any of 1,3 #0", "recv from 0, send to 2 #0"],
+        )
+
+    def test_groups_that_torch_does_not_know_are_told_apart(self):
+        tensor, unknown = fake_torch.Tensor(), [self.group(known=False) for _ in range(2)]
+        with self.observe() as side:
+            for group in (*unknown, unknown[0], self.group()):
+                group.recv([tensor], 1, 0).wait()
+            unknown[1].recv_anysource([tensor], 0).wait()
+            self.group().recv([tensor], 7, 0).wait()  # a rank that the group does not have
+            groups = side._waits._ranks, side._waits._unregistered
+            del group, unknown[0]
+            gc.collect()
+            self.assertEqual([len(each) for each in groups], [0, 1])  # none is kept alive
+            self.group(known=False).recv([tensor], 1, 0).wait()
+        first = ["recv from 1 of group 0 #0", "recv from 1 of group 1 #0", "recv from 1 of group 0 #1", "recv from 1 #0"]
+        self.assertEqual(self.sites, [*first, "recv from any of group 1 #0", "recv from 7 of 0,1,2,3 #0", "recv from 1 of group 2 #0"])
+
     def test_many_waits_without_a_step_share_a_site(self):
         with self.observe():
             for _ in range(waits.MOST_INDICES + 3):
@@ -203,7 +238,7 @@ class Restoring(fake_torch.WithFakeTorch):
 class Refusals(fake_torch.WithFakeTorch):
     def assert_off(self, words, **options):
         with self.assertLogs("lull", logging.INFO) as told:
-            with self.observe(**options) as side:
+            with lull.harvest(executor="threads", **options) as side:
                 self.assertEqual(side.mode, "off")
                 self.assertIn(words, side.why_off)
                 self.assert_restored()  # inside, too
@@ -215,28 +250,83 @@ class Refusals(fake_torch.WithFakeTorch):
         self.assertIn(words, told.output[0])
         self.assertEqual(self.sites, [])
 
-    def test_a_torch_that_is_not_known(self):
-        for version in ("2.4.1", "2.12.0", "3.0.0a0+git1234", "nightly"):
-            self.torch.__version__ = version
-            with self.subTest(version):
-                self.assert_off(f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.11")
+    def test_a_torch_that_is_too_old(self):
+        self.torch.__version__ = "2.4.1+cu121"
+        self.assert_off("torch 2.4.1 is too old for this Lull, which was written for 2.5 to 2.15; force=True")
 
     def test_unless_forced(self):
-        self.torch.__version__ = "2.12.0"
+        self.torch.__version__ = "2.4.1"
         for options, environment in (({"force": True}, ""), ({}, "on")):
-            with mock.patch.dict(os.environ, LULL=environment), self.observe(**options) as side:
-                self.assertNotEqual(side.mode, "off")
+            with mock.patch.dict(os.environ, LULL=environment), lull.harvest(executor="threads", **options) as side:
+                self.assertEqual(side.mode, "on")
+
+    def test_a_torch_that_is_not_known_is_harvested(self):
+        for version in ("2.16.0", "3.0.0a0+git1234", "nightly"):
+            self.torch.__version__ = version
+            with self.subTest(version), self.assertLogs("lull", logging.WARNING) as told:
+                with lull.harvest("compute:items=16", executor="threads") as side:
+                    self.assertEqual(side.mode, "on")
+                    self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+            self.assertIn(f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.15", told.output[0])
+            self.assertEqual(len(told.output), 1)
+        self.assertEqual(len(self.sites), 3)
+        self.assert_restored()
+
+    def test_a_torch_that_is_known_gives_no_warning(self):
+        for version in ("2.5.0", "2.11.0+cu130", "2.12.1", "2.15.0+cpu"):
+            self.torch.__version__ = version
+            with self.subTest(version), self.assertNoLogs("lull", logging.WARNING), lull.harvest(executor="threads") as side:
+                self.assertEqual(side.mode, "on")
 
     def test_a_torch_without_the_methods(self):
         del self.torch.distributed.ProcessGroup._end_coalescing
         self.before = fake_torch.snapshot(self.torch)
-        self.assert_off("has no ProcessGroup._end_coalescing", force=True)
-        self.torch.distributed.ProcessGroup._end_coalescing = lambda *_: None
+        self.assert_off("has no ProcessGroup._end_coalescing, which", force=True)
         del self.torch.optimizer_module.register_optimizer_step_post_hook
-        self.before = fake_torch.snapshot(self.torch)
-        self.assert_off("has no register_optimizer_step_post_hook", force=True)
+        self.assert_off("has no ProcessGroup._end_coalescing, register_optimizer_step_post_hook", force=True)
         self.torch.distributed.is_available = lambda: False
         self.assert_off("has no torch.distributed", force=True)
+
+    def seen_with(self, words):
+        """What is observed all the same of two receives, a send and a bubble by hand."""
+        self.before, self.sites[:] = fake_torch.snapshot(self.torch), []
+        with self.assertLogs("lull", logging.WARNING) as told, self.observe() as side:
+            self.assertEqual((side.mode, side.why_off), ("observe", ""))
+            self.assertIn(words, side.unseen)
+            self.assertIn(words, told.output[0])
+            group = self.group()
+            group.recv([fake_torch.Tensor()], 1, 0).wait()
+            self.torch.optimizer_step()
+            group.recv([fake_torch.Tensor()], 1, 0).wait()
+            if hasattr(group, "send"):
+                group.send([fake_torch.Tensor()], 2, 0).wait()
+            with lull.bubble("mine", self.stream):
+                pass
+        self.assert_restored()
+        return self.sites
+
+    def test_an_old_torch_is_observed(self):
+        self.torch.__version__ = "2.4.1"
+        with self.assertLogs("lull", logging.WARNING) as told, self.observe() as side:
+            self.assertEqual((side.mode, side.unseen), ("observe", ""))
+            self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+        self.assertIn("torch 2.4.1 is not known", told.output[0])
+        self.assertEqual(self.sites, ["recv from 1 #0"])
+        with mock.patch.dict(os.environ, LULL="observe"), self.assertLogs("lull", logging.WARNING), lull.harvest(executor="threads") as side:
+            self.assertEqual(side.mode, "observe")
+
+    def test_a_torch_without_the_methods_is_observed_as_far_as_it_goes(self):
+        distributed = self.torch.distributed
+        del distributed.ProcessGroup._end_coalescing
+        self.assertEqual(self.seen_with("no ProcessGroup._end_coalescing: waits"), ["recv from 1 #0", "recv from 1 #0", "send to 2 #0", "mine"])
+        del distributed.ProcessGroup.send
+        self.assertEqual(self.seen_with("ProcessGroup.send"), ["recv from 1 #0", "recv from 1 #0", "mine"])
+        register = self.torch.optimizer_module.register_optimizer_step_post_hook
+        del self.torch.optimizer_module.register_optimizer_step_post_hook
+        self.assertEqual(self.seen_with("register_optimizer_step_post_hook"), ["recv from 1 #0", "recv from 1 #1", "mine"])
+        self.torch.optimizer_module.register_optimizer_step_post_hook = register
+        distributed.is_available = lambda: False
+        self.assertEqual(self.seen_with("no torch.distributed: no wait is seen; lull.bubble()"), ["mine"])
 
     def test_lull_off(self):
         with mock.patch.dict(os.environ, LULL="off"):

@@ -24,10 +24,11 @@ _active = None  # the session that is on; one a process
 
 
 class Session:
-    """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `why_off` says why it is off, if it is."""
+    """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `why_off` says why it is off, if it is;
+    `unseen`, which waits of this torch it cannot observe."""
 
     def __init__(self, mode, tasks, options, force, bracket_waits):
-        self.why_off = ""
+        self.why_off = self.unseen = ""
         self.jobs = []
         self._asked = (mode, tasks, options, force, bracket_waits)
         self._runtime = None
@@ -121,10 +122,14 @@ class Session:
                 torch = importlib.import_module("torch")
             except ImportError as why:
                 raise Error(f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False") from why
-            reason, may_force = waits.why_not(torch)
+            runs = wanted == "on" or (mode == "on" and wanted != "observe")
+            reason, may_force = waits.why_not(torch) if runs else ("", True)
             if reason and not (may_force and (force or wanted == "on")):
                 self._off(reason + ("; force=True or LULL=on goes on all the same" if may_force else ""))
                 return
+            self.unseen = waits.unseen(torch)
+            for doubt in filter(None, (waits.doubt(torch), self.unseen)):
+                log.warning("%s", doubt)
         if options.get("device") is None:
             options = {**options, "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0}
         atexit.register(self._stop)  # while the interpreter still runs
@@ -222,8 +227,9 @@ def harvest(
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places others. All is
     as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
-    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch that is not
-    known (waits.OLDEST to waits.NEWEST) leaves everything off with a warning, unless `force`. LULL=off|observe|on in the environment
+    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch older than
+    waits.OLDEST leaves everything off with a warning, unless `force`; one newer than waits.NEWEST is harvested with a warning; one
+    that lacks what waits are bracketed with leaves everything off. LULL=off|observe|on in the environment
     goes before all of this."""
     if isinstance(tasks, str):
         tasks = [tasks]
@@ -241,7 +247,7 @@ def harvest(
 
 def observe(*, report=None, device=None, executor=None, force=False, bracket_waits=True):
     """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text is printed to
-    stderr at the end."""
+    stderr at the end. No torch is refused: what it cannot see of one that lacks something is in `unseen` and in the log."""
     return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
 
 

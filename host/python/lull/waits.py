@@ -13,6 +13,7 @@ two waits is its own, and no bubble may cover it.
 
 import functools
 import importlib
+import itertools
 import logging
 import threading
 import weakref
@@ -21,51 +22,87 @@ from .binding import Error
 
 log = logging.getLogger("lull")
 
-OLDEST, NEWEST = (2, 5), (2, 11)  # versions of torch that this was written for
+OLDEST, NEWEST = (2, 5), (2, 15)  # versions of torch that this was written for
 MOST_INDICES = 64  # of waits of one kind in a step that are told apart
+
+_METHODS = ("send", "recv", "recv_anysource", "_start_coalescing", "_end_coalescing")
+_HOOK = "register_optimizer_step_post_hook"
 
 
 def why_not(torch):
-    """Empty where this torch is known and has all that is needed, else what is wrong with it, and whether force helps."""
-    version = torch.__version__.split("+")[0]
-    try:
-        known = OLDEST <= tuple(int(part) for part in version.split(".")[:2]) <= NEWEST
-    except ValueError:
-        known = False
-    missing = _missing(torch)
-    if missing:
-        return f"this torch {version} has no {missing}, which Lull brackets waits with", False
-    if not known:
-        oldest, newest = (".".join(map(str, each)) for each in (OLDEST, NEWEST))
-        return f"torch {version} is not known to this Lull, which was written for {oldest} to {newest}", True
+    """Why the waits of this torch are not harvested, empty if they are, and whether force helps."""
+    lacking = missing(torch)
+    if lacking:
+        return f"this torch {_name_of(torch)} has no {', '.join(lacking)}, which Lull brackets waits with", False
+    version = _version_of(torch)
+    if version is not None and version < OLDEST:
+        return f"torch {_name_of(torch)} is too old for this Lull, which was written for {_known()}", True
     return "", True
 
 
-def _missing(torch):
+def doubt(torch):
+    """What is to be said of a version that nobody has tried; empty of a known one."""
+    version = _version_of(torch)
+    if version is not None and OLDEST <= version <= NEWEST:
+        return ""
+    return f"torch {_name_of(torch)} is not known to this Lull, which was written for {_known()}: compare losses with and without"
+
+
+def unseen(torch):
+    """Which waits cannot be brackets' with this torch; empty: none."""
+    lacking = missing(torch)
+    if not lacking:
+        return ""
+    if set(lacking) & {"torch.distributed", "Work.wait"}:
+        what = "no wait is seen"
+    else:
+        what = "waits that need them are not seen, or not told apart"
+    return f"this torch {_name_of(torch)} has no {', '.join(lacking)}: {what}; lull.bubble() places bubbles all the same"
+
+
+def missing(torch):
+    """The names of what is wrapped that this torch does not have."""
     distributed = getattr(torch, "distributed", None)
     if distributed is None or not distributed.is_available():
-        return "torch.distributed"
-    for owner, name in _places(torch):
-        if name not in vars(owner):
-            return f"{owner.__name__}.{name}"
-    return "" if hasattr(_step_hooks(), "register_optimizer_step_post_hook") else "register_optimizer_step_post_hook"
+        return ["torch.distributed"]
+    lacking = [f"ProcessGroup.{name}" for name in _METHODS if not _has(distributed, "ProcessGroup", name)]
+    lacking += [] if _has(distributed, "Work", "wait") else ["Work.wait"]
+    return lacking + ([] if hasattr(_step_hooks(), _HOOK) else [_HOOK])
+
+
+def _has(distributed, owner, name):
+    return name in vars(getattr(distributed, owner, object))
+
+
+def _name_of(torch):
+    return torch.__version__.split("+")[0]
+
+
+def _version_of(torch):
+    """None where nobody could tell."""
+    try:
+        major, minor = (int(part) for part in _name_of(torch).split(".")[:2])
+    except ValueError:
+        return None
+    return major, minor
+
+
+def _known():
+    return " to ".join(".".join(map(str, each)) for each in (OLDEST, NEWEST))
 
 
 def _step_hooks():
     return importlib.import_module("torch.optim.optimizer")  # torch.optim hides it
 
 
-def _places(torch):
-    group, work = torch.distributed.ProcessGroup, torch.distributed.Work
-    names = ("send", "recv", "recv_anysource", "_start_coalescing", "_end_coalescing")
-    return [*((group, name) for name in names), (work, "wait")]
-
-
 class Waits:
     """While installed: waits for point-to-point works of CUDA tensors of this device are bubbles of the runtime.
 
     A site is named by what is waited for and by how many such waits came before it since the last optimizer step, so that each
-    place of a schedule has a history of its own, whatever the schedule."""
+    place of a schedule has a history of its own, whatever the schedule. Peers have their global rank: in a group of two ranks, as
+    schedules make for each edge, every peer would be 0 or 1.
+
+    Of a torch that lacks something, what it has is bracketed."""
 
     def __init__(self, torch, runtime):
         self._torch = torch
@@ -74,6 +111,9 @@ class Waits:
         self._device = runtime.device
         self._labels = weakref.WeakKeyDictionary()  # work → what it waits for
         self._batch = threading.local()  # .operations: of the batch that this thread is making, if it is
+        self._ranks = weakref.WeakKeyDictionary()  # group → the global rank of each of its peers
+        self._unregistered = weakref.WeakKeyDictionary()  # group → a number, for groups that torch does not know
+        self._numbers = itertools.count()
         self._indices = {}  # label → waits in this step so far
         self._sites = {}  # (label, index) → the site's name, encoded
         self._originals = []
@@ -81,14 +121,23 @@ class Waits:
 
     def install(self):
         self._runtime = self._installs_for
+        lacking = missing(self._torch)
+        if set(lacking) & {"torch.distributed", "Work.wait"}:
+            return
         group, work = self._torch.distributed.ProcessGroup, self._torch.distributed.Work
-        self._replace(group, "send", lambda original: self._noting(original, "send to {}"))
-        self._replace(group, "recv", lambda original: self._noting(original, "recv from {}"))
-        self._replace(group, "recv_anysource", lambda original: self._noting(original, "recv from any"))
-        self._replace(group, "_start_coalescing", self._starting)
-        self._replace(group, "_end_coalescing", self._ending)
+        wrappers = {
+            "send": lambda original: self._noting(original, "send to ", self._peer),
+            "recv": lambda original: self._noting(original, "recv from ", self._peer),
+            "recv_anysource": lambda original: self._noting(original, "recv from any", self._any_peer),
+        }
+        if not any(name.endswith("_coalescing") for name in lacking):  # one without the other would lose works
+            wrappers |= {"_start_coalescing": self._starting, "_end_coalescing": self._ending}
+        for name, wrap in wrappers.items():
+            if f"ProcessGroup.{name}" not in lacking:
+                self._replace(group, name, wrap)
         self._replace(work, "wait", self._bracketing)
-        self._hook = _step_hooks().register_optimizer_step_post_hook(self._next_step)
+        if _HOOK not in lacking:
+            self._hook = _step_hooks().register_optimizer_step_post_hook(self._next_step)
 
     def remove(self):
         """Everything is as it was; works that are waited for later are none of ours."""
@@ -111,20 +160,49 @@ class Waits:
         setattr(owner, name, ours)
         self._originals.append((owner, name, original, ours))
 
-    def _noting(self, original, words):
+    def _noting(self, original, words, whom):
         @functools.wraps(original)
         def noting(group, tensors, *rest, **named):
             work = original(group, tensors, *rest, **named)
             if self._runtime is not None and self._ours(tensors):
-                peer = rest[0] if rest else next((named[name] for name in ("dstRank", "srcRank") if name in named), "?")
+                label = words + whom(group, *rest, **named)
                 operations = getattr(self._batch, "operations", None)
                 if operations is not None:
-                    operations.append(words.format(peer))
+                    operations.append(label)
                 elif work is not None:
-                    self._labels[work] = words.format(peer)
+                    self._labels[work] = label
             return work
 
         return noting
+
+    def _peer(self, group, peer=None, *_, dstRank=None, srcRank=None, **__):
+        """A peer's global rank, as text; in a group that torch does not know, its rank there and which group."""
+        peer = next((each for each in (peer, dstRank, srcRank) if each is not None), -1)
+        ranks = self._ranks_of(group)
+        return str(ranks[peer]) if 0 <= peer < len(ranks) else f"{peer}{self._which(group, ranks)}"
+
+    def _any_peer(self, group, *_, **__):
+        """Empty in a group of all ranks."""
+        ranks = self._ranks_of(group)
+        return "" if ranks and len(ranks) == self._torch.distributed.get_world_size() else self._which(group, ranks)
+
+    def _which(self, group, ranks):
+        if ranks:
+            return f" of {','.join(map(str, ranks))}"
+        number = self._unregistered.get(group)
+        if number is None:
+            number = self._unregistered[group] = next(self._numbers)
+        return f" of group {number}"
+
+    def _ranks_of(self, group):
+        """The global ranks of a group's peers, in the group's order; none where torch does not know the group."""
+        ranks = self._ranks.get(group)
+        if ranks is None:
+            try:
+                ranks = self._ranks[group] = tuple(self._torch.distributed.get_process_group_ranks(group))
+            except Exception:  # it may be anything: what names a site must not reach the training
+                return ()
+        return ranks
 
     def _starting(self, original):
         @functools.wraps(original)
