@@ -9,6 +9,7 @@ import unittest
 from unittest import mock
 
 import lull
+from lull import arrivals, binding
 
 
 class Device:
@@ -117,6 +118,14 @@ class WithFakeTorch(unittest.TestCase):
         self.torch = make(stream=self.stream)
         self.before = snapshot(self.torch)
         self.sites = []
+        self.created = []  # options of the C library, of each runtime
+        library = binding.load()
+        create = library.lull_create
+
+        def noting_create(options, handle):
+            self.created.append(options._obj)
+            return create(options, handle)
+
         opened, closed = lull.Runtime.open, lull.Runtime.close_bubble
 
         def noting_open(runtime, site, pointer):
@@ -134,7 +143,8 @@ class WithFakeTorch(unittest.TestCase):
                 sys.modules,
                 {"torch": self.torch, "torch.optim": self.torch.optim, "torch.optim.optimizer": self.torch.optimizer_module},
             ),
-            mock.patch.dict(os.environ, LULL=""),
+            mock.patch.dict(os.environ, LULL="", **dict.fromkeys(arrivals._COUNTS, "")),
+            mock.patch.object(library, "lull_create", noting_create),
             mock.patch.object(lull.Runtime, "open", noting_open),
             mock.patch.object(lull.Runtime, "close_bubble", noting_close),
         ]

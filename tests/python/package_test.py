@@ -268,7 +268,7 @@ class Refusals(fake_torch.WithFakeTorch):
                     self.assertEqual(side.mode, "on")
                     self.group().recv([fake_torch.Tensor()], 1, 0).wait()
             self.assertIn(f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.15", told.output[0])
-            self.assertEqual(len(told.output), 1)
+            self.assertEqual(sum("not known" in line for line in told.output), 1)
         self.assertEqual(len(self.sites), 3)
         self.assert_restored()
 

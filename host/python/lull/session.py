@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from . import waits
+from . import arrivals, waits
 from .binding import Error
 from .runtime import Runtime
 from .streams import pointer_of
@@ -138,12 +138,13 @@ class Session:
             options = {**options, "report": f"{self._folder}/bubbles.txt"}
         elif options.get("report") is not None:
             options = {**options, "report": _for_rank(options["report"], torch)}
+        options, too_late = _with_rooms(options)
         names = sorted({task.split(":", 1)[0].strip() for task in tasks})
         self._runtime = Runtime(mode=mode, tasks=names or None, **options)
         for task in tasks:
             self.submit(task)
         if torch is not None:
-            self._waits = waits.Waits(torch, self._runtime)
+            self._waits = waits.Waits(torch, self._runtime, too_late if self._runtime.mode == "on" else "")
             self._waits.install()
 
     def _off(self, why, quietly=False):
@@ -187,6 +188,24 @@ class Session:
         atexit.unregister(self._stop)
 
 
+def _with_rooms(options):
+    """The options with rooms chosen where none were asked for, and what is to be said if something does arrive."""
+    rooms, too_late = options.get("rooms"), ""
+    if rooms is not None:
+        why = "as asked for"
+    else:
+        why = arrivals.why_any()
+        if not why:
+            rooms = 0
+            why = "no process group is initialised, and nothing else is there that receives"
+            too_late = (
+                "no SMs are kept off for this wait: when the scope was opened no process group was initialised. What arrives may have to"
+                " wait for workers; open the scope after init_process_group, or say rooms=2"
+            )
+    log.info("%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why)
+    return {**options, "rooms": rooms}, too_late
+
+
 def _for_rank(path, torch):
     """A file of its own for each rank, where the name does not see to that: bubbles.txt → bubbles.rank3.txt."""
     path = pathlib.Path(path)
@@ -227,10 +246,13 @@ def harvest(
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places others. All is
     as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
-    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two. A torch older than
-    waits.OLDEST leaves everything off with a warning, unless `force`; one newer than waits.NEWEST is harvested with a warning; one
-    that lacks what waits are bracketed with leaves everything off. LULL=off|observe|on in the environment
-    goes before all of this."""
+    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one.
+    `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the
+    scope after init_process_group.
+
+    A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that lacks what waits
+    are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on in the environment goes before
+    all of this."""
     if isinstance(tasks, str):
         tasks = [tasks]
     options = {

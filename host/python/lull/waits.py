@@ -102,9 +102,9 @@ class Waits:
     place of a schedule has a history of its own, whatever the schedule. Peers have their global rank: in a group of two ranks, as
     schedules make for each edge, every peer would be 0 or 1.
 
-    Of a torch that lacks something, what it has is bracketed."""
+    Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait gives."""
 
-    def __init__(self, torch, runtime):
+    def __init__(self, torch, runtime, at_first=""):
         self._torch = torch
         self._runtime = None  # while installed
         self._installs_for = runtime
@@ -114,6 +114,7 @@ class Waits:
         self._ranks = weakref.WeakKeyDictionary()  # group → the global rank of each of its peers
         self._unregistered = weakref.WeakKeyDictionary()  # group → a number, for groups that torch does not know
         self._numbers = itertools.count()
+        self._at_first = at_first
         self._indices = {}  # label → waits in this step so far
         self._sites = {}  # (label, index) → the site's name, encoded
         self._originals = []
@@ -248,6 +249,9 @@ class Waits:
 
     def _open(self, runtime, label, pointer):
         """Never raises: what goes wrong here must not reach the training. 0: nothing was opened."""
+        if self._at_first:
+            said, self._at_first = self._at_first, ""
+            log.warning("%s", said)
         try:
             return runtime.open(self._site(label), pointer)
         except Error as why:

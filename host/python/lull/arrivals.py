@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether anything from another process can arrive in a bubble.
+
+Workers keep off some SMs, since the kernel that receives needs room while they work: without it, the bubble would not end before their
+lease. Where nothing can arrive, those SMs can work, too."""
+
+import os
+import sys
+
+# Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in process groups.
+_TRANSPORTS = ("nvshmem", "nccl", "mpi4py", "cupyx.distributed", "horovod")
+# What launchers tell a program of how many it is one.
+_COUNTS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
+
+
+def why_any():
+    """Why something may arrive, now or later; empty: nothing can."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return "a process group is initialised"
+    for name in _TRANSPORTS:
+        if sys.modules.get(name) is not None:
+            return f"{name} is imported"
+    for name in _COUNTS:
+        if os.environ.get(name, "1") not in ("", "0", "1"):
+            return f"{name} is {os.environ[name]}"
+    return ""
