@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import logging
+import math
 import os
 import pathlib
 import sys
@@ -118,6 +119,31 @@ class Rooms(fake_torch.WithFakeTorch):
         with self.assertNoLogs("lull", logging.WARNING), self.observe():
             self.group().recv([fake_torch.Tensor()], 1, 0).wait()
         self.assertEqual(self.created[-1].rooms, -1)
+
+
+class ArmedAhead(fake_torch.WithFakeTorch):
+    def test_microseconds_or_what_stands_for_the_rest(self):
+        for asked, passed in ((None, 0), (0, -1), (0.0, -1), (1e-9, 1), (0.0015, 1500), (2, 2_000_000), (1000, 1_000_000_000)):
+            with self.subTest(asked), mock.patch.object(lull.runtime.binding.load(), "lull_create", self.refuse):
+                with self.assertRaises(lull.Error), lull.harvest(executor="threads", armed_ahead=asked):
+                    self.fail("it was entered")
+                self.assertEqual(self.armed_ahead_us, passed)
+        with self.observe():
+            pass
+        self.assertEqual(self.created[-1].armed_ahead_us, 0)
+
+    def refuse(self, options, _):
+        """A library of any age: an older one does not know the values."""
+        self.armed_ahead_us = options._obj.armed_ahead_us
+        return lull.Status.ERROR_ARGUMENT
+
+    def test_what_cannot_be(self):
+        for wrong in (-1, -1e-9, math.nan, math.inf, 1000.5):
+            with self.subTest(wrong), self.assertRaisesRegex(lull.Error, "armed_ahead is .* seconds: it must be 0 to 1000, or None"):
+                with lull.harvest(executor="threads", armed_ahead=wrong):
+                    self.fail("it was entered")
+            self.assert_restored()
+        self.assertEqual(self.created, [])
 
 
 class Streams(fake_torch.WithFakeTorch):

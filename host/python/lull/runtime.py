@@ -48,6 +48,18 @@ def _ns(seconds):
     return int(min(seconds, 86_400) * 1e9)
 
 
+MAX_ARMED_AHEAD_S = 1000
+
+
+def _armed_ahead_us(seconds):
+    """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
+    if seconds is None:
+        return 0
+    if not 0 <= seconds <= MAX_ARMED_AHEAD_S:  # NaN, too
+        raise Error(f"armed_ahead is {seconds} seconds: it must be 0 to {MAX_ARMED_AHEAD_S}, or None")
+    return max(round(seconds * 1e6), 1) if seconds else -1
+
+
 def tasks():
     """Every task that can be asked for, with its options, as text."""
     return text_of(load().lull_tasks)
@@ -118,7 +130,8 @@ class Job:
 class Runtime:
     """One a device. `close` is called for you where it is used as a scope. `tasks`: names of those whose code is loaded at start, and that
     have workers in captured graphs; None: all. `report`: file that the bubble report is written to at the end, in the format of its
-    ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device."""
+    ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`: seconds that a worker may wait on
+    the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open, not before."""
 
     def __init__(
         self,
@@ -130,6 +143,7 @@ class Runtime:
         rooms=None,
         processors=0,
         memory_limit_bytes=0,
+        armed_ahead=None,
         tasks=None,
         report=None,
     ):
@@ -142,6 +156,7 @@ class Runtime:
             launch=_one_of("launch", launch, _LAUNCHES),
             rooms=0 if rooms is None else (rooms or -1),
             processors=processors,
+            armed_ahead_us=_armed_ahead_us(armed_ahead),
             memory_limit_bytes=memory_limit_bytes,
             tasks=None if tasks is None else ",".join(tasks).encode(),
             log=heard.CALLBACK,
@@ -181,9 +196,7 @@ class Runtime:
 
     def submit(self, task, *, priority=0, name=None):
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
-        options = binding.JobOptions(
-            size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
-        )
+        options = binding.JobOptions(size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode())
         handle = ctypes.c_void_p()
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
         self.jobs.append(Job(handle, task))

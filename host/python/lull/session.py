@@ -237,6 +237,7 @@ def harvest(
     rooms=None,
     processors=0,
     memory_limit_bytes=0,
+    armed_ahead=None,
     launch="at_close",
     report=None,
     force=False,
@@ -248,7 +249,8 @@ def harvest(
     as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
     are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one.
     `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the
-    scope after init_process_group.
+    scope after init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0:
+    workers are enqueued when the bubble is open, not before.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that lacks what waits
     are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on in the environment goes before
@@ -261,6 +263,7 @@ def harvest(
         "rooms": rooms,
         "processors": processors,
         "memory_limit_bytes": memory_limit_bytes,
+        "armed_ahead": armed_ahead,
         "launch": launch,
         "report": report,
     }
