@@ -16,7 +16,7 @@ from unittest import mock
 
 import fake_torch
 import lull
-from lull import streams
+from lull import binding, streams
 
 
 class Reports(fake_torch.WithFakeTorch):
@@ -121,10 +121,44 @@ class Rooms(fake_torch.WithFakeTorch):
         self.assertEqual(self.created[-1].rooms, -1)
 
 
+class LoadedAtStart(fake_torch.WithFakeTorch):
+    def listed(self, *tasks):
+        """What the C library is told to load; nothing is made."""
+
+        def refuse(options, _):
+            told.append(options._obj.tasks)
+            return lull.Status.ERROR_ARGUMENT
+
+        told = []
+        with mock.patch.object(binding.load(), "lull_create", refuse), self.assertRaises(lull.Error), lull.harvest(tasks, executor="threads"):
+            self.fail("it was entered")
+        (names,) = told
+        return names and names.decode()
+
+    def test_options_are_told_since_they_decide_what_is_loaded(self):
+        for tasks, told in (
+            ([], None),
+            (["compute"], "compute"),
+            (["product:leave=saved"], "product:leave=saved"),
+            (["product:leave=saved,rows=64", "compute"], "compute,product:leave=saved;rows=64"),
+            (["product:leave=saved", "product: leave=saved", "product"], "product,product:leave=saved"),
+            (["pagerank:graph='a,b.el',out=c.txt"], "pagerank:graph='a,b.el';out=c.txt"),
+            ([r'pagerank:graph="a\"b,c.el",top=3'], r'pagerank:graph="a\"b,c.el";top=3'),
+            ([r"pagerank:graph=a;b\c.el,top=3"], r'pagerank:graph="a;b\\c.el";top=3'),
+            (["compute:"], "compute"),
+        ):
+            with self.subTest(tasks):
+                self.assertEqual(self.listed(*tasks), told)
+
+    def test_more_than_the_list_holds(self):
+        self.assertEqual(self.listed(*(f"compute:seed={seed}" for seed in range(1001)), "product:leave=saved"), "compute,product")
+        self.assertEqual(self.listed(*(f"pagerank:graph={'x' * 40_000}{number}" for number in range(2))), "pagerank")
+
+
 class ArmedAhead(fake_torch.WithFakeTorch):
     def test_microseconds_or_what_stands_for_the_rest(self):
         for asked, passed in ((None, 0), (0, -1), (0.0, -1), (1e-9, 1), (0.0015, 1500), (2, 2_000_000), (1000, 1_000_000_000)):
-            with self.subTest(asked), mock.patch.object(lull.runtime.binding.load(), "lull_create", self.refuse):
+            with self.subTest(asked), mock.patch.object(binding.load(), "lull_create", self.refuse):
                 with self.assertRaises(lull.Error), lull.harvest(executor="threads", armed_ahead=asked):
                     self.fail("it was entered")
                 self.assertEqual(self.armed_ahead_us, passed)

@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -139,8 +140,7 @@ class Session:
         elif options.get("report") is not None:
             options = {**options, "report": _for_rank(options["report"], torch)}
         options, too_late = _with_rooms(options)
-        names = sorted({task.split(":", 1)[0].strip() for task in tasks})
-        self._runtime = Runtime(mode=mode, tasks=names or None, **options)
+        self._runtime = Runtime(mode=mode, tasks=_loaded_at_start(tasks) or None, **options)
         for task in tasks:
             self.submit(task)
         if torch is not None:
@@ -186,6 +186,34 @@ class Session:
         self._runtime = self._folder = None
         self.why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)
+
+
+_OPTION = re.compile(r"""[^=,]*(?:=\s*(?:"(?:\\.|[^"\\])*"|'[^']*')?[^,]*)?""")  # up to a comma outside quotes
+_MAX_LOADED, _MAX_LOADED_BYTES = 1000, 1 << 16  # of the C library's list
+
+
+def _loaded_at_start(tasks):
+    """The tasks as the C library's list of those that are loaded at start has them: an option may decide what is loaded, and in the list
+    semicolons separate options. Of more than the list may hold, the names: then a task may load code when it is submitted."""
+    listed = sorted({_listed(task) for task in tasks})
+    if len(listed) <= _MAX_LOADED and len(",".join(listed).encode()) <= _MAX_LOADED_BYTES:
+        return listed
+    return sorted({task.partition(":")[0].strip() for task in tasks})
+
+
+def _listed(task):
+    name, _, options = task.partition(":")
+    each = (option.strip() for option in _OPTION.findall(options))
+    return ":".join(filter(None, (name.strip(), ";".join(_quoted(option) for option in each if option))))
+
+
+def _quoted(option):
+    """A plain value with a semicolon in it would end there."""
+    key, equals, value = option.partition("=")
+    value = value.lstrip()
+    if ";" in value and value[0] not in "\"'":
+        value = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return key + equals + value
 
 
 def _with_rooms(options):
