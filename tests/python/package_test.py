@@ -2,6 +2,8 @@
 """The Python package over the real library on CPU threads, with a torch that is made up: which waits are bubbles, that everything is
 restored however a scope ends, and what is refused."""
 
+import atexit
+import contextlib
 import gc
 import logging
 import os
@@ -12,7 +14,7 @@ from unittest import mock
 
 import fake_torch
 import lull
-from lull import waits
+from lull import binding, waits
 
 
 class Brackets(fake_torch.WithFakeTorch):
@@ -233,6 +235,91 @@ class Restoring(fake_torch.WithFakeTorch):
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
             self.group().recv([fake_torch.Tensor()], 1, 0).wait()
         self.assertEqual(self.sites, ["recv from 1 #0"])
+
+
+class Forks(fake_torch.WithFakeTorch):
+    def in_child(self, body):
+        """What the body returns in a forked child, as text; the child ends there."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            told = "it did not return"
+            try:
+                told = str(body())
+            except BaseException as why:  # a child that went on would run the other tests
+                told = repr(why)
+            finally:
+                os.write(writing, told.encode())
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, encoding="utf-8") as pipe:
+            told = pipe.read()
+        os.waitpid(child, 0)
+        return told
+
+    def called_in_child(self):
+        """The library's calls that are made in another process than this one; to be filled."""
+        parent, library, called = os.getpid(), binding.load(), []
+
+        def noting(name, call):
+            def noted(*arguments):
+                if os.getpid() != parent:
+                    called.append(name)
+                return call(*arguments)
+
+            return noted
+
+        for name in (*binding._CALLS, "lull_error_text"):
+            patch = mock.patch.object(library, name, noting(name, getattr(library, name)))
+            patch.start()
+            self.addCleanup(patch.stop)
+        return called
+
+    def test_a_child_calls_nothing_with_what_is_its_parent_s(self):
+        called, scopes = self.called_in_child(), contextlib.ExitStack()
+        self.addCleanup(scopes.close)
+        side = scopes.enter_context(lull.harvest("compute:items=16", executor="threads"))
+        bare = scopes.enter_context(lull.Runtime(executor="threads"))
+        job = bare.submit("compute:items=16")
+        for scope in (side.quiet(), bare.quiet(), side.suspended(), side.bubble("open", self.stream)):
+            scopes.enter_context(scope)
+        pointer = self.stream.__index__()
+        bubble = bare.open(b"open", pointer)
+
+        def use_and_leave():
+            nonlocal side, bare, job
+            seen = [side.mode, side.counts(), side.report(), side.ready(self.stream), side.submit("compute"), side.jobs[0].state]
+            seen += [bare.mode, bare.counts(), bare.report(), bare.ready(pointer), bare.open(b"x", pointer), bare.drain(9), job.state]
+            bare.close_bubble(bubble, pointer)
+            for refused in (job.cancel, job.result, lambda: job.wait(9), lambda: bare.submit("compute")):
+                with self.assertRaisesRegex(lull.Error, "forked"):
+                    refused()
+            with side.quiet(), bare.quiet(), lull.bubble("x", self.stream):
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+            self.stream.synchronize()
+            scopes.close()
+            bare.close()
+            side = bare = job = None
+            gc.collect()
+            atexit._run_exitfuncs()
+            self.stream.close()
+            return seen + called
+
+        off = ["off", {}, "", False, None, "queued", "off", {}, "", False, 0, True, "queued"]
+        self.assertEqual(self.in_child(use_and_leave), str(off))
+        bare.close_bubble(bubble, pointer)
+        scopes.close()  # the parent's go on as before
+
+    def test_a_child_may_make_its_own(self):
+        def use():
+            stream = lull.ThreadsStream()
+            with lull.harvest(executor="threads", bracket_waits=False) as own, lull.Runtime(executor="threads", mode="observe") as bare:
+                bare.close_bubble(bare.open(b"x", stream.__index__()), stream.__index__())
+                stream.synchronize()
+                return own.mode, bare.counts()["opened"]
+
+        with self.observe():
+            self.assertEqual(self.in_child(use), "('on', 1)")
 
 
 class Refusals(fake_torch.WithFakeTorch):

@@ -131,6 +131,16 @@ _CALLS = {
 HOLDING = ("lull_open", "lull_close", "lull_ready")
 
 _loaded = None
+forks = 0  # between the process that imported this and this one: what was made at another count is a parent's
+
+
+def _after_fork():
+    """A child has the parent's handles, but none of the threads that work on them: no call of the library may be made with them."""
+    global forks
+    forks += 1
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Library:

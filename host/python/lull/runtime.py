@@ -17,6 +17,7 @@ _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
 _FORMS = {"text": 0, "json": 1, "trace": 2, "svg": 3}
+_PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
 
 
@@ -30,8 +31,32 @@ def _close_all():
             side.close()
 
 
-def _forget(library, handle):
+def _after_fork():
+    _open.clear()  # they are the parent's to close
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class _Made:
+    """What belongs to the process that made it. In a forked child it does nothing, and takes no time."""
+
+    def __init__(self):
+        self._forks = binding.forks
+
+    @property
+    def _is_parents(self):
+        return self._forks != binding.forks
+
+    def _refuse_parents(self):
+        if self._is_parents:
+            raise Error("this process was forked from the one that made it: make another after the fork", Status.ERROR_STATE)
+
+
+def _forget(library, handle, forks):
     """The end of a runtime that nobody holds any longer; nobody is there to be told of an error."""
+    if forks != binding.forks:
+        return
     library.lull_destroy(handle)
     heard.say()
 
@@ -65,21 +90,22 @@ def tasks():
     return text_of(load().lull_tasks)
 
 
-class Job:
+class Job(_Made):
     """A submitted side task. After its runtime's end it still tells its last status, and its result if it had finished."""
 
     def __init__(self, handle, task):
+        super().__init__()
         self.task = task
         self._handle = handle
-        self._last = {}
+        self._last = {"state": "queued", **dict.fromkeys(_PROGRESS, 0)}
         self._result = None
 
     def status(self):
         """A dictionary: state, phases, round, step, failure, items."""
-        if self._handle is not None:
+        if self._handle is not None and not self._is_parents:
             now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
             check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
-            self._last = {name: getattr(now, name) for name in ("phases", "round", "step", "failure", "items")}
+            self._last = {name: getattr(now, name) for name in _PROGRESS}
             self._last["state"] = _JOB_STATES[now.state]
         return dict(self._last)
 
@@ -113,6 +139,7 @@ class Job:
         return bool(ok.value), sentence
 
     def _live(self):
+        self._refuse_parents()
         if self._handle is None:
             raise Error(f"{self.task}: its runtime has ended", Status.ERROR_HANDLE)
         return self._handle
@@ -127,7 +154,7 @@ class Job:
         self._handle = None
 
 
-class Runtime:
+class Runtime(_Made):
     """One a device. `close` is called for you where it is used as a scope. `tasks`: names of those whose code is loaded at start, and that
     have workers in captured graphs; None: all. `report`: file that the bubble report is written to at the end, in the format of its
     ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`: seconds that a worker may wait on
@@ -147,6 +174,7 @@ class Runtime:
         tasks=None,
         report=None,
     ):
+        super().__init__()
         options = binding.Options(
             size=ctypes.sizeof(binding.Options),
             abi=binding.ABI,
@@ -171,7 +199,7 @@ class Runtime:
             check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
         finally:
             heard.say()
-        self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(self._handle.value))
+        self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(self._handle.value), self._forks)
         self._forgotten.atexit = False
         _open.add(self)
 
@@ -183,7 +211,7 @@ class Runtime:
 
     def close(self):
         """Keeps what finished jobs brought, cancels the others, and frees all. A second call does nothing."""
-        if self._handle is None:
+        if self._handle is None or self._is_parents:
             return
         for job in self.jobs:
             job._end()
@@ -196,6 +224,7 @@ class Runtime:
 
     def submit(self, task, *, priority=0, name=None):
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
+        self._refuse_parents()
         options = binding.JobOptions(size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode())
         handle = ctypes.c_void_p()
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
@@ -204,54 +233,67 @@ class Runtime:
 
     @property
     def mode(self):
+        if self._is_parents:
+            return "off"
         mode = ctypes.c_int()
         check(self._library.lull_get_mode(self._handle, ctypes.byref(mode)))
         return ("off", "observe", "on")[mode.value - 1]
 
     def counts(self):
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
+        if self._is_parents:
+            return {}
         now = binding.Counts(size=ctypes.sizeof(binding.Counts))
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
         return {name: getattr(now, name) for name, _ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
     def report(self, form="text"):
         """The bubble report so far, as text, json, trace (for Perfetto) or svg."""
+        if self._is_parents:
+            return ""
         return text_of(self._library.lull_report, self._handle, _one_of("form", form, _FORMS))
 
     def ready(self, stream):
         """Whether a job stands ready for a bubble on this stream, an integer."""
+        if self._is_parents:
+            return False
         ready = ctypes.c_int()
         check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
         return bool(ready.value)
 
     def open(self, site, stream):
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble takes."""
+        if self._is_parents:
+            return 0
         bubble = ctypes.c_uint64()
         check(self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)))
         return bubble.value
 
     def close_bubble(self, bubble, stream):
-        check(self._library.lull_close(self._handle, bubble, stream))
+        if not self._is_parents:
+            check(self._library.lull_close(self._handle, bubble, stream))
 
     def drain(self, seconds):
         """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""
-        return check(self._library.lull_drain(self._handle, _ns(seconds)))
+        return self._is_parents or check(self._library.lull_drain(self._handle, _ns(seconds)))
 
     @contextlib.contextmanager
     def quiet(self, seconds=10):
         """A scope in which no block of ours works. Raises where that is not reached in so many seconds."""
-        if not check(self._library.lull_quiet(self._handle, _ns(seconds))):
+        if not self._is_parents and not check(self._library.lull_quiet(self._handle, _ns(seconds))):
             raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:
             yield
         finally:
-            check(self._library.lull_release(self._handle))
+            if not self._is_parents:
+                check(self._library.lull_release(self._handle))
 
 
-class ThreadsStream:
+class ThreadsStream(_Made):
     """A trainer's stream on CPU threads, for tests and demonstrations without a GPU."""
 
     def __init__(self):
+        super().__init__()
         self._handle = ctypes.c_void_p()
         check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
 
@@ -260,10 +302,13 @@ class ThreadsStream:
 
     def sleep(self, seconds):
         """Enqueues a kernel that takes so long, at most 10 s."""
-        check(load().lull_threads_stream_sleep(self._handle, _ns(seconds)))
+        if not self._is_parents:
+            check(load().lull_threads_stream_sleep(self._handle, _ns(seconds)))
 
     def synchronize(self):
-        check(load().lull_threads_stream_synchronize(self._handle))
+        if not self._is_parents:
+            check(load().lull_threads_stream_synchronize(self._handle))
 
     def close(self):
-        check(load().lull_threads_stream_destroy(self._handle))
+        if not self._is_parents:
+            check(load().lull_threads_stream_destroy(self._handle))
