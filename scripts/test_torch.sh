@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The tests of the Python package with one version of PyTorch, without a GPU: ranks that talk over gloo, and the four schedules of
+# torch.distributed.pipelining on 2 and on 3 ranks, whose losses and weights are bit-equal with Lull and without.
+#   scripts/test_torch.sh 2.15.0    that version
+#   scripts/test_torch.sh 2.15      the latest of its fixes
+# Installs it by pip into build/torch-VERSION: the CPU build where the package index has one, else the build for CUDA, of 6 GB. Takes
+# the library that LULL_LIBRARY names, else builds it into build/torch. The last line is the sum: N passed, N failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=${1:-}
+if [[ ! $version =~ ^[0-9]+\.[0-9]+(\.[0-9]+)?$ ]]; then
+  echo "usage: scripts/test_torch.sh VERSION, as 2.15 or 2.15.0" >&2
+  exit 2
+fi
+wanted=$version
+[[ $version == *.*.* ]] || wanted=$version.*
+
+environment=build/torch-$version
+python=$environment/bin/python
+if ! "$python" -c 'import torch' 2> /dev/null; then
+  python3 -m venv "$environment"
+  cpu=$wanted+cpu
+  [[ $wanted != *\* ]] || cpu=  # pip takes no local version with a star
+  if [[ -z $cpu ]] || ! "$python" -m pip install -q "torch==$cpu" 2> /dev/null; then
+    "$python" -m pip install -q "torch==$wanted"
+  fi
+fi
+
+if [[ -z ${LULL_LIBRARY:-} ]]; then
+  cmake -S . -B build/torch -DCMAKE_BUILD_TYPE=Release -DLULL_CUDA=OFF -DLULL_TESTS=OFF -DLULL_BENCH=OFF -DLULL_PROGRAM=OFF > /dev/null
+  cmake --build build/torch --target lull_c --parallel "$(nproc)"
+  LULL_LIBRARY=$PWD/build/torch/host/c/liblull.so
+fi
+export LULL_LIBRARY LULL='' LULL_REPORT='' PYTHONPATH=host/python:tests/python PYTHONDONTWRITEBYTECODE=1
+
+"$python" -c 'import torch; print("torch", torch.__version__)'
+passed=0 failed=0
+
+# try NAME COMMAND…: one test; a test that says that it did not run has failed, since torch is there
+try() {
+  local name=$1
+  shift
+  echo "== $name"
+  if timeout 600 "$python" -W ignore "$@" 2> "$environment/stderr.txt"; then
+    passed=$((passed + 1))
+  else
+    tail -n 40 "$environment/stderr.txt"
+    echo "== $name FAILED"
+    failed=$((failed + 1))
+  fi
+}
+
+try 'each way to send and receive' tests/python/torch_gloo_test.py
+for ranks in 2 3; do
+  try "schedules on $ranks ranks" tests/python/torch_schedules_test.py "$ranks"
+done
+if "$python" -c 'from torch.distributed import config; config.pipeline_per_edge_p2p' 2> /dev/null; then
+  TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 try 'schedules on 3 ranks, with a group for each edge' tests/python/torch_schedules_test.py 3
+fi
+echo "$passed passed, $failed failed"
+((failed == 0))
