@@ -127,7 +127,8 @@ _CALLS = {
 }
 
 # These only enqueue, on the trainer's path. A call that gives up the interpreter's lock gets it back only when a busy thread lets go of
-# it, which by default is 5 ms later: these keep it. No log line may be waited for inside them; heard.py says how that is held.
+# it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says how log lines are kept out of that,
+# and no Python function may be what a full stream has to run next (cudaLaunchHostFunc).
 HOLDING = ("lull_open", "lull_close", "lull_ready")
 
 _loaded = None
