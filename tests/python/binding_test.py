@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C library as the Python package sees it, and what happens where it is not there or the program ends."""
 
+import contextlib
 import ctypes
 import gc
+import io
+import logging
 import os
 import pathlib
 import re
@@ -62,6 +65,21 @@ class TheLibrary(unittest.TestCase):
                 gc.collect()
             self.assertTrue(report.is_file())
             self.assertIn("bubbles.txt", "".join(said.output))
+
+    def test_a_log_handler_that_raises_is_told_of_and_reaches_nobody(self):
+        class Raises(logging.Handler):
+            def emit(self, record):
+                raise ZeroDivisionError("mine")
+
+        logger, handler = logging.getLogger("lull"), Raises()
+        with contextlib.redirect_stderr(io.StringIO()) as printed, self.assertLogs("lull", "INFO"):
+            logger.addHandler(handler)
+            try:
+                lull.Runtime(executor="threads", mode="observe").close()  # logs the report's text
+            finally:
+                logger.removeHandler(handler)
+            logger.info("assertLogs wants a line")
+        self.assertIn("ZeroDivisionError: mine", printed.getvalue())
 
     def test_one_that_the_process_forgets_is_ended(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -13,12 +13,13 @@ import logging
 import os
 import queue
 import threading
+import traceback
 
 from . import binding
 
 log = logging.getLogger("lull")
 
-_WAIT_S = 1  # for lines that another thread is saying
+_WAIT_S = 5  # for lines that another thread is saying
 
 _lines = collections.deque()
 _bell = queue.SimpleQueue()  # one None a line; `put` takes no lock of Python's, so it may come inside anything
@@ -41,7 +42,11 @@ def say():
         return
     try:
         while _lines:
-            log.info("%s", _lines.popleft().decode(errors="replace"))
+            line = _lines.popleft().decode(errors="replace")
+            try:
+                log.info("%s", line)
+            except Exception:  # of a handler: it must not end this thread, or what the caller was doing
+                traceback.print_exc()
     finally:
         saying.release()
 

@@ -49,7 +49,7 @@ def doubt(torch):
 
 
 def unseen(torch):
-    """Which waits cannot be brackets' with this torch; empty: none."""
+    """Which waits Lull cannot see with this torch; empty: it sees all."""
     lacking = missing(torch)
     if not lacking:
         return ""
