@@ -19,12 +19,12 @@ wanted=$version
 
 environment=build/torch-$version
 python=$environment/bin/python
-if ! "$python" -c 'import torch' 2> /dev/null; then
+if ! "$python" -c 'import numpy, torch' 2> /dev/null; then # schedules send objects, for which torch needs numpy
   python3 -m venv "$environment"
   cpu=$wanted+cpu
   [[ $wanted != *\* ]] || cpu=  # pip takes no local version with a star
-  if [[ -z $cpu ]] || ! "$python" -m pip install -q "torch==$cpu" 2> /dev/null; then
-    "$python" -m pip install -q "torch==$wanted"
+  if [[ -z $cpu ]] || ! "$python" -m pip install -q numpy "torch==$cpu" 2> /dev/null; then
+    "$python" -m pip install -q numpy "torch==$wanted"
   fi
 fi
 
@@ -46,7 +46,7 @@ try() {
   if timeout 600 "$python" -W ignore "$@" 2> "$environment/stderr.txt"; then
     passed=$((passed + 1))
   else
-    tail -n 40 "$environment/stderr.txt"
+    tail -n 80 "$environment/stderr.txt"
     echo "== $name FAILED"
     failed=$((failed + 1))
   fi
