@@ -73,6 +73,13 @@ class Brackets(fake_torch.WithFakeTorch):
         first = ["recv from 1 of group 0 #0", "recv from 1 of group 1 #0", "recv from 1 of group 0 #1", "recv from 1 #0"]
         self.assertEqual(self.sites, [*first, "recv from any of group 1 #0", "recv from 7 of 0,1,2,3 #0", "recv from 1 of group 2 #0"])
 
+    def test_a_peer_that_cannot_be_named_does_not_reach_the_training(self):
+        self.torch.distributed.get_world_size = None
+        with self.observe():
+            self.group().recv_anysource([fake_torch.Tensor()], 0).wait()
+            self.group().recv([fake_torch.Tensor()], "everybody", 0).wait()
+        self.assertEqual(self.sites, ["recv from any? #0", "recv from ? #0"])
+
     def test_many_waits_without_a_step_share_a_site(self):
         with self.observe():
             for _ in range(waits.MOST_INDICES + 3):

@@ -155,8 +155,8 @@ class Job(_Made):
 
 
 class Runtime(_Made):
-    """One a device. `close` is called for you where it is used as a scope. `tasks`: names of those whose code is loaded at start, and that
-    have workers in captured graphs; None: all. `report`: file that the bubble report is written to at the end, in the format of its
+    """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at start, and that have
+    workers in captured graphs, with options that decide what is loaded (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the format of its
     ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`: seconds that a worker may wait on
     the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open, not before."""
 

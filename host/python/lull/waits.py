@@ -166,7 +166,7 @@ class Waits:
         def noting(group, tensors, *rest, **named):
             work = original(group, tensors, *rest, **named)
             if self._runtime is not None and self._ours(tensors):
-                label = words + whom(group, *rest, **named)
+                label = words + self._named(whom, group, rest, named)
                 operations = getattr(self._batch, "operations", None)
                 if operations is not None:
                     operations.append(label)
@@ -175,6 +175,13 @@ class Waits:
             return work
 
         return noting
+
+    def _named(self, whom, group, rest, named):
+        """Never raises: the work is made already, and the training has to get it."""
+        try:
+            return whom(group, *rest, **named)
+        except Exception:
+            return "?"
 
     def _peer(self, group, peer=None, *_, dstRank=None, srcRank=None, **__):
         """A peer's global rank, as text; in a group that torch does not know, its rank there and which group."""
@@ -201,7 +208,7 @@ class Waits:
         if ranks is None:
             try:
                 ranks = self._ranks[group] = tuple(self._torch.distributed.get_process_group_ranks(group))
-            except Exception:  # it may be anything: what names a site must not reach the training
+            except Exception:  # versions differ in what they raise
                 return ()
         return ranks
 
