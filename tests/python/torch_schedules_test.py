@@ -7,6 +7,7 @@ TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 in the environment makes torch 2.15 or
 
 import contextlib
 import importlib
+import inspect
 import io
 import os
 import pathlib
@@ -91,14 +92,23 @@ def rank_main():
     sys.exit(1 if failed else 0)
 
 
-def main():
+def why_not():
     try:
         import torch.distributed as dist
+        from torch.distributed.pipelining import PipelineStage
     except ImportError as why:
-        print(f"not run: {why}")
-        sys.exit(SKIPPED)
+        return str(why)
     if not (dist.is_available() and dist.is_gloo_available()):
-        print("not run: this torch has no gloo")
+        return "this torch has no gloo"
+    if inspect.signature(PipelineStage).parameters["input_args"].default is inspect.Parameter.empty:
+        return "the stages of this torch do not find their shapes out: 2.6 or later is needed"
+    return ""
+
+
+def main():
+    reason = why_not()
+    if reason:
+        print(f"not run: {reason}")
         sys.exit(SKIPPED)
     if "RANK" in os.environ:
         rank_main()
