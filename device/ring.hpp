@@ -58,7 +58,7 @@ class ring_ref {
   /// False when full: the caller keeps the chunk. Publishes what the caller has seen so far.
   LULL_HD bool push(handed_back entry) noexcept {
     // acquire: the popper before is done reading the place
-    ring_group::cell* const cell = find([this](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
+    ring_group::cell* const cell = find([](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
       std::uint64_t const before = World::template fetch_or<order::acquire, scope::device>(group.taken, bit);
       candidates &= ~before;
       return (before & bit) == 0;
@@ -75,7 +75,7 @@ class ring_ref {
   /// `count` 0 when nothing is there.
   LULL_HD handed_back pop() noexcept {
     // acquire: the entry, and all that its pusher knew of the phase
-    ring_group::cell* const cell = find([this](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
+    ring_group::cell* const cell = find([](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
       std::uint64_t const before = World::template fetch_and<order::acquire, scope::device>(group.full, ~bit);
       candidates &= before & ~bit;
       return (before & bit) != 0;
