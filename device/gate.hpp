@@ -22,26 +22,71 @@ struct alignas(128) gate_line {
 
 LULL_HD constexpr bool is_open(std::uint32_t value) noexcept { return (value & 1U) != 0; }
 
+/// What the opening edge tells the host, in host memory that the device addresses too: the host sees an opening without a call
+/// to the driver. Workers that were enqueued ahead wait on the device until `go` has reached the number of their bubble.
+struct alignas(128) opening_line {
+  std::uint64_t opened_ns;  // moment of the last opening
+  std::uint64_t numbers;    // opening_numbers
+};
+
+/// The two numbers that an opening edge stores at once, each the low half of its bubble's: `opened` says that the stream has come
+/// there, `go` lets the worker start. The host may raise `go` as well, which ends a wait that takes too long.
+struct opening_numbers {
+  static constexpr int go_bits = 32;  // `go` is the upper half: a stream waits for a word of 32 bits
+
+  std::uint32_t opened = 0;
+  std::uint32_t go = 0;
+
+  LULL_HD static constexpr opening_numbers of(std::uint64_t word) noexcept {
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> go_bits)};
+  }
+  LULL_HD constexpr std::uint64_t word() const noexcept { return std::uint64_t{go} << go_bits | opened; }
+};
+
 /// A gate as device code sees it; passed by value.
 struct gate_ref {
   gate_line* line = nullptr;
   bubble_record* records = nullptr;  // (record_mask + 1,)
   std::uint64_t record_mask = 0;
+  opening_line* tells = nullptr;  // null: nobody is told
 };
+
+/// Whether a count of 32 bits that may have wrapped has come as far as another.
+LULL_HD constexpr bool has_reached(std::uint32_t count, std::uint32_t other) noexcept {
+  return static_cast<std::int32_t>(count - other) >= 0;
+}
 
 /// The opening edge: one thread, on the training stream. `value` is odd; `bubble` counts the gate's bubbles from 1.
 /// The record was zeroed by the host when it had read what stood there before: the trainer's stream pays for the stamps alone.
 template <class World>
 LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble) noexcept {
-  bubble_record& now = gate.records[bubble & gate.record_mask];
-  World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
   std::uint64_t const opened_ns = World::now_ns();
-  World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
+  bubble_record& now = gate.records[bubble & gate.record_mask];
+  auto const number = static_cast<std::uint32_t>(bubble);
   // relaxed: a block that pairs a new value with an old number or moment only adds to another bubble's record, or asks nothing
   // of a job that starved in that one
+  World::template store<order::relaxed, scope::system>(gate.line->value, value);
   World::template store<order::relaxed, scope::system>(gate.line->bubbles, bubble);
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, opened_ns);
-  World::template store<order::relaxed, scope::system>(gate.line->value, value);
+  // relaxed: a release would wait for memory, 1 to 2 µs, and workers start later by that. A block that starts at this and sees the
+  // old value looks again.
+  if (gate.tells != nullptr) World::template store<order::relaxed, scope::system>(gate.tells->numbers, opening_numbers{number, number}.word());
+  World::template store<order::relaxed, scope::device>(now.bubble, number);
+  World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
+  // relaxed: with an older moment the host only expects the next bubble at another time
+  if (gate.tells != nullptr) World::template store<order::relaxed, scope::system>(gate.tells->opened_ns, opened_ns);
+}
+
+/// After a closing edge, where the launch gap is too short to hide the workers' leaving: returns when all blocks have begun to
+/// leave, or after `most_ns`. It waits for nothing that is queued after it.
+template <class World>
+LULL_HD void await_leaving(gate_line& line, std::uint64_t most_ns) noexcept {
+  std::uint64_t const since_ns = World::now_ns();
+  for (std::uint32_t looks = 1;; ++looks) {
+    // relaxed: nothing is published; a block that is missed costs time alone
+    if (World::template load<order::relaxed, scope::device>(line.working) == 0) return;
+    if (looks % 32 == 0 && World::now_ns() - since_ns >= most_ns) return;
+  }
 }
 
 /// The opening edge of a captured graph: a replay repeats what the host gave it, so bubbles are counted here. Workers are launched
@@ -61,17 +106,14 @@ LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t 
   // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
   std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(gate.line->opened_ns);
-  std::uint64_t working = World::template load<order::relaxed, scope::device>(gate.line->working);
+  std::uint64_t const working = World::template load<order::relaxed, scope::device>(gate.line->working);
   std::uint64_t const closed_ns = World::now_ns();
   bubble_record& now = gate.records[bubble & gate.record_mask];
   World::template store<order::relaxed, scope::device>(now.site, site);
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  for (std::uint32_t looks = 1; working != 0; ++looks) {
-    if (looks % 32 == 0 && World::now_ns() - closed_ns >= most_ns) return;
-    working = World::template load<order::relaxed, scope::device>(gate.line->working);
-  }
+  if (working != 0) await_leaving<World>(*gate.line, most_ns);
 }
 
 }  // namespace lull

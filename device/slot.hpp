@@ -82,6 +82,7 @@ struct worker_site {
   std::uint64_t most_lease_ns = 0;       // where it is shorter than the slot's; 0: it is not
   std::uint32_t* skip = nullptr;         // not zero there: leave at once; null: nobody is asked
   std::uint32_t in_graph = 0;            // launched ahead of its opening edge, which it then waits for
+  std::uint64_t bubble = 0;              // for which it was launched; 0: not one alone
 };
 
 /// The functor in a slot, as the task that it is.

@@ -173,11 +173,16 @@ class worker {
     slot_line& slot = *site_.slot;
     // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
     // if it is of the generation that the block entered.
-    std::uint32_t const value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
-    std::uint64_t const bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
-    std::uint64_t const opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    std::uint32_t value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
+    std::uint64_t bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
+    std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
     bool const skipped = site_.skip != nullptr && World::template load<order::relaxed, scope::device>(*site_.skip) != 0;
+    if (!is_open(value) && bubble < site_.bubble) {
+      value = look_again(started_ns);
+      bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
+      opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    }
     stay<World> const stays{site_, value, started_ns};
     std::uint32_t const beside = block_.count_in(site_.rooms);
     std::uint64_t const before = entry::enter(slot.entry);
@@ -188,7 +193,8 @@ class worker {
     kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
     bool const wanted = entered && is_open(value) && !skipped && found.at() != nullptr;
     if (!wanted || !(block_.may_stay(site_.rooms, beside) || finds_place(started_ns))) {
-      if (!is_open(value)) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
+      // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble before.
+      if (!is_open(value) && bubble >= site_.bubble) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(site_.rooms);
       return false;
@@ -197,6 +203,15 @@ class worker {
     World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
     kept_.claims = block_claimer{stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
     return true;
+  }
+
+  /// Its bubble has not opened, as far as can be seen: the edge that let the block start is still storing, or the host has let it go.
+  LULL_HD LULL_COLD std::uint32_t look_again(std::uint64_t since_ns) const noexcept {
+    std::uint32_t value = 0;
+    do {
+      value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
+    } while (!is_open(value) && World::now_ns() - since_ns < settles_within_ns);
+    return value;
   }
 
   /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its processor's share

@@ -26,6 +26,7 @@ struct bubble_report {
   std::chrono::nanoseconds length{0};  // zero: not known
   std::int64_t opened_ns = 0;          // on the machine's clock
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
+  bool armed = false;                  // its workers were enqueued before it opened
   std::chrono::nanoseconds lease{0};
   std::uint64_t blocks = 0;            // launched for the job at hand …
   std::uint64_t successor_blocks = 0;  // … and for its successor

@@ -17,7 +17,7 @@ constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 }  // namespace
 
 captured_gate::captured_gate(executor& machine, std::uint32_t index, std::uint64_t capture, stream_handle stream,
-                             std::span<worker_kernel const> kernels)
+                             std::span<captured_type const> types)
     : machine_(machine),
       index_(index),
       capture_(capture),
@@ -25,12 +25,12 @@ captured_gate::captured_gate(executor& machine, std::uint32_t index, std::uint64
       line_(machine, 1),
       ring_(machine, records),
       skip_(machine, most_sites),
-      slot_lines_(machine, std::max<std::size_t>(kernels.size(), 1)),
+      slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
       // release: what the graph's launches did to the gate, to whoever finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }),
       copies_(records) {
   ref_ = {line_.data(), ring_.data(), records - 1};
-  for (std::size_t k = 0; k < kernels.size(); ++k) slots_.push_back({slot_lines_.data() + k, kernels[k]});
+  for (std::size_t t = 0; t < types.size(); ++t) slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
 }
 
 std::uint32_t captured_gate::find(site where) {
@@ -59,7 +59,7 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
     site.gate = ref_;
     site.skip = at < most_sites ? skip_.data() + at : nullptr;
     if (place.owned_processors == place.processors) site.most_lease_ns = lease_without_rooms_ns;
-    workers.push_back({each.kernel, site});
+    workers.push_back({each.kernel, each.grid, site});
   }
   opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
   ++value_;
@@ -86,7 +86,7 @@ void captured_gate::close_now(stream_handle stream) {
   open_ = false;
 }
 
-std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into, std::uint64_t blocks, bool over) {
+std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into, void const* at_work, bool over) {
   gate_line line{};
   machine_.read(&line, ref_.line, sizeof line);
   std::lock_guard const lock{mutex_};
@@ -95,7 +95,7 @@ std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into,
   waited_ = line.bubbles;
   std::uint64_t const last = idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1;
   if (last > read_) {
-    take(last, blocks, into);
+    take(last, at_work, into);
     decide();
   }
   std::chrono::nanoseconds longest{0};
@@ -105,7 +105,9 @@ std::chrono::nanoseconds captured_gate::collect(std::deque<bubble_report>& into,
 
 /// Bubbles (read_, last]. Their records are zeroed for those that come half a ring later at the earliest; where replays were
 /// faster, records of two bubbles may be mixed, and all are dropped.
-void captured_gate::take(std::uint64_t last, std::uint64_t blocks, std::deque<bubble_report>& into) {
+void captured_gate::take(std::uint64_t last, void const* at_work, std::deque<bubble_report>& into) {
+  auto const working = std::find_if(slots_.begin(), slots_.end(), [&](auto const& slot) { return slot.kernel.resident == at_work; });
+  std::uint64_t const blocks = working != slots_.end() ? working->grid.blocks : 0;
   static constexpr std::array<bubble_record, records> zero{};
   machine_.read(copies_.data(), ref_.records, records * sizeof(bubble_record));
   gate_line now{};
@@ -176,10 +178,10 @@ bool captured_gate::is_over() {
   return graph_gone_->load(std::memory_order_acquire) && machine_.graph_workers_done();
 }
 
-void captured_gates::enable(worker_kernel const& kernel) {
+void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid) {
   std::lock_guard const lock{mutex_};
-  bool const known = std::any_of(kernels_.begin(), kernels_.end(), [&](auto const& each) { return each.resident == kernel.resident; });
-  if (!known && kernels_.size() < most_kernels) kernels_.push_back(kernel);
+  bool const known = std::any_of(types_.begin(), types_.end(), [&](auto const& each) { return each.kernel.resident == kernel.resident; });
+  if (!known && types_.size() < most_types) types_.push_back({kernel, grid});
 }
 
 bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode) {
@@ -192,15 +194,15 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
   auto const known = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
   if (known != gates_.end()) return *known;
   std::string why;
-  if (mode == runtime_mode::on && kernels_.empty()) {
+  if (mode == runtime_mode::on && types_.empty()) {
     why = "name its task types in runtime_options::tasks";
   } else if (gates_.size() >= most_gates) {
     why = "there are more captured graphs than gates";
   } else {
-    std::span<worker_kernel const> kernels{kernels_};
-    if (mode != runtime_mode::on) kernels = {};
+    std::span<captured_type const> types{types_};
+    if (mode != runtime_mode::on) types = {};
     try {
-      gates_.push_back(std::make_shared<captured_gate>(machine_, next_index_, capture, stream, kernels));
+      gates_.push_back(std::make_shared<captured_gate>(machine_, next_index_, capture, stream, types));
       ++next_index_;
       return gates_.back();
     } catch (limit_error const& full) {

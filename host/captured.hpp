@@ -24,6 +24,13 @@ namespace lull::detail {
 struct captured_slot {
   slot_line* slot = nullptr;
   worker_kernel kernel;
+  worker_grid grid;  // baked into the graph
+};
+
+/// A task type that later captures hold a worker for.
+struct captured_type {
+  worker_kernel kernel;
+  worker_grid grid;
 };
 
 /// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks no host,
@@ -34,7 +41,7 @@ class captured_gate {
   static constexpr std::size_t most_sites = 64;  // that can be skipped; further ones never are
 
   captured_gate(executor& machine, std::uint32_t index, std::uint64_t capture, stream_handle stream,
-                std::span<worker_kernel const> kernels);
+                std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
   captured_gate& operator=(captured_gate const&) = delete;
 
@@ -47,9 +54,9 @@ class captured_gate {
   void close(bubble_id id, stream_handle stream);
 
   /// The keeper's round, every few milliseconds: replayed bubbles since the last one are added to `into`; where replays are too
-  /// fast they are dropped and counted. `blocks`: of the worker of the job at hand. `over`: there will be no more. Returns the
+  /// fast they are dropped and counted. `at_work`: the kind of worker of the job at hand. `over`: there will be no more. Returns the
   /// longest recent bubble.
-  std::chrono::nanoseconds collect(std::deque<bubble_report>& into, std::uint64_t blocks, bool over);
+  std::chrono::nanoseconds collect(std::deque<bubble_report>& into, void const* at_work, bool over);
   runtime_counts counts() const;
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
   bool is_over();
@@ -63,7 +70,7 @@ class captured_gate {
   };
 
   std::uint32_t find(site where);
-  void take(std::uint64_t last, std::uint64_t blocks, std::deque<bubble_report>& into);
+  void take(std::uint64_t last, void const* at_work, std::deque<bubble_report>& into);
   void decide();
   void learn(bubble_record const& record, std::uint64_t blocks, std::deque<bubble_report>& into);
   void close_now(stream_handle stream);
@@ -97,13 +104,13 @@ class captured_gate {
 class captured_gates {
  public:
   static constexpr std::size_t most_gates = 64;  // alive at once
-  static constexpr std::size_t most_kernels = 8;
+  static constexpr std::size_t most_types = 8;
 
   captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log)
       : machine_(machine), next_index_(first_index), log_(std::move(log)) {}
 
   /// Later captures hold a worker for it.
-  void enable(worker_kernel const& kernel);
+  void enable(worker_kernel const& kernel, worker_grid const& grid);
   /// `capture` as of executor::capture_of, not 0.
   bubble_id open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode);
   /// False: the id is not of a captured gate.
@@ -119,7 +126,7 @@ class captured_gates {
   mutable std::mutex mutex_;
   std::uint32_t next_index_;
   std::function<void(std::string_view)> log_;
-  std::vector<worker_kernel> kernels_;
+  std::vector<captured_type> types_;
   std::vector<std::shared_ptr<captured_gate>> gates_;
   runtime_counts of_gone_;
   std::uint64_t ignored_ = 0;

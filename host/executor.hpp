@@ -13,6 +13,7 @@
 #include <lull/device/gate.hpp>
 #include <lull/device/position.hpp>
 #include <lull/device/slot.hpp>
+#include <lull/host/landing.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
@@ -32,16 +33,23 @@ struct placement {
   std::string how;           // "green context", "rooms by SM id", …
 };
 
-/// The two ends of one bubble on a stream: what a worker is forked from, and what the bubble's length is read from.
-/// Reused for a later bubble of the same gate.
+/// What is asked of one bubble: whether its workers are out, and of an observed one its length. Reused for a later bubble of the same
+/// gate.
 class bubble_mark {
  public:
   virtual ~bubble_mark() = default;
 };
 
+/// What one job's workers are launched with.
+struct worker_grid {
+  std::uint64_t blocks = 0;
+  room_plan rooms{};
+};
+
 /// A worker of a captured bubble. Of its site the executor fills in what a graph's launch needs: rooms and `in_graph`.
 struct captured_worker {
   worker_kernel kernel;
+  worker_grid grid;
   worker_site site;
 };
 
@@ -60,6 +68,7 @@ struct stream_found {
 
   kind is = plain;
   std::uint64_t capture = 0;  // captured: which; 0: it cannot be asked
+  std::uint64_t id = 0;       // plain: of all streams that ever were in this process, never 0
 };
 
 /// Memory that host and device both address.
@@ -80,6 +89,9 @@ class copy_lane {
   virtual bool done() = 0;
 };
 
+/// When a worker's blocks may start: at once, or when the opening edge of `site.bubble` has let them go.
+enum class start_when { at_once, opened };
+
 /// What the runtime asks of a machine. Two stand behind it: `cuda` and `threads`.
 /// Calls marked *enqueue only* do not block, allocate or synchronise; they may come from any thread, one at a time for a
 /// stream. The others are for set-up and for threads of ours, and wait for our own work alone, never for the trainer's.
@@ -97,12 +109,9 @@ class executor {
   virtual visit arrive() = 0;
   virtual void depart(visit from) noexcept = 0;
 
-  /// The kernel's code reaches the machine, and its grid is chosen: `blocks_per_processor` 0 lets the executor choose.
-  /// May wait for the machine to be idle: call it before training starts.
-  virtual void load(worker_kernel const& kernel, int blocks_per_processor) = 0;
-  virtual std::uint64_t blocks_of(worker_kernel const& kernel) const = 0;
-  /// What the sites of this kernel's workers must say of rooms.
-  virtual room_plan rooms_of(worker_kernel const& kernel) const = 0;
+  /// The kernel's code reaches the machine. Returns the grid for one job of it: `blocks_per_processor` 0 lets the executor choose.
+  /// The first call for a kernel may wait for the machine to be idle: make it before training starts.
+  virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
 
   /// Zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
@@ -125,24 +134,18 @@ class executor {
 
   // -- on the trainer's path: enqueue only --
 
-  /// What a stream is, given how its caller came in. A stream that is being captured is this machine's if the caller worked on it.
+  /// What a stream is, given how its caller came in. The per-thread default stream is the calling thread's. A stream that is being captured is this machine's if the caller worked on it.
   virtual stream_found look_at(stream_handle stream, visit from) = 0;
   /// Which capture the stream takes part in; nothing: it is not being captured; 0: it may be, and cannot be asked.
   virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
-  /// Whether the stream has come to the bubble's opening edge.
-  virtual bool opened(bubble_mark& mark) = 0;
-  /// The stream's next kernel comes later by `longer` than it would by itself.
-  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
-                          std::chrono::nanoseconds longer) = 0;
+  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) = 0;
   /// From the first sight of a close by a worker's block until the stream's next kernel may be placed.
   virtual std::chrono::nanoseconds launch_gap() const noexcept = 0;
-  /// The stream goes on when all workers launched with the mark are out. They never wait for anything behind it.
-  virtual void join(stream_handle stream, bubble_mark& mark) = 0;
-  /// A worker on the workers' stream, behind the opening edge of `mark`. A null mark: behind nothing.
-  virtual void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) = 0;
+  /// A worker on the workers' stream; of its site the executor fills in the rooms. The mark, if any, tells when it is out.
+  virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) = 0;
 
   // -- into a graph that is being captured: adds nodes, enqueues nothing, waits for nothing --
 
@@ -172,7 +175,7 @@ class executor {
 
   /// Whether nothing that was enqueued on a trainer's stream can touch our memory any more; `value` was the gate's last edge.
   virtual bool passed(gate_ref gate, std::uint32_t value) = 0;
-  /// Whether all workers launched with the mark are out.
+  /// Whether all workers launched with the mark are out: nothing but their enqueued work is waited for.
   virtual bool workers_left(bubble_mark& mark) = 0;
   /// Length of the last timed bubble that used the mark; nothing yet while its end is not reached.
   virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
@@ -182,6 +185,8 @@ class executor {
                         std::uint64_t id) = 0;
   /// Where to find the word `done` of exchange from the host, and how to read it.
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
+  /// The machine is lost: nothing that was enqueued on it runs any more.
+  virtual bool is_lost() noexcept = 0;
   /// Whether all workers launched so far are out; those of graphs are the graph's.
   virtual bool workers_done() = 0;
   /// Of a graph that has gone: whether its workers have, too.

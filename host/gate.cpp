@@ -10,73 +10,42 @@ namespace lull::detail {
 
 namespace {
 
-/// A bubble's length as its workers saw it: from the opening to the first sight of the close.
-std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
-  if (record.not_saw_ns == 0) return std::nullopt;
-  return std::chrono::nanoseconds{~record.not_saw_ns - record.opened_ns};
-}
-
-harvest_seen seen_in(bubble_record const& record, std::chrono::nanoseconds lease, bool at_close) {
-  // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
-  std::chrono::nanoseconds const at_least = record.lease_blocks != 0 ? lease : std::chrono::nanoseconds{0};
-  std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
-  return {.length = seen(record).value_or(at_least),
-          .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
-          .working = record.blocks,
-          .late = record.late_blocks,
-          .chunks = record.chunks,
-          .handed_back = record.handed_back,
-          .at_close = at_close};
-}
-
-/// Adds what another worker's blocks did in the same bubble.
-void add_workers(bubble_record& sum, bubble_record const& more) {
-  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
-    sum.*latest = std::max(sum.*latest, more.*latest);
-  }
-  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns, &bubble_record::early_ns,
-                           &bubble_record::chunks, &bubble_record::items}) {
-    sum.*total += more.*total;
-  }
-  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks, &bubble_record::idle_blocks,
-                           &bubble_record::starved_blocks, &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
-    sum.*count += more.*count;
-  }
-}
-
-/// Workers launched at close tell by their start whether the host was ahead.
-std::optional<bool> started_in_time(bubble_record const& record, bool at_close) {
-  if (!at_close) return std::nullopt;
-  if (record.blocks == 0) return record.late_blocks != 0 ? std::optional{false} : std::nullopt;
-  return std::chrono::nanoseconds{record.in_ns / record.blocks} <= history::late_start;
-}
+using steady = std::chrono::steady_clock;
 
 }  // namespace
 
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
-    : machine_(machine), index_(index), value_(first_value) {
-  ref_.line = static_cast<gate_line*>(machine_.allocate(sizeof(gate_line)));
-  ref_.records = static_cast<bubble_record*>(machine_.allocate(places * records * sizeof(bubble_record)));
-  ref_.record_mask = records - 1;
+    : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, (1 + places) * records) {
+  ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   gate_line line{};
   line.value = first_value;
-  machine_.write(ref_.line, &line, sizeof line);
+  line_.write({&line, 1});
   for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
-  for (auto& each : copies_) each.resize(records);
 }
 
-gate::~gate() {
-  machine_.release(ref_.records);
-  machine_.release(ref_.line);
-}
-
-bool gate::serves(stream_handle stream) noexcept {
-  std::lock_guard const lock{mutex_};
-  if (!taken_) {
-    taken_ = true;
-    stream_ = stream;
+void gate::take(std::uint64_t stream_id) {
+  {
+    std::lock_guard const lock{mutex_};
+    by_name_.clear();
+    by_use_.clear();
+    landings_ = {};
+    last_ = {};
+    last_used_ = steady::now();
   }
-  return stream_ == stream;
+  // release: what was forgotten, to the trainer's thread that finds its stream here
+  stream_id_.store(stream_id, std::memory_order_release);
+}
+
+std::optional<steady::time_point> gate::idle_since() const {
+  std::lock_guard const lock{mutex_};
+  if (stream_id() == 0 || open_ || collected_ != bubbles_) return std::nullopt;
+  return last_used_;
+}
+
+void gate::vacate() {
+  std::lock_guard const edges{edges_};  // the trainer may be about to open a bubble
+  if (auto const since = idle_since(); !since || !passed()) return;
+  stream_id_.store(0, std::memory_order_release);
 }
 
 void gate::stand(int place, standing what) noexcept {
@@ -93,51 +62,49 @@ bool gate::any_stands() const noexcept {
   return std::any_of(standing_.begin(), standing_.end(), [](standing const& s) { return s.site.slot != nullptr; });
 }
 
-gate::site_state& gate::find(site where) {
-  for (site_state& known : sites_) {
-    if (known.name == where.name) return known;
+std::shared_ptr<gate::site_state> const& gate::find(site where) {
+  if (auto const known = by_name_.find(where.name); known != by_name_.end()) {
+    by_use_.splice(by_use_.begin(), by_use_, known->second);
+    return by_use_.front();
   }
-  sites_.push_back({std::string{where.name}, {}});
-  return sites_.back();
+  if (by_use_.size() == max_sites) {
+    by_name_.erase(by_use_.back()->name);
+    by_use_.pop_back();
+  }
+  by_use_.push_front(std::make_shared<site_state>(site_state{std::string{where.name}, {}, {}}));
+  by_name_.emplace(by_use_.front()->name, by_use_.begin());
+  return by_use_.front();
 }
 
-void gate::launch_all(bubble_mark& mark) {
-  placed& now = placed_[bubbles_ % records];
-  std::size_t worker = 0;
-  for (standing const& stands : standing_) {
-    if (stands.site.slot == nullptr) continue;
-    worker_site with = stands.site;
-    with.gate.records = ring(worker);
-    if (now.at_open) with.most_lease_ns = static_cast<std::uint64_t>(now.lease.count());
-    machine_.launch(stands.kernel, with, &mark);
-    now.blocks[worker++] = machine_.blocks_of(stands.kernel);
-    ++counts_.launches;
-  }
-}
-
-bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch_time launch) {
-  std::lock_guard const lock{mutex_};
+bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch) {
+  std::lock_guard const edges{edges_};
+  if (stream_id != this->stream_id()) return {};  // it was taken back a moment ago
+  std::unique_lock lock{mutex_};
+  last_used_ = steady::now();
   if (open_) {
-    placed const& before = placed_[bubbles_ % records];
-    bool const abandoned = before.where->name == where.name || std::chrono::steady_clock::now() - before.opened > lease_;
+    placed& before = placed_of(bubbles_);
+    bool const abandoned = before.where->name == where.name || last_used_ - before.opened > lease_;
     if (!abandoned) {
       ++counts_.nested;
       return {};
     }
     ++counts_.abandoned;
-    close_now(stream, landing{});
+    before.abandoned = true;
+    lock.unlock();
+    end_bubble(stream, landing{});
+    lock.lock();
   }
   if (mode == runtime_mode::on && !any_stands()) {
     ++counts_.no_job;
     return {};
   }
-  if (bubbles_ - collected_ >= records) {  // the keeper is behind: nothing of ours may be overwritten
+  if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of ours may be overwritten
     ++counts_.dropped;
     return {};
   }
-  site_state& at = find(where);
+  std::shared_ptr<site_state> const at = find(where);
   if (mode == runtime_mode::on) {
-    switch (at.past.judge()) {
+    switch (at->past.judge()) {
       case history::verdict::harvest: break;
       case history::verdict::too_short: ++counts_.too_short; return {};
       case history::verdict::fruitless: ++counts_.fruitless; return {};
@@ -145,133 +112,189 @@ bubble_id gate::open(stream_handle stream, site where, runtime_mode mode, launch
   }
   std::uint64_t const bubble = bubbles_ + 1;
   bool const timed = mode == runtime_mode::observe;
-  bool const at_open = !timed && (launch == launch_time::at_open || at.past.better_at_open());
-  bubble_mark& mark = mark_of(bubble);
-  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark, timed);
+  placed const now{.bubble = bubble,
+                   .where = at,
+                   .timed = timed,
+                   .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
+                   .host_ahead = {},
+                   .length = {},
+                   .lease = lease_,
+                   .opened = last_used_};
+  lock.unlock();
+  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
+  lock.lock();
   // Only now: an edge that could not be enqueued never was.
   ++value_;
   bubbles_ = bubble;
-  placed_[bubble % records] = {.bubble = bubble,
-                               .where = &at,
-                               .blocks = {},
-                               .timed = timed,
-                               .at_open = at_open,
-                               .host_ahead = {},
-                               .lease = at_open ? std::min(lease_, at.past.lease_of_open()) : lease_,
-                               .opened = std::chrono::steady_clock::now(),
-                               .range = begin_range(at.name.c_str())};
+  placed_of(bubble) = now;
+  placed_of(bubble).range = begin_range(at->name.c_str());
   open_ = true;
   ++counts_.opened;
-  if (at_open) launch_all(mark);
-  return {index_, bubbles_};
+  return {index_, bubble};
 }
 
-void gate::close(bubble_id id, stream_handle stream, std::optional<landing> lands) {
-  std::lock_guard const lock{mutex_};
-  // An edge that went into a graph would close later bubbles and not this one.
-  if (!open_ || id.bubble != bubbles_ || machine_.capture_of(stream)) {
+void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<landing> lands) {
+  std::lock_guard const edges{edges_};
+  std::unique_lock lock{mutex_};
+  // An edge that went into a graph, or onto another stream, would close later bubbles and not this one.
+  if (!open_ || id.bubble != bubbles_ || found.is != stream_found::plain || found.id != stream_id()) {
     ++counts_.unmatched;
     return;
   }
-  bubble_mark& mark = mark_of(bubbles_);
-  placed& now = placed_[bubbles_ % records];
-  if (now.timed) now.host_ahead = !machine_.opened(mark);
-  landing const how = now.timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
-  close_now(stream, how);
-  if (now.timed) return;
-  if (now.at_open) {
-    now.where->past.add_host_time(std::chrono::steady_clock::now() - now.opened);
-  } else {
-    launch_all(mark);
-  }
-  if (how.joins) machine_.join(stream, mark);
+  landing const how = placed_of(bubbles_).timed ? landing{} : lands.value_or(landings_.choose(machine_.launch_gap()));
+  lock.unlock();
+  end_bubble(stream, how);
 }
 
-void gate::close_now(stream_handle stream, landing how) {
-  placed const& now = placed_[bubbles_ % records];
-  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how.longer);
+/// Closes the open bubble, without the lock.
+void gate::end_bubble(stream_handle stream, landing how) {
+  placed& now = placed_of(bubbles_);
+  bool const host_ahead = !has_opened(bubbles_);
+  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
+  std::lock_guard const lock{mutex_};
   ++value_;
   open_ = false;
+  now.closed = steady::now();
+  now.host_ahead = host_ahead;
+  if (now.at_open) now.where->past.add_host_time(now.closed - now.opened);
   end_range(now.range);
 }
 
-std::chrono::nanoseconds gate::collect(std::deque<bubble_report>& into) {
-  std::uint64_t latest = 0;
-  std::uint64_t from = 0;
+std::optional<launch_request> gate::request() const {
+  std::lock_guard const lock{mutex_};
+  opening_numbers const now = numbers();
+  bool const again = !again_.empty() && has_reached(now.opened, static_cast<std::uint32_t>(again_.front()));
+  std::uint64_t const next = again ? again_.front() : launched_ + 1;
+  if (next > bubbles_) return std::nullopt;
+  placed const& of = placed_of(next);
+  bool const ended = next < bubbles_ || !open_;
+  if (!ended && (!of.at_open || of.timed)) return std::nullopt;
+  return launch_request{.bubble = next,
+                        .wanted = !of.timed && !of.abandoned,
+                        .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
+                        .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
+                        .opened_ns = opened_ns(),
+                        .usual_length = of.where->past.longest(),
+                        .expected_ns = expected_ns(next),
+                        .ahead = of.where->opens.ahead(),
+                        .since = ended ? of.closed : of.opened,
+                        .called = of.opened,
+                        .after_call = of.where->opens.after_call()};
+}
+
+/// Counted on from what is known last: the close of the bubble before, or else the last opening.
+std::optional<std::uint64_t> gate::expected_ns(std::uint64_t bubble) const {
+  std::uint64_t const reached = bubbles_ - (static_cast<std::uint32_t>(bubbles_) - numbers().opened);
+  if (reached == 0 || reached >= bubble) return std::nullopt;
+  bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
+  void const* before = placed_of(reached).where.get();
+  std::uint64_t moment = by_close ? last_.closed_ns : opened_ns();
+  for (std::uint64_t each = reached + 1; each <= bubble; ++each) {
+    site_state const& at = *placed_of(each).where;
+    auto const later = by_close && each == reached + 1 ? at.opens.after_close(before) : at.opens.after_opening(before);
+    if (!later) return std::nullopt;
+    moment += static_cast<std::uint64_t>(later->count());
+    before = &at;
+  }
+  return moment;
+}
+
+bool gate::launch(std::uint64_t bubble, start_when when) {
+  std::array<standing, places> stands;
+  bubble_mark& mark = mark_of(bubble);
   {
     std::lock_guard const lock{mutex_};
-    latest = open_ ? bubbles_ - 1 : bubbles_;
-    from = collected_ + 1;
-  }
-  // A record is read when its workers are surely out.
-  std::uint64_t past = from;
-  while (past <= latest && is_over(past)) ++past;
-  if (past != from) {
-    for (std::size_t worker = 0; worker < places; ++worker) take_records(worker, from, past);
-  }
-  std::lock_guard const lock{mutex_};
-  for (std::uint64_t bubble = from; bubble < past; ++bubble) {
-    placed const& was = placed_[bubble % records];
-    bubble_report one = told(bubble);
-    bubble_record const& record = one.record;
-    auto const length = was.timed ? was.length : seen(record);
-    collected_ = bubble;
-    if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - ~record.not_saw_ns});
-    if (was.timed) {
-      if (length) was.where->past.add_length(*length);
-    } else {
-      was.where->past.add(seen_in(record, was.lease, !was.at_open));
+    stands = standing_;
+    placed& now = placed_of(bubble);
+    bool const ended = bubble < bubbles_ || !open_;
+    // What ends these workers is not enqueued yet.
+    if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
+    for (standing& each : stands) {
+      each.site.bubble = bubble;
+      if (!ended) each.site.most_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     }
-    one.length = length.value_or(std::chrono::nanoseconds{0});
-    into.push_back(std::move(one));
   }
-  std::chrono::nanoseconds longest{0};
-  for (site_state const& known : sites_) longest = std::max(longest, known.past.longest());
-  return longest;
-}
-
-/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,
-/// since its job went before the close. Of an observed bubble its end is reached: the length is asked for once, and kept.
-bool gate::is_over(std::uint64_t bubble) {
-  bubble_mark& mark = mark_of(bubble);
-  placed& was = placed_[bubble % records];
-  bool const timed = [&] {
+  std::array<std::uint64_t, places> blocks{};
+  std::size_t worker = 0;
+  auto const settle = [&] {
     std::lock_guard const lock{mutex_};
-    return was.timed;
-  }();
-  if (!timed) return machine_.workers_left(mark) && machine_.opened(mark);
-  auto const length = machine_.length(mark);
+    placed& now = placed_of(bubble);
+    now.blocks = blocks;
+    // Only after the launch: it may take as long as the trainer's thread stands in the driver.
+    now.armed = when == start_when::opened && !has_opened(bubble);
+    counts_.launches += worker;
+    if (worker != 0 && now.armed) ++counts_.armed;
+    if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);
+    decided(bubble);
+  };
+  try {
+    for (standing& each : stands) {
+      if (each.site.slot == nullptr) continue;
+      each.site.gate.records = ring(worker);
+      machine_.launch(each.kernel, each.grid, each.site, &mark, worker == 0 ? when : start_when::at_once);
+      blocks[worker++] = each.grid.blocks;
+    }
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
+  return worker != 0;
+}
+
+void gate::pass(std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
-  was.length = length;
-  return length.has_value();
+  placed const& of = placed_of(bubble);
+  if (bubble > launched_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
+  decided(bubble);
 }
 
-/// A bubble whose records are copied, but for its length.
-bubble_report gate::told(std::uint64_t bubble) const {
-  placed const& was = placed_[bubble % records];
-  bubble_record const& successor = copies_[1][bubble & ref_.record_mask];
-  bubble_record record = copies_[0][bubble & ref_.record_mask];
-  add_workers(record, successor);
-  return {.gate = index_,
-          .site = was.where->name,
-          .opened_ns = static_cast<std::int64_t>(record.opened_ns),
-          .host_ahead = was.timed ? was.host_ahead : started_in_time(record, !was.at_open),
-          .lease = was.lease,
-          .blocks = was.blocks[0],
-          .successor_blocks = was.blocks[1],
-          .record = record,
-          .successor = successor};
+void gate::note_pause(std::uint64_t bubble) {
+  std::lock_guard const lock{mutex_};
+  placed_of(bubble).after_pause = true;
 }
 
-/// Copies a worker's records of bubbles [from, past) and zeroes their places for later ones.
-void gate::take_records(std::size_t worker, std::uint64_t from, std::uint64_t past) {
-  static constexpr std::array<bubble_record, records> zero{};
-  for (std::uint64_t bubble = from; bubble < past;) {
-    std::uint64_t const first = bubble & ref_.record_mask;
-    std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
-    machine_.read(copies_[worker].data() + first, ring(worker) + first, count * sizeof(bubble_record));
-    machine_.write(ring(worker) + first, zero.data(), count * sizeof(bubble_record));
-    bubble += count;
+void gate::decided(std::uint64_t bubble) {
+  if (bubble > launched_) {
+    launched_ = bubble;
+  } else {
+    std::erase(again_, bubble);
+  }
+}
+
+/// Whether the workers could have been enqueued before the bubble opened, had the opening been expected in time.
+bool gate::expected_before_launch(placed const& of) const {
+  return !of.timed && of.host_ahead.value_or(false) && of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
+}
+
+opening_numbers gate::numbers() const noexcept {
+  return opening_numbers::of(machine_.load_mapped(&tells_.host()->numbers));
+}
+
+std::uint64_t gate::opened_ns() const noexcept {
+  return machine_.load_mapped(&tells_.host()->opened_ns);
+}
+
+std::optional<std::uint64_t> gate::new_opening() noexcept {
+  std::uint32_t const opened = numbers().opened;
+  if (std::exchange(opening_told_, opened) == opened) return std::nullopt;
+  return opened_ns();
+}
+
+void gate::release(std::uint64_t bubble, bool first_time) {
+  if (first_time) {
+    std::lock_guard const lock{mutex_};
+    again_.push_back(bubble);
+    ++counts_.released;
+  }
+  std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};
+  std::uint64_t seen = numbers.load(std::memory_order_relaxed);
+  for (;;) {
+    opening_numbers wanted = opening_numbers::of(seen);
+    if (has_reached(wanted.go, static_cast<std::uint32_t>(bubble))) return;
+    wanted.go = static_cast<std::uint32_t>(bubble);
+    // relaxed: workers that start at this find a closed gate, or one that has opened meanwhile
+    if (numbers.compare_exchange_weak(seen, wanted.word(), std::memory_order_relaxed)) return;
   }
 }
 

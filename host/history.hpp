@@ -27,10 +27,10 @@ struct harvest_seen {
   std::chrono::nanoseconds length{0};  // zero: not known
   std::chrono::nanoseconds start{0};   // opening → first chunk, mean over the blocks that found one
   std::uint64_t working = 0;           // blocks that found a chunk
-  std::uint64_t late = 0;              // blocks that came to a closed gate
   std::uint64_t chunks = 0;            // committed
   std::uint64_t handed_back = 0;       // chunks
-  bool at_close = true;                // when the worker was launched
+  bool at_close = true;                // the worker is launched when its close is enqueued, or later
+  bool host_late = false;              // the bubble had opened by then
 };
 
 /// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is launched, and
@@ -54,8 +54,8 @@ class history {
     if (seen.length.count() != 0) add_length(seen.length);
     fruitless_.add(seen.chunks == 0 && seen.handed_back != 0);
     if (!seen.at_close) return;
-    bool const half_gone = seen.working != 0 && seen.start > late_start && seen.start * 2 > seen.length;
-    host_behind_.add(half_gone || (seen.working == 0 && seen.late != 0));
+    bool const half_gone = seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
+    host_behind_.add(seen.host_late && half_gone);
   }
 
   /// Zero when nothing was measured yet.

@@ -76,10 +76,17 @@ worker_kernel const& submitted::kernel() const noexcept {
   return machine_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
 }
 
-void submitted::want(wish what) noexcept {
-  wish before = wish_.load();
-  while (before != wish::cancel && !wish_.compare_exchange_weak(before, what)) {
+void submitted::want(wish what) {
+  {
+    std::lock_guard const lock{mutex_};
+    if (wish_ != wish::cancel) wish_ = what;
   }
+  if (wakes != nullptr) wakes->notify();
+}
+
+submitted::wish submitted::wanted() const {
+  std::lock_guard const lock{mutex_};
+  return wish_;
 }
 
 job_state submitted::state() const {
@@ -87,12 +94,17 @@ job_state submitted::state() const {
   return state_;
 }
 
-void submitted::set_state(job_state state) {
+job_state submitted::move_to(job_state next) {
+  job_state now;
   {
     std::lock_guard const lock{mutex_};
-    state_ = state;
+    if (is_final(state_)) return state_;
+    if (next == job_state::queued && wish_ == wish::cancel) next = job_state::cancelled;
+    if (next == job_state::queued && wish_ == wish::pause) next = job_state::paused;
+    now = state_ = next;
   }
   changed_.notify_all();
+  return now;
 }
 
 bool submitted::wait(std::chrono::nanoseconds at_most) {

@@ -21,11 +21,14 @@ bool goes_before(submitted const& one, submitted const& other) {
 }  // namespace
 
 keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
-               std::function<void(std::string_view)> log)
+               device_clock& clock, std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
       gates_(gates),
       captured_(captured),
       log_(std::move(log)),
+      clock_(clock),
+      wakes_(std::move(wakes)),
+      lane_(machine_->make_copy_lane()),
       summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
       lease_(lease_at_close({})) {
   for (auto const& each : gates_) each->note_lease(lease_);
@@ -42,6 +45,7 @@ void keeper::add(std::shared_ptr<submitted> job) {
   std::lock_guard const lock{mutex_};
   make_slots_for(job->kernel());
   job->order = submitted_++;
+  job->wakes = wakes_;
   queue(std::move(job));
 }
 
@@ -78,8 +82,9 @@ void keeper::queue(std::shared_ptr<submitted> job) {
   waiting_.insert(std::find_if(waiting_.begin(), waiting_.end(), goes_later), std::move(job));
 }
 
-bool keeper::round() {
+keeper::time_point keeper::round() {
   std::lock_guard const lock{mutex_};
+  keep_a_spare_gate();
   auto const longest = collect_bubbles(false);
   if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
@@ -88,25 +93,56 @@ bool keeper::round() {
       renew_leases();
     }
   }
-  std::erase_if(waiting_, [](std::shared_ptr<submitted> const& job) {
-    submitted::wish const wanted = job->wanted();
-    job->set_state(wanted == submitted::wish::cancel  ? job_state::cancelled
-                   : wanted == submitted::wish::pause ? job_state::paused
-                                                      : job_state::queued);
-    return wanted == submitted::wish::cancel;
+  std::erase_if(waiting_, [this](std::shared_ptr<submitted> const& job) {
+    job_state const now = job->move_to(given_up_ ? job_state::failed : job_state::queued);
+    return now == job_state::cancelled || now == job_state::failed;
   });
   for (int p = 0; p < places; ++p) look_after(p);
-  return !waiting_.empty() || std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at != stage::empty; });
+  return next_round();
+}
+
+keeper::time_point keeper::next_round() const {
+  auto const now = std::chrono::steady_clock::now();
+  auto const is_at = [&](auto which) { return std::any_of(places_.begin(), places_.end(), which); };
+  auto const moves = [](place const& p) {
+    bool const asked = std::any_of(p.slots.begin(), p.slots.end(), [](slot_of_gate const& slot) { return slot.asked != 0; });
+    return p.at == stage::filling || p.at == stage::emptying || asked;
+  };
+  bool const has_empty = is_at([](place const& p) { return p.at == stage::empty; });
+  if (is_at(moves) || (has_empty && quiet_ == 0 && best_waiting() != nullptr)) return now + at_once;
+  if (std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->outstanding() != 0; })) return now + soon;
+  return now + (is_at([](place const& p) { return p.at == stage::standing; }) || in_graphs() || !captured_.all().empty() ? later : much_later);
+}
+
+/// So that a stream of the trainer's that is seen for the first time finds one.
+void keeper::keep_a_spare_gate() {
+  gate* longest_idle = nullptr;
+  auto since = std::chrono::steady_clock::now() - idle_for;
+  for (auto const& each : gates_) {
+    if (each->stream_id() == 0) return;
+    if (auto const idle = each->idle_since(); idle && *idle < since) {
+      longest_idle = each.get();
+      since = *idle;
+    }
+  }
+  if (longest_idle != nullptr) longest_idle->vacate();
+}
+
+/// Jobs stand ready on the gates of the trainer's streams, and on the one that its next stream would take.
+bool keeper::is_served(gate const& of) const {
+  if (of.stream_id() != 0) return true;
+  auto const spare = std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() == 0; });
+  return spare->get() == &of;
 }
 
 /// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.
 void keeper::follow_captures() {
   longest_captured_ = {};
   auto& slots = places_[0].slots;
-  if (places_[0].who != nullptr) blocks_in_graphs_ = machine_->blocks_of(places_[0].who->kernel());
+  if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
     bool const over = graph->is_over();
-    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, blocks_in_graphs_, over));
+    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, in_graphs_, over));
     auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
     if (over) {
       bool const busy = std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
@@ -131,7 +167,8 @@ void keeper::follow_captures() {
 std::chrono::nanoseconds keeper::collect_bubbles(bool at_the_end) {
   std::chrono::nanoseconds longest{0};
   std::size_t const known = bubbles_.size();
-  for (auto const& each : gates_) longest = std::max(longest, each->collect(bubbles_));
+  collect_from_gates();
+  for (auto const& each : gates_) longest = std::max(longest, each->longest());
   auto const now = std::chrono::steady_clock::now();
   if (at_the_end || now - captures_read_ >= read_captures_every) {
     captures_read_ = now;
@@ -146,6 +183,17 @@ std::chrono::nanoseconds keeper::collect_bubbles(bool at_the_end) {
   return longest;
 }
 
+/// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has enqueued, and the
+/// dispatcher has more to do than to wait for that.
+void keeper::collect_from_gates() {
+  if (!lane_->done()) return;
+  for (gate* const each : copying_) each->collect(bubbles_, clock_);
+  copying_.clear();
+  for (auto const& each : gates_) {
+    if (each->begin_collecting(*lane_)) copying_.push_back(each.get());
+  }
+}
+
 void keeper::collect() {
   std::lock_guard const lock{mutex_};
   collect_bubbles(true);
@@ -156,43 +204,35 @@ void keeper::look_after(int index) {
   if (here.at == stage::empty) choose_for(index);
   if (here.at == stage::filling && move_slots(index, true)) {
     here.at = stage::standing;
-    here.who->set_state(job_state::placed);
-    worker_kernel const& kernel = here.who->kernel();
-    for (slot_of_gate const& slot : here.slots) {
-      if (slot.of_stream == nullptr || slot.resident != kernel.resident) continue;
-      slot.of_stream->stand(index, {kernel, {slot.slot, slot.of_stream->ref(), machine_->rooms_of(kernel)}});
-    }
+    here.who->move_to(job_state::placed);
   }
   if (here.at == stage::standing) {
     phase_state const reached = here.who->reached();
     bool const over = reached == phase_state::finished || reached == phase_state::failed;
     if (!over && quiet_ == 0 && here.who->wanted() == submitted::wish::run && !gives_way(index)) {
-      move_slots(index, true);  // of graphs that were captured since
+      move_slots(index, true);  // of graphs and streams that came since
       return;
     }
     for (auto const& each : gates_) each->stand(index, {});
     here.at = stage::emptying;
   }
   if (here.at == stage::emptying && move_slots(index, false)) {
-    settle(*here.who);
-    job_state const now = here.who->state();
+    job_state const now = settle(*here.who);
     if (now == job_state::paused || now == job_state::queued) queue(here.who);
     here.who.reset();
     here.at = stage::empty;
   }
 }
 
-submitted const* keeper::best_waiting() const {
-  for (auto const& job : waiting_) {
-    if (job->wanted() == submitted::wish::run) return job.get();
-  }
-  return nullptr;
+std::shared_ptr<submitted> keeper::best_waiting() const {
+  auto const found = std::find_if(waiting_.begin(), waiting_.end(), [](auto const& job) { return job->wanted() == submitted::wish::run; });
+  return found != waiting_.end() ? *found : nullptr;
 }
 
 /// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest: it is the
 /// only one that captured graphs have.
 bool keeper::gives_way(int index) const {
-  submitted const* const next = best_waiting();
+  std::shared_ptr<submitted> const next = best_waiting();
   place const& here = places_[static_cast<std::size_t>(index)];
   place const& other = places_[static_cast<std::size_t>(1 - index)];
   int const mine = here.who->description().priority;
@@ -206,12 +246,12 @@ bool keeper::gives_way(int index) const {
 void keeper::choose_for(int index) {
   if (quiet_ != 0) return;
   place& where = places_[static_cast<std::size_t>(index)];
-  submitted const* const next = best_waiting();
+  std::shared_ptr<submitted> const next = best_waiting();
   submitted const* const behind = index == 0 ? places_[1].who.get() : nullptr;
   if (next == nullptr || (behind != nullptr && behind->description().priority > next->description().priority)) return;
-  auto const chosen = std::find_if(waiting_.begin(), waiting_.end(), [next](auto const& job) { return job.get() == next; });
-  where.who = *chosen;
-  waiting_.erase(chosen);
+  if (next->move_to(job_state::queued) != job_state::queued) return;  // its owner has paused or cancelled it a moment ago
+  where.who = next;
+  std::erase(waiting_, next);
   where.at = stage::filling;
 }
 
@@ -232,41 +272,50 @@ bool keeper::move_slots(int index, bool fill) {
       }
       if (said % 2 == 1) slot.full = slot.fills;  // else somebody stayed inside: asked again below
       slot.asked = 0;
+      if (slot.full && fill && slot.of_stream != nullptr) {
+        slot.of_stream->stand(index, {here.who->kernel(), here.who->grid, {slot.slot, slot.of_stream->ref()}});
+      }
     }
     if (slot.full == fill || (fill && slot.resident != here.who->kernel().resident)) continue;
+    if (fill && slot.of_stream != nullptr && !is_served(*slot.of_stream)) continue;
     all = false;
     slot_content content;
     if (fill) content = {here.who->at(), static_cast<std::uint64_t>(lease_.count()), here.who->description().functor};
-    slot.asked = next_id_++;
+    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), next_id_);
+    slot.asked = next_id_++;  // only now: what could not be enqueued is never answered
     slot.fills = fill;
-    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), slot.asked);
   }
   return all;
 }
 
-/// A job came out of its place: nobody is inside, and what it did is complete.
-void keeper::settle(submitted& job) {
+/// A job came out of its place: no block is inside, and what they did is complete.
+job_state keeper::settle(submitted& job) {
   job.read_totals();
   switch (job.reached()) {
-    case phase_state::finished: return job.set_state(job_state::finished);
+    case phase_state::finished: return job.move_to(job_state::finished);
     case phase_state::failed:
       if (log_) log_("job '" + job.description().name + "' failed: a phase has more items than a cursor can count");
-      return job.set_state(job_state::failed);
-    default: break;
+      return job.move_to(job_state::failed);
+    default: return job.move_to(given_up_ ? job_state::failed : job_state::queued);
   }
-  // Paused only by its owner's wish: who has wished so and sees it knows that nobody is inside until he resumes it.
-  submitted::wish const wanted = job.wanted();
-  job.set_state(wanted == submitted::wish::cancel  ? job_state::cancelled
-                : wanted == submitted::wish::pause ? job_state::paused
-                                                   : job_state::queued);
 }
 
 void keeper::renew_leases() {
   std::uint64_t const ns = static_cast<std::uint64_t>(lease_.count());
   for (place const& each : places_) {
-    for (slot_of_gate const& slot : each.slots) machine_->write(&slot.slot->lease_ns, &ns, sizeof ns);
+    for (slot_of_gate const& slot : each.slots) {
+      if (slot.full || slot.asked != 0) machine_->write(&slot.slot->lease_ns, &ns, sizeof ns);
+    }
   }
   for (auto const& each : gates_) each->note_lease(lease_);
+}
+
+void keeper::give_up() {
+  {
+    std::lock_guard const lock{mutex_};
+    given_up_ = true;
+  }
+  cancel_all();
 }
 
 void keeper::cancel_all() {
@@ -279,9 +328,12 @@ void keeper::cancel_all() {
 
 void keeper::fail_all() noexcept {
   std::lock_guard const lock{mutex_};
-  for (auto const& job : waiting_) job->set_state(job_state::failed);
-  for (place const& each : places_) {
-    if (each.who != nullptr) each.who->set_state(job_state::failed);
+  for (auto const& job : waiting_) job->move_to(job_state::failed);
+  waiting_.clear();
+  for (place& each : places_) {
+    if (each.who != nullptr) each.who->move_to(job_state::failed);
+    each.who.reset();
+    each.at = stage::empty;
   }
 }
 
@@ -290,14 +342,12 @@ bool keeper::empty() const {
   return waiting_.empty() && std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == stage::empty; });
 }
 
-void keeper::be_quiet() noexcept {
-  std::lock_guard const lock{mutex_};
-  ++quiet_;
-}
+void keeper::be_quiet() noexcept { ++quiet_; }
 
 void keeper::release() noexcept {
-  std::lock_guard const lock{mutex_};
-  if (quiet_ > 0) --quiet_;
+  int before = quiet_.load();
+  while (before > 0 && !quiet_.compare_exchange_weak(before, before - 1)) {
+  }
 }
 
 bool keeper::places_empty() const {

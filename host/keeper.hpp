@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <lull/host/captured.hpp>
+#include <lull/host/detail/forecast.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/report/bubble_summary.hpp>
@@ -25,16 +27,21 @@ namespace lull::detail {
 /// A place goes empty → filling → standing → emptying → empty, on all gates together.
 class keeper {
  public:
-  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
-         std::function<void(std::string_view)> log);
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a job.
+  keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured, device_clock& clock,
+         std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log);
   ~keeper();
 
   /// Throws limit_error.
   void add(std::shared_ptr<submitted> job);
-  /// True when something may change soon, so that the next round should come soon.
-  bool round();
+  /// Returns when the next one should come.
+  time_point round();
   /// Cancels all jobs; rounds go on until `empty`.
   void cancel_all();
+  /// Nothing is harvested any more: all jobs fail as soon as no block is inside.
+  void give_up();
   /// The machine is lost: nobody shall wait for its jobs any more.
   void fail_all() noexcept;
   bool empty() const;
@@ -52,6 +59,11 @@ class keeper {
   std::uint64_t dropped() const;
 
  private:
+  static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
+  static constexpr std::chrono::milliseconds later{5};       // while a job stands ready, or graphs may be replayed
+  static constexpr std::chrono::milliseconds much_later{50};  // else whoever changes anything wakes the dispatcher
+  static constexpr std::chrono::microseconds at_once{200};    // while control is at work
+  static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t most_bubbles = 65'536;
   static constexpr std::chrono::milliseconds read_captures_every{5};
   static constexpr std::uint64_t control_limit_ns = 10'000'000;  // how long one attempt to empty a slot waits on the device
@@ -74,15 +86,19 @@ class keeper {
   };
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
+  void collect_from_gates();
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
+  void keep_a_spare_gate();
+  time_point next_round() const;
+  bool is_served(gate const& of) const;
   void look_after(int index);
   void choose_for(int index);
   bool gives_way(int index) const;
   bool in_graphs() const;
-  submitted const* best_waiting() const;
+  std::shared_ptr<submitted> best_waiting() const;
   bool move_slots(int index, bool fill);
-  void settle(submitted& job);
+  job_state settle(submitted& job);
   void queue(std::shared_ptr<submitted> job);
   void renew_leases();
 
@@ -91,19 +107,24 @@ class keeper {
   captured_gates& captured_;
   std::function<void(std::string_view)> log_;
   std::uint64_t next_id_ = 1;
+  device_clock& clock_;
+  std::shared_ptr<wake_signal> const wakes_;
+  std::atomic<int> quiet_{0};
   mutable std::mutex mutex_;  // all that follows
-  int quiet_ = 0;
   std::vector<slot_line*> allocated_;  // of the streams' slots, a piece for each kind of worker
+  bool given_up_ = false;
   std::uint64_t submitted_ = 0;
   std::deque<std::shared_ptr<submitted>> waiting_;  // the next one first
   std::array<place, places> places_;
+  std::unique_ptr<copy_lane> lane_;  // of records
+  std::vector<gate*> copying_;       // gates whose records are under way on it
   std::deque<bubble_report> bubbles_;
   bubble_summary summary_;
   std::uint64_t dropped_ = 0;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
   std::chrono::nanoseconds longest_captured_{0};
-  std::uint64_t blocks_in_graphs_ = 0;  // of the job that stands there, or stood there last
+  void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
 };
 
 }  // namespace lull::detail

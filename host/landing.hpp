@@ -10,9 +10,9 @@ namespace lull {
 
 /// How the training kernels behind a bubble are kept from being placed around worker blocks that are still there, which would
 /// cost them a whole wave: they come later by `longer` (zero: the workers are out within the launch gap anyway), or, with
-/// `joins`, when the last block is out.
+/// `waits`, when all blocks have begun to leave or 50 µs have passed. A wait depends on nothing but these blocks.
 struct landing {
-  bool joins = false;
+  bool waits = false;
   std::chrono::nanoseconds longer{0};
 
   friend constexpr bool operator==(landing, landing) = default;
@@ -21,7 +21,7 @@ struct landing {
 /// Chooses the landing of a gate from how long its workers took to leave, lately.
 class landing_policy {
  public:
-  static constexpr std::chrono::nanoseconds most_longer{3'000};  // a join costs about as much
+  static constexpr std::chrono::nanoseconds most_longer{3'000};  // a wait costs about as much
   static constexpr std::chrono::nanoseconds at_first{1'000};     // until something is known
 
   /// From the first sight of the close by a block to the last block out.

@@ -14,8 +14,7 @@ namespace lull {
 
 lone_bubbles::lone_bubbles(executor& machine, worker_kernel const& kernel, lone_workers const& workers)
     : machine_(machine), kernel_(kernel), lease_ns_(static_cast<std::uint64_t>(workers.lease.count())) {
-  machine_.load(kernel_, workers.blocks_per_processor);
-  blocks_ = machine_.blocks_of(kernel_);
+  grid_ = machine_.load(kernel_, workers.blocks_per_processor);
   gate_ = {machine_, 1};
   record_ = {machine_, 1};
   slot_ = {machine_, 1};
@@ -26,14 +25,14 @@ lone_bubbles::~lone_bubbles() { give_up(); }
 
 void lone_bubbles::give_up() noexcept {
   if (!served_) return;
-  job_->set_state(job_state::cancelled);
+  job_->move_to(job_state::cancelled);
   served_.reset();
 }
 
 void lone_bubbles::begin(job_description job) {
   give_up();
   std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-  job_ = std::make_shared<detail::submitted>(borrowed, std::move(job), 4 * (blocks_ * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
+  job_ = std::make_shared<detail::submitted>(borrowed, std::move(job), 4 * (grid_.blocks * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
   slot_line slot{};
   slot.at = tagged_cursor{0, job_->at()}.word();
   slot.lease_ns = lease_ns_;
@@ -47,14 +46,16 @@ void lone_bubbles::serve(task_owner& owner) {
 }
 
 void lone_bubbles::end(job_state how) {
-  job_->set_state(how);
+  job_->move_to(how);
   if (std::unique_ptr<serving> const served = std::move(served_)) served->finish();
 }
 
 void lone_bubbles::open() {
   ++bubble_;
   record_.fill_zero();
-  machine_.open_edge(machine_.plain_stream(), edges(), closing_value() - 1, bubble_, *marks_.front(), false);
+  stream_handle const trainer = machine_.plain_stream();
+  machine_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *marks_.front(), false);
+  machine_.synchronize(trainer);  // a worker that comes sooner finds a closed gate
   for (auto& mark : marks_) launch(*mark);
 }
 
@@ -70,7 +71,7 @@ bool lone_bubbles::left() {
 
 void lone_bubbles::shut() {
   stream_handle const trainer = machine_.plain_stream();
-  machine_.close_edge(trainer, edges(), closing_value(), *marks_.front(), false, {});
+  machine_.close_edge(trainer, edges(), closing_value(), *marks_.front(), false, landing{});
   machine_.synchronize(trainer);
 }
 

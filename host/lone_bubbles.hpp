@@ -36,7 +36,7 @@ class lone_bubbles {
   lone_bubbles& operator=(lone_bubbles const&) = delete;
   ~lone_bubbles();
 
-  std::uint64_t blocks() const noexcept { return blocks_; }  // of a worker
+  std::uint64_t blocks() const noexcept { return grid_.blocks; }  // of a worker
   gate_line* gate() const noexcept { return gate_.data(); }
   /// What the gate is closed with, by `close` or by whoever comes before it.
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
@@ -73,12 +73,12 @@ class lone_bubbles {
  private:
   void give_up() noexcept;
   gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0}; }
-  void launch(bubble_mark& mark) { machine_.launch(kernel_, {slot_.data(), edges(), machine_.rooms_of(kernel_)}, &mark); }
+  void launch(bubble_mark& mark) { machine_.launch(kernel_, grid_, {slot_.data(), edges()}, &mark, start_when::at_once); }
 
   executor& machine_;
   worker_kernel const kernel_;
   std::uint64_t const lease_ns_;
-  std::uint64_t blocks_ = 1;
+  worker_grid grid_;
   std::uint64_t bubble_ = 0;
   machine_array<gate_line> gate_;
   machine_array<bubble_record> record_;

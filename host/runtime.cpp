@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -11,6 +10,8 @@
 #include <pthread.h>
 
 #include <lull/host/captured.hpp>
+#include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>
@@ -19,15 +20,34 @@
 #include <lull/host/startup.hpp>
 #include <lull/host/report/at_end.hpp>
 #include <lull/host/submitted.hpp>
+#include <lull/host/surroundings.hpp>
 
 namespace lull {
 
 namespace {
 
-constexpr std::size_t most_gates = 4;  // trainer streams of one device that are harvested
+constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at a time
 
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 constexpr std::chrono::nanoseconds longest_goodbye = lease_at_close({}) + std::chrono::seconds{1};
+
+using log_function = std::function<void(std::string_view)>;
+
+/// Of a callback that may throw: it is called on threads of ours, and inside calls that do not throw.
+log_function that_does_not_throw(log_function given) {
+  if (!given) return given;
+  return [given = std::move(given)](std::string_view line) {
+    try {
+      given(line);
+    } catch (...) {  // there is nobody to tell
+    }
+  };
+}
+
+runtime_options with_safe_log(runtime_options options) {
+  options.log = that_does_not_throw(std::move(options.log));
+  return options;
+}
 
 /// Forks of this process so far: a child has none of our threads, and CUDA does not work in it.
 std::atomic<std::uint64_t> forks{0};
@@ -42,30 +62,28 @@ std::uint64_t forks_now() {
 class runtime::state {
  public:
   state(std::shared_ptr<executor> machine, runtime_options options)
-      : options_(detail::as_far_as_it_goes(std::move(options), machine->kind())),
+      : options_(detail::as_far_as_it_goes(with_safe_log(std::move(options)), machine->kind())),
         machine_(std::move(machine)),
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(forks_now()) {
     visiting const here{*machine_};
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
-    for (task_type const& type : options_.tasks) machine_->load(kernel_of(type), 0);
-    for (std::uint32_t g = 0; g < most_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
-    captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(most_gates), options_.log);
-    for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type));
-    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, *captured_, options_.log);
+    for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
+    captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates), options_.log);
+    for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
+    bool const in_line = machine_->kind() == executor_kind::cuda && one_connection();
+    launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
+    keeper_ = std::make_unique<detail::keeper>(machine_, gates_, *captured_, launcher_->clock(), wake_, options_.log);
     thread_ = std::thread{[this] { serve(); }};
   }
 
   ~state() {
-    mode_ = runtime_mode::off;
+    give_up_ = std::chrono::steady_clock::now() + longest_goodbye;
+    ending_ = true;
+    mode_ = runtime_mode::off;  // only now: off before its end means an error
     keeper_->cancel_all();
-    {
-      std::lock_guard const lock{mutex_};
-      ending_ = true;
-      woken_ = true;
-    }
-    wake_.notify_all();
+    wake_->notify();
     thread_.join();
     std::optional<visiting> here;
     try {
@@ -75,6 +93,7 @@ class runtime::state {
     bool const over = all_over();
     if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
     report_bubbles(over);
+    launcher_.reset();  // it knows the gates
     detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(keeper_)});
   }
 
@@ -87,49 +106,64 @@ class runtime::state {
     detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
     visiting const here{*machine_};
-    machine_->load(kernel, description.blocks_per_processor);
-    captured_->enable(kernel);
-    std::uint64_t const alive = machine_->blocks_of(kernel) * detail::places * 2;
+    worker_grid const in_graphs = machine_->load(kernel, 0);
+    worker_grid const grid = machine_->load(kernel, description.blocks_per_processor);
+    captured_->enable(kernel, in_graphs);
+    std::uint64_t const alive = std::max(grid.blocks, in_graphs.blocks) * detail::places * 2;
     auto made = std::make_shared<detail::submitted>(machine_, std::move(description), 4 * alive);
+    made->grid = grid;
     keeper_->add(made);
-    wake();
+    wake_->notify();
     return job{std::move(made)};
   }
 
   bubble_id open(stream_handle stream, site where) noexcept {
     if (mode_ == runtime_mode::off || in_child()) return {};
-    return guarded([&]() -> bubble_id {
+    bubble_id opened;
+    guarded([&] {
       visiting const here{*machine_};
       stream_found const found = machine_->look_at(stream, here.from());
-      if (found.is == stream_found::foreign) {
-        ++foreign_;
-        return {};
-      }
-      if (found.is == stream_found::captured) {
-        if (found.capture != 0) return captured_->open(found.capture, stream, where, mode_);
-        ++unaskable_;
-        return {};
-      }
-      detail::gate* const gate = gate_for(stream);
-      return gate == nullptr ? bubble_id{} : gate->open(stream, where, mode_, options_.launch);
+      detail::gate* gate = nullptr;
+      opened = open_on(found, stream, where, gate);
+      if (gate != nullptr) offer(*gate);
     });
+    return opened;
+  }
+
+  bubble_id open_on(stream_found const& found, stream_handle stream, site where, detail::gate*& gate) {
+      if (found.is == stream_found::foreign) {
+      ++foreign_;
+      return {};
+    }
+    if (found.is == stream_found::captured) {
+      if (found.capture != 0) return captured_->open(found.capture, stream, where, mode_);
+      ++unaskable_;
+      return {};
+    }
+    gate = gate_for(found.id);
+    return gate == nullptr ? bubble_id{} : gate->open(stream, found.id, where, mode_, options_.launch);
   }
 
   void close(bubble_id id, stream_handle stream) noexcept {
     if (id.bubble == 0 || in_child()) return;
     guarded([&] {
       visiting const here{*machine_};
-      if (id.gate < gates_.size()) {
-        gates_[id.gate]->close(id, stream, options_.lands);
-      } else {
+      if (id.gate >= gates_.size()) {
         captured_->close(id, stream);
+        return;
       }
-      return id;
+      detail::gate& gate = *gates_[id.gate];
+      gate.close(id, stream, machine_->look_at(stream, here.from()), options_.lands);
+      offer(gate);
     });
   }
 
   bool ready(stream_handle stream) {
-    detail::gate* const gate = gate_for(stream);
+    if (in_child()) return false;
+    visiting const here{*machine_};
+    stream_found const found = machine_->look_at(stream, here.from());
+    if (found.is == stream_found::foreign) return false;
+    detail::gate const* const gate = find_gate(found.id);
     return gate != nullptr && gate->ready();
   }
 
@@ -145,7 +179,7 @@ class runtime::state {
   bool quiet(std::chrono::nanoseconds at_most) {
     visiting const here{*machine_};
     keeper_->be_quiet();
-    wake();
+    wake_->notify();
     try {
       if (until(at_most, [this] { return keeper_->places_empty() && machine_->workers_done(); })) return true;
     } catch (...) {
@@ -157,7 +191,7 @@ class runtime::state {
   }
   void release() noexcept {
     keeper_->release();
-    wake();
+    wake_->notify();
   }
   bool drain(std::chrono::nanoseconds at_most) {
     return until(at_most, [this] { return keeper_->empty(); });
@@ -172,23 +206,48 @@ class runtime::state {
   std::vector<bubble_report> take_bubbles() { return keeper_->take_bubbles(); }
 
  private:
-  detail::gate* gate_for(stream_handle stream) noexcept {
-    for (auto const& gate : gates_) {
-      if (gate->serves(stream)) return gate.get();
+  /// A stream's gate, or the one that it would get.
+  detail::gate* find_gate(std::uint64_t stream_id) const noexcept {
+    for (std::uint64_t const wanted : {stream_id, std::uint64_t{0}}) {
+      auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->stream_id() == wanted; });
+      if (found != gates_.end()) return found->get();
     }
-    if (!gates_used_up_.exchange(true)) log("more trainer streams than gates: the others are not harvested");
     return nullptr;
+  }
+
+  detail::gate* gate_for(std::uint64_t stream_id) {
+    detail::gate* found = find_gate(stream_id);
+    if (found != nullptr && found->stream_id() == stream_id) return found;
+    std::lock_guard const lock{taking_};
+    found = find_gate(stream_id);
+    if (found == nullptr) {
+      if (!gates_used_up_.exchange(true)) log("more trainer streams than gates at a time: the others are not harvested");
+    } else if (found->stream_id() == 0) {
+      found->take(stream_id);
+    }
+    return found;
+  }
+
+  /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
+  void offer(detail::gate& at) {
+    if (mode_ == runtime_mode::on) wake_->notify_before(launcher_->offer(at));
   }
 
   /// An error of the machine must not reach the trainer: it turns harvesting off.
   template <class F>
-  bubble_id guarded(F&& call) noexcept {
+  void guarded(F&& call) noexcept {
     try {
-      return call();
+      call();
     } catch (std::exception const& problem) {
-      mode_ = runtime_mode::off;
+      turn_off(problem);
+    }
+  }
+  void turn_off(std::exception const& problem) noexcept {
+    if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
+    try {
       log(std::string{"harvesting is off: "} + problem.what());
-      return {};
+      wake_->notify();
+    } catch (...) {  // no memory for the line
     }
   }
 
@@ -207,7 +266,7 @@ class runtime::state {
   /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
   bool all_over() const noexcept {
     try {
-      return until(longest_goodbye, [this] {
+      return until(give_up_ - std::chrono::steady_clock::now(), [this] {
         bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
         return passed && machine_->workers_done() && keeper_->empty();
       });
@@ -246,44 +305,26 @@ class runtime::state {
     }
   }
 
-  void wake() {
-    {
-      std::lock_guard const lock{mutex_};
-      woken_ = true;
-    }
-    wake_.notify_all();
-  }
-
-  /// Rounds come every 200 µs while jobs are about, every 2 ms to observe and for graphs, else when somebody submits. Nothing waits for them but control.
+  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any job: they are
+  /// over then, and not before.
   void serve() {
     using namespace std::chrono_literals;
-    machine_->arrive();
-    std::unique_lock lock{mutex_};
-    for (auto give_up = std::chrono::steady_clock::time_point::max();;) {
-      if (ending_ && give_up == std::chrono::steady_clock::time_point::max()) {
-        give_up = std::chrono::steady_clock::now() + longest_goodbye;
-      }
-      if (ending_ && keeper_->empty()) return;
-      if (std::chrono::steady_clock::now() >= give_up) {
-        return;
-      }
-      woken_ = false;
-      lock.unlock();
-      bool busy = false;
+    constexpr auto after_an_error = 10ms;
+    for (bool arrived = false;;) {
+      auto next = std::chrono::steady_clock::now() + after_an_error;
       try {
-        busy = keeper_->round();
+        if (!arrived) machine_->arrive();
+        arrived = true;
+        if (mode_ != asked_) launcher_->stop();
+        if (mode_ != asked_ && !ending_) keeper_->give_up();
+        next = keeper_->round();
+        next = std::min(next, launcher_->tick());
       } catch (std::exception const& problem) {
-        mode_ = runtime_mode::off;
-        log(std::string{"harvesting is off: "} + problem.what());
-        keeper_->fail_all();
-        lock.lock();
-        wake_.wait(lock, [this] { return ending_; });
-        return;
+        turn_off(problem);
+        if (machine_->is_lost()) keeper_->fail_all();
       }
-      lock.lock();
-      bool const reads = mode_ == runtime_mode::observe || !captured_->all().empty();
-      auto const pause = busy || ending_ ? 200us : reads ? 2ms : 50ms;
-      wake_.wait_for(lock, pause, [this] { return woken_; });
+      if (ending_ && (keeper_->empty() || std::chrono::steady_clock::now() >= give_up_)) return;
+      wake_->sleep_until(ending_ ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
     }
   }
 
@@ -297,17 +338,20 @@ class runtime::state {
   std::atomic<std::uint64_t> unaskable_{0};  // captures
   std::vector<std::unique_ptr<detail::gate>> gates_;
   std::unique_ptr<detail::captured_gates> captured_;
+  std::unique_ptr<detail::launcher> launcher_;
   std::unique_ptr<detail::keeper> keeper_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool woken_ = false;
-  bool ending_ = false;
+  std::mutex taking_;  // of gates that are nobody's
+  std::shared_ptr<detail::wake_signal> const wake_ = std::make_shared<detail::wake_signal>();
+  std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
+  std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above
 };
 
 runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept {
   opened += other.opened;
   launches += other.launches;
+  armed += other.armed;
+  released += other.released;
   no_job += other.no_job;
   too_short += other.too_short;
   fruitless += other.fruitless;

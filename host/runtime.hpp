@@ -57,6 +57,8 @@ struct bubble_id {
 struct runtime_counts {
   std::uint64_t opened = 0;
   std::uint64_t launches = 0;
+  std::uint64_t armed = 0;       // bubbles whose workers were enqueued before they opened
+  std::uint64_t released = 0;    // … and were let go again, for it took too long or another could work
   std::uint64_t no_job = 0;      // bubbles passed over because no job was ready
   std::uint64_t too_short = 0;   // … because the site's bubbles are not worth it
   std::uint64_t fruitless = 0;   // … because everything at that site was handed back lately

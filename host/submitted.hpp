@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 
@@ -26,15 +26,21 @@ class submitted {
   submitted& operator=(submitted const&) = delete;
 
   std::uint64_t order = 0;  // of submission; the keeper's
+  worker_grid grid{};       // of its workers
+  std::shared_ptr<wake_signal> wakes{};  // the dispatcher; null: none keeps it
 
   job_description const& description() const noexcept { return description_; }
   cursor* at() const noexcept { return cursor_.data(); }
   worker_kernel const& kernel() const noexcept;
 
-  void want(wish what) noexcept;
-  wish wanted() const noexcept { return wish_.load(); }
+  /// Cancel is final. Wakes the dispatcher.
+  void want(wish what);
+  wish wanted() const;
   job_state state() const;
-  void set_state(job_state state);
+  /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job that no block works
+  /// on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be placed. So who has paused a job and
+  /// sees that it is paused knows that no block is inside until it is resumed.
+  job_state move_to(job_state next);
   bool wait(std::chrono::nanoseconds at_most);
 
   /// Fresh words from the mapped line; no call to the machine.
@@ -67,8 +73,8 @@ class submitted {
   machine_array<cursor> cursor_;
   machine_array<ring_group> places_;
   mapped_array<progress_line> line_;
-  std::atomic<wish> wish_{wish::run};
   mutable std::mutex mutex_;
+  wish wish_ = wish::run;
   std::condition_variable changed_;
   job_state state_ = job_state::queued;
   job_progress totals_;

@@ -39,7 +39,7 @@ class uninterrupted {
     return static_cast<double>(done.time.count()) / 1e3;
   }
   executor& machine() { return *machine_; }
-  std::uint64_t blocks_of(job_description const& what) { return machine_->blocks_of(what.type.cuda); }
+  std::uint64_t blocks_of(job_description const& what) { return machine_->load(what.type.cuda, 0).blocks; }
 
  private:
   std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::cuda, .rooms = 0, .alone = true});

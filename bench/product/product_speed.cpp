@@ -98,7 +98,7 @@ class bench_products {
     return tflops(static_cast<double>(ms) * 1e-3);
   }
 
-  std::uint64_t blocks() const { return machine_->blocks_of(type_of<plain_product>().cuda); }
+  std::uint64_t blocks() const { return machine_->load(type_of<plain_product>().cuda, 0).blocks; }
 
  private:
   static constexpr std::size_t workspace_bytes = std::size_t{64} << 20;

@@ -24,16 +24,6 @@ constexpr std::uint64_t alone_ns = 24'000'000;  // shorter than any lease at clo
 constexpr int alone_bubbles = 17;               // leases at open double from bubble to bubble until they are longer
 constexpr std::size_t alone_counted = 5;        // the last ones
 
-/// Whether the worker waited on the device when its bubble opened; nothing from a runtime that does not tell.
-template <class Report>
-std::optional<bool> armed(Report const& one) {
-  if constexpr (requires { one.armed; }) {
-    return one.armed;
-  } else {
-    return std::nullopt;  // `return one.armed;`, without the template, once bubble_report has it
-  }
-}
-
 double mean(std::vector<double> const& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -139,7 +129,7 @@ struct side_figures {
     double const us =
         static_cast<double>(static_cast<std::int64_t>(one.record.last_in_ns - one.record.opened_ns)) / 1e3;
     start_us.push_back(us);
-    if (std::optional<bool> const in_time = armed(one)) (*in_time ? start_armed_us : start_late_us).push_back(us);
+    (one.armed ? start_armed_us : start_late_us).push_back(us);
   }
 };
 

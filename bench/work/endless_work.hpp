@@ -44,7 +44,7 @@ class endless_work {
   endless_work& operator=(endless_work const&) = delete;
 
   /// Of its worker.
-  std::uint64_t blocks() const { return machine_.blocks_of(description_.type.cuda); }
+  std::uint64_t blocks() const { return machine_.load(description_.type.cuda, description_.blocks_per_processor).blocks; }
 
  private:
   void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given);

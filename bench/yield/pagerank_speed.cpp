@@ -123,7 +123,7 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
               "\"plain_gather_ms\": %.5f, \"plain_combine_ms\": %.5f, \"plain_settle_ms\": %.5f, \"plain_fold_ms\": %.5f, "
               "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
               given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
-              static_cast<unsigned long long>(side.machine().blocks_of(what.type.cuda)), plain_p50, worker_p50, bench::percentile(plain, 0),
+              static_cast<unsigned long long>(side.machine().load(what.type.cuda, 0).blocks), plain_p50, worker_p50, bench::percentile(plain, 0),
               bench::percentile(plain, 1), bench::percentile(worker, 0), bench::percentile(worker, 1), plain_p50 / worker_p50,
               phase[Task::gather_step] / sweeps, phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps,
               phase[Task::fold_step] / sweeps, std::string{name}.c_str(), Task::tile, Task::shape.threads, Task::shape.blocks_per_sm);

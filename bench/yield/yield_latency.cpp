@@ -137,7 +137,7 @@ std::vector<plan> plans() {
                                                       {"500ns_later", {.longer = nanoseconds{500}}},
                                                       {"1000ns_later", {.longer = nanoseconds{1'000}}},
                                                       {"2000ns_later", {.longer = nanoseconds{2'000}}},
-                                                      {"joined", {.joins = true}}};
+                                                      {"waited", {.waits = true}}};
   for (auto const& [task_name, task] : tasks) {
     std::string const name = std::string{"yield_latency/task:"} + task_name;
     for (auto const& [behind_name, kind] : training) {

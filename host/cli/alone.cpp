@@ -164,7 +164,7 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   try {
     found.save_problem = work(alone, stop, saves, log);
   } catch (...) {
-    alone.job().set_state(job_state::cancelled);  // else whoever serves would wait for that
+    alone.job().move_to(job_state::cancelled);  // else whoever serves would wait for that
     alone.abandon();
     throw;
   }

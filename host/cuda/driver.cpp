@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda/driver.hpp>
 
+#include <map>
+#include <mutex>
 #include <string>
 
 #include <lull/host/error.hpp>
@@ -22,6 +24,10 @@ cuda_driver resolve_all() {
   cuda_driver found;
   resolve(found.memory_operations, "cuStreamBatchMemOp", 12000);
   resolve(found.device_get, "cuDeviceGet", 12000);
+  resolve(found.retain_primary, "cuDevicePrimaryCtxRetain", 12000);
+  resolve(found.push_context, "cuCtxPushCurrent", 12000);
+  resolve(found.pop_context, "cuCtxPopCurrent", 12000);
+  resolve(found.stream_id, "cuStreamGetId", 12000);
   resolve(found.device_resource, "cuDeviceGetDevResource", 12040);
   resolve(found.split_sms, "cuDevSmResourceSplitByCount", 12040);
   resolve(found.describe_resources, "cuDevResourceGenerateDesc", 12040);
@@ -37,8 +43,9 @@ cuda_driver resolve_all() {
   resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
   resolve(found.encode_tensor_map, "cuTensorMapEncodeTiled", 12000);
   resolve(found.error_name, "cuGetErrorName", 12000);
-  if (found.memory_operations == nullptr || found.device_get == nullptr) {
-    throw usage_error{"the CUDA driver has no stream memory operations: install driver 525 or later"};
+  if (!found.memory_operations || !found.device_get || !found.retain_primary || !found.push_context || !found.pop_context ||
+      !found.stream_id) {
+    throw usage_error{"the CUDA driver has no stream memory operations or no stream ids: install driver 525 or later"};
   }
   return found;
 }
@@ -48,6 +55,18 @@ cuda_driver resolve_all() {
 cuda_driver const& driver() {
   static cuda_driver const found = resolve_all();
   return found;
+}
+
+CUcontext detail::primary_context(int device) {
+  static std::mutex guard;
+  static std::map<int, CUcontext> contexts;
+  std::lock_guard const lock{guard};
+  if (auto const known = contexts.find(device); known != contexts.end()) return known->second;
+  CUdevice handle{};
+  LULL_DRIVER(driver().device_get(&handle, device));
+  CUcontext context{};
+  LULL_DRIVER(driver().retain_primary(&context, handle));
+  return contexts[device] = context;
 }
 
 void detail::check_driver(CUresult code, char const* call, char const* file, int line) {

@@ -11,6 +11,10 @@ namespace lull {
 struct cuda_driver {
   decltype(&cuStreamBatchMemOp) memory_operations = nullptr;
   decltype(&cuDeviceGet) device_get = nullptr;
+  decltype(&cuDevicePrimaryCtxRetain) retain_primary = nullptr;
+  decltype(&cuCtxPushCurrent) push_context = nullptr;
+  decltype(&cuCtxPopCurrent) pop_context = nullptr;
+  decltype(&cuStreamGetId) stream_id = nullptr;
   decltype(&cuDeviceGetDevResource) device_resource = nullptr;
   decltype(&cuDevSmResourceSplitByCount) split_sms = nullptr;
   decltype(&cuDevResourceGenerateDesc) describe_resources = nullptr;
@@ -38,6 +42,9 @@ struct cuda_driver {
 cuda_driver const& driver();
 
 namespace detail {
+/// A device's primary context, as the CUDA runtime uses it; made by the first call, and kept until the process ends.
+CUcontext primary_context(int device);
+
 void check_driver(CUresult code, char const* call, char const* file, int line);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include <lull/host/cuda/captured.hpp>
@@ -31,12 +32,27 @@ constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t most_steps = 15;
 
+/// How long a stream waits at the most for blocks to begin to leave: longer than any takes that keeps to chunks of bounded length.
+constexpr std::uint64_t max_wait_ns = 50'000;
+
+/// Events are made when they are first recorded: an observed bubble has no worker, another one is not timed.
 class cuda_mark final : public bubble_mark {
  public:
-  cuda_event fork{event_timing::off};
-  cuda_event left{event_timing::off};  // behind the last worker
-  cuda_event opened{event_timing::on};
-  cuda_event closed{event_timing::on};
+  cudaEvent_t left() { return made(left_, event_timing::off); }  // after the last worker
+  cudaEvent_t opened() { return made(opened_, event_timing::on); }
+  cudaEvent_t closed() { return made(closed_, event_timing::on); }
+  bool has_workers() const noexcept { return left_.has_value(); }
+  bool is_timed() const noexcept { return opened_ && closed_; }
+
+ private:
+  static cudaEvent_t made(std::optional<cuda_event>& event, event_timing timing) {
+    if (!event) event.emplace(timing);
+    return event->get();
+  }
+
+  std::optional<cuda_event> left_;
+  std::optional<cuda_event> opened_;
+  std::optional<cuda_event> closed_;
 };
 
 /// What a query said. "Not ready" is no error, and a trainer that asks for its last one must not find it.
@@ -56,12 +72,6 @@ cuda_stream stream_with(bool highest) {
   int high = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&low, &high));
   return cuda_stream{highest ? high : low};
-}
-
-/// The calling thread is on the device.
-int with_context(int device) {
-  LULL_CUDA(cudaFree(nullptr));
-  return device;
 }
 
 void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
@@ -84,7 +94,7 @@ std::string why_no_cuda(int device) {
 }
 
 cuda_executor::cuda_executor(executor_options const& options)
-    : device_(with_context(options.device)),
+    : device_(options.device),
       alone_(options.alone),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
@@ -98,7 +108,7 @@ cuda_executor::cuda_executor(executor_options const& options)
 
 cuda_executor::~cuda_executor() { memory_.release(inside_); }
 
-cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
+worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
   LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads, kernel.shape.shared_bytes));
   // Half of what fits leaves registers to others, too, and lets the share be watched.
@@ -106,32 +116,33 @@ cuda_executor::grid cuda_executor::choose(worker_kernel const& kernel, int block
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
   placement const& where = place_.where();
-  grid chosen;
+  worker_grid chosen;
   chosen.rooms = place_.plan();
   if (alone_ && where.owned_processors == where.processors) {
-    chosen.blocks = static_cast<unsigned>((blocks_per_processor > 0 ? share : fit) * where.processors);
+    chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * where.processors);
     return chosen;
   }
   if (fit >= 2 * share) {
     // Twice its share fits: blocks might double up on an SM, so the share is watched, and none is ever left pending.
-    chosen.lean = true;
     chosen.rooms.inside = inside_;
     chosen.rooms.share = static_cast<std::uint32_t>(share);
     bool const by_id = where.how == "rooms by SM id";
-    chosen.blocks = static_cast<unsigned>(share * (by_id ? where.processors : where.owned_processors));
+    chosen.blocks = static_cast<std::uint64_t>(share * (by_id ? where.processors : where.owned_processors));
     return chosen;
   }
   int const sms = where.owned_processors - trainer_blocks_inside;
   if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
-  chosen.blocks = static_cast<unsigned>(share * sms);
+  chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
 }
 
-void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
+worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
   if (!kernel) {
     throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found and enable CUDA in the project that builds the task, or use the threads executor"};
   }
-  LULL_CUDA(cudaSetDevice(device_));
+  on_device const here{device_};
+  std::lock_guard const lock{loaded_mutex_};
+  if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
   for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
     // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
@@ -141,19 +152,8 @@ void cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) 
   worker_site nowhere;
   void* arguments[] = {&nowhere};
   launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
-  grid const chosen = choose(kernel, blocks_per_processor);
-  std::lock_guard const lock{grids_mutex_};
-  grids_[kernel.resident] = chosen;
-}
-
-std::uint64_t cuda_executor::blocks_of(worker_kernel const& kernel) const {
-  std::lock_guard const lock{grids_mutex_};
-  return grids_.at(kernel.resident).blocks;
-}
-
-room_plan cuda_executor::rooms_of(worker_kernel const& kernel) const {
-  std::lock_guard const lock{grids_mutex_};
-  return grids_.at(kernel.resident).rooms;
+  loaded_.insert(kernel.resident);
+  return choose(kernel, blocks_per_processor);
 }
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }
@@ -167,28 +167,23 @@ stream_found cuda_executor::look_at(stream_handle stream, visit from) {
     return here ? stream_found{stream_found::captured, *capture} : stream_found{stream_found::foreign};
   }
   // the default streams are those of the caller's device
-  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
-    return {here ? stream_found::plain : stream_found::foreign};
-  }
-  int device = -1;
-  LULL_CUDA(cudaStreamGetDevice(stream_of(stream), &device));
-  return {device == device_ ? stream_found::plain : stream_found::foreign};
+  bool const a_default = stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+  int device = from.device;
+  if (!a_default) LULL_CUDA(cudaStreamGetDevice(stream_of(stream), &device));
+  if (device != device_) return {stream_found::foreign};
+  // By its id: a handle may be that of a stream that has gone, and the per-thread one is another stream in each thread.
+  unsigned long long id = 0;
+  LULL_DRIVER(driver().stream_id(stream_of(stream), &id));
+  return {.is = stream_found::plain, .id = id + 1};
 }
 
 void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                               bool timed) {
-  auto const& events = static_cast<cuda_mark&>(mark);
   detail::launch_open_edge(stream_of(stream), gate, value, bubble);
-  LULL_CUDA(cudaEventRecord(timed ? events.opened.get() : events.fork.get(), stream_of(stream)));
+  if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened(), stream_of(stream)));
 }
 
-bool cuda_executor::opened(bubble_mark& mark) {
-  auto const& events = static_cast<cuda_mark&>(mark);  // of the two, the one that open_edge did not record is done
-  return is_done(cudaEventQuery(events.opened.get())) && is_done(cudaEventQuery(events.fork.get()));
-}
-
-void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
-                               std::chrono::nanoseconds longer) {
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) {
   std::array<CUstreamBatchMemOpParams, 1 + most_steps> all{};
   unsigned count = 0;
   if (closes_ == edge_setter::kernel) {
@@ -200,7 +195,7 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
     write.value = value;
   }
   // Waits for what is true already: each takes a step.
-  for (auto left = longer; left.count() > 0 && count < all.size(); left -= step) {
+  for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {
     auto& wait = all[count++].waitValue;
     wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     wait.address = reinterpret_cast<CUdeviceptr>(&gate.line->always_zero);
@@ -208,22 +203,29 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
     wait.flags = CU_STREAM_WAIT_VALUE_EQ;
   }
   if (count != 0) LULL_DRIVER(driver().memory_operations(stream_of(stream), count, all.data(), 0));
-  if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed.get(), stream_of(stream)));
+  if (how.waits) detail::launch_await_leaving(stream_of(stream), gate.line, max_wait_ns);
+  if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed(), stream_of(stream)));
 }
 
 std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept {
   return closes_ == edge_setter::kernel ? gap_behind_kernel : gap_behind_memory_operation;
 }
 
-void cuda_executor::launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) {
-  if (mark != nullptr) LULL_CUDA(cudaStreamWaitEvent(place_.stream(), static_cast<cuda_mark*>(mark)->fork.get(), 0));
-  void* arguments[] = {const_cast<worker_site*>(&site)};
-  launch_plain(kernel.resident, static_cast<unsigned>(blocks_of(kernel)), kernel.shape, place_.stream(), arguments);
-  if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left.get(), place_.stream()));
-}
-
-void cuda_executor::join(stream_handle stream, bubble_mark& mark) {
-  LULL_CUDA(cudaStreamWaitEvent(stream_of(stream), static_cast<cuda_mark&>(mark).left.get(), 0));
+void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark,
+                           start_when when) {
+  if (when == start_when::opened) {
+    CUstreamBatchMemOpParams wait{};
+    wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    wait.waitValue.address = reinterpret_cast<CUdeviceptr>(&site.gate.tells->numbers) + opening_numbers::go_bits / 8;
+    wait.waitValue.value = static_cast<std::uint32_t>(site.bubble);
+    wait.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;  // by the sign of the difference: it wraps
+    LULL_DRIVER(driver().memory_operations(place_.stream(), 1, &wait, 0));
+  }
+  worker_site with = site;
+  with.rooms = grid.rooms;
+  void* arguments[] = {&with};
+  launch_plain(kernel.resident, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
+  if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left(), place_.stream()));
 }
 
 std::optional<std::uint64_t> cuda_executor::capture_of(stream_handle stream) {
@@ -238,16 +240,12 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
   CUgraphNode const opening = detail::add_open_edge(graph, gate, value);
   if (workers.empty()) detail::add_nothing(graph, opening);
   for (captured_worker const& each : workers) {
-    grid chosen;
-    {
-      std::lock_guard const lock{grids_mutex_};
-      chosen = grids_.at(each.kernel.resident);
-    }
+    worker_grid const& chosen = each.grid;
     worker_site with = each.site;
     with.in_graph = 1;
     with.rooms = chosen.rooms;
-    detail::worker_launch how{each.kernel.resident, chosen.blocks, each.kernel.shape, place_.context()};
-    if (chosen.lean) {
+    detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape, place_.context()};
+    if (chosen.rooms.inside != nullptr) {  // twice its share fits an SM
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
       how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.where().processors);
@@ -290,7 +288,8 @@ void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSync
 std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
   auto& both = static_cast<cuda_mark&>(mark);
   float ms = 0;
-  cudaError_t const code = cudaEventElapsedTime(&ms, both.opened.get(), both.closed.get());
+  if (!both.is_timed()) return std::nullopt;
+  cudaError_t const code = cudaEventElapsedTime(&ms, both.opened(), both.closed());
   if (code != cudaSuccess) {
     cudaGetLastError();
     if (code == cudaErrorNotReady || code == cudaErrorInvalidResourceHandle) return std::nullopt;
@@ -306,7 +305,18 @@ bool cuda_executor::passed(gate_ref gate, std::uint32_t value) {
 }
 
 bool cuda_executor::workers_left(bubble_mark& mark) {
-  return is_done(cudaEventQuery(static_cast<cuda_mark&>(mark).left.get()));
+  auto& events = static_cast<cuda_mark&>(mark);
+  return !events.has_workers() || is_done(cudaEventQuery(events.left()));
+}
+
+bool cuda_executor::is_lost() noexcept {
+  cudaError_t const state = cudaStreamQuery(control_.get());
+  if (state == cudaSuccess) return false;
+  if (state == cudaErrorNotReady) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
+    return false;
+  }
+  return true;
 }
 
 void cuda_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,

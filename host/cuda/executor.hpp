@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <set>
 #include <mutex>
 
 #include <lull/host/cuda/memory.hpp>
@@ -13,8 +13,8 @@
 namespace lull {
 
 /// The machine is one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs but the
-/// rooms. The opening edge is a one-thread kernel, which also stamps the record (the worker starts 1.8 µs earlier than behind
-/// a memory operation); the closing edge is a memory operation, which needs no SM.
+/// rooms. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker that was enqueued ahead
+/// waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
 class cuda_executor final : public executor {
  public:
   /// The calling thread works on the device.
@@ -24,10 +24,8 @@ class cuda_executor final : public executor {
   executor_kind kind() const noexcept override { return executor_kind::cuda; }
   placement place() const override { return place_.where(); }
   visit arrive() override { return arrive_on(device_); }
-  void depart(visit from) noexcept override { depart_from(device_, from); }
-  void load(worker_kernel const& kernel, int blocks_per_processor) override;
-  std::uint64_t blocks_of(worker_kernel const& kernel) const override;
-  room_plan rooms_of(worker_kernel const& kernel) const override;
+  void depart(visit from) noexcept override { depart_from(from); }
+  worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
@@ -45,12 +43,9 @@ class cuda_executor final : public executor {
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  bool opened(bubble_mark& mark) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
-                  std::chrono::nanoseconds longer) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override;
   std::chrono::nanoseconds launch_gap() const noexcept override;
-  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
-  void join(stream_handle stream, bubble_mark& mark) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override;
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
@@ -68,16 +63,12 @@ class cuda_executor final : public executor {
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
+  bool is_lost() noexcept override;
   bool workers_done() override;
   bool graph_workers_done() override { return true; }  // a graph goes when its last launch has ended
 
  private:
-  struct grid {
-    unsigned blocks = 0;
-    room_plan rooms{};
-    bool lean = false;  // twice its share fits an SM
-  };
-  grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
+  worker_grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
   int const device_;
   bool const alone_;
@@ -87,8 +78,8 @@ class cuda_executor final : public executor {
   cuda_stream control_;
   cuda_stream plain_;
   std::uint32_t* inside_;  // (1024,) worker blocks now on each SM id
-  mutable std::mutex grids_mutex_;
-  std::map<void const*, grid> grids_;
+  std::mutex loaded_mutex_;
+  std::set<void const*> loaded_;  // kernels
 };
 
 }  // namespace lull

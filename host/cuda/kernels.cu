@@ -20,6 +20,10 @@ __global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
   if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
 }
 
+__global__ void await_leaving_kernel(gate_line* line, std::uint64_t most_ns) {
+  if (line != nullptr) await_leaving<cuda_world>(*line, most_ns);
+}
+
 __global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value) {
   ptx::launch_dependents();  // workers, which wait for the end of this before they look at the gate
   if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value);
@@ -60,6 +64,11 @@ void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value
   launch_one_thread(reinterpret_cast<void const*>(&close_edge_kernel), stream, arguments);
 }
 
+void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t most_ns) {
+  void* arguments[] = {&line, &most_ns};
+  launch_one_thread(reinterpret_cast<void const*>(&await_leaving_kernel), stream, arguments);
+}
+
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id) {
   void* arguments[] = {&slot, const_cast<slot_content*>(&content), &limit_ns, &done, &id};
@@ -71,11 +80,13 @@ void const* close_edge_again() noexcept { return reinterpret_cast<void const*>(&
 
 void load_kernels(cudaStream_t stream) {
   for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
-                             reinterpret_cast<void const*>(&close_edge_kernel), open_edge_again(), close_edge_again()}) {
+                             reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
+                             open_edge_again(), close_edge_again()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
   launch_close_edge(stream, nullptr, 0);
+  launch_await_leaving(stream, nullptr, 0);
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
   gate_ref nowhere;
   std::uint32_t value = 0;

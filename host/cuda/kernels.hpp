@@ -14,6 +14,8 @@ namespace lull::detail {
 /// The executor's own small kernels, launched. Enqueue only.
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
 void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value);
+/// The stream goes on when the gate's blocks have begun to leave, or after `most_ns`.
+void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t most_ns);
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id);
 

@@ -2,37 +2,43 @@
 #pragma once
 
 #include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/driver.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
 
-/// The calling thread works on a device, and spoils nobody's capture, until it departs.
+/// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on the thread's
+/// stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came from, half a gigabyte
+/// where it never worked.
 inline visit arrive_on(int device) {
   visit from;
   LULL_CUDA(cudaGetDevice(&from.device));
-  if (from.device != device) LULL_CUDA(cudaSetDevice(device));
+  LULL_DRIVER(driver().push_context(detail::primary_context(device)));
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  LULL_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+  cudaError_t const code = cudaThreadExchangeStreamCaptureMode(&mode);
+  CUcontext ours{};
+  if (code != cudaSuccess) driver().pop_context(&ours);
+  LULL_CUDA(code);
   from.capture_mode = static_cast<int>(mode);
   return from;
 }
 
-inline void depart_from(int device, visit from) noexcept {
+inline void depart_from(visit from) noexcept {
   auto mode = static_cast<cudaStreamCaptureMode>(from.capture_mode);
   cudaThreadExchangeStreamCaptureMode(&mode);
-  if (from.device != device) cudaSetDevice(from.device);
+  CUcontext ours{};
+  driver().pop_context(&ours);
 }
 
 /// For as long as this lives.
 class on_device {
  public:
-  explicit on_device(int device) : device_(device), from_(arrive_on(device)) {}
-  ~on_device() { depart_from(device_, from_); }
+  explicit on_device(int device) : from_(arrive_on(device)) {}
+  ~on_device() { depart_from(from_); }
   on_device(on_device const&) = delete;
   on_device& operator=(on_device const&) = delete;
 
  private:
-  int device_;
   visit from_;
 };
 

@@ -117,7 +117,6 @@ room_need measure_rooms(int device, std::function<void(stream_handle)> const& ex
   if (resident < 1) throw usage_error{"resident: how many kernels of the exchange may be on the device at once, 1 or more"};
   if (!driver().can_read_graphs()) throw usage_error{"this CUDA driver cannot say what a graph holds: install driver 525 or later"};
   on_device const here{device};
-  LULL_CUDA(cudaFree(nullptr));  // makes the context
   CUdevice handle{};
   LULL_DRIVER(driver().device_get(&handle, device));
   cuda_stream const stream{0};

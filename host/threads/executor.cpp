@@ -17,17 +17,24 @@ namespace lull {
 namespace {
 
 constexpr std::align_val_t line{128};
+constexpr std::uint64_t max_wait_ns = 50'000;  // of a closing edge, for blocks to begin to leave
 
 using w = threads_world;
 
-/// Both ends of a bubble: a worker waits for the opening, and the length is read when both have come.
+/// The moments of an observed bubble, and how many workers of one are not out.
 class threads_mark final : public bubble_mark {
  public:
-  /// Called when the opening is enqueued; returns what `wait_opened` takes.
-  std::uint64_t arm() {
+  void opening() {
     std::lock_guard const lock{mutex_};
-    closed_ns_ = 0;
-    return ++armed_;
+    opened_ns_ = closed_ns_ = 0;
+  }
+  void opened() {
+    std::lock_guard const lock{mutex_};
+    opened_ns_ = w::now_ns();
+  }
+  void closed() {
+    std::lock_guard const lock{mutex_};
+    closed_ns_ = w::now_ns();
   }
   void worker_comes() {
     std::lock_guard const lock{mutex_};
@@ -36,33 +43,6 @@ class threads_mark final : public bubble_mark {
   void worker_left() {
     std::lock_guard const lock{mutex_};
     --workers_;
-    changed_.notify_all();
-  }
-  void wait_workers() {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return workers_ == 0; });
-  }
-  std::uint64_t armed() const {
-    std::lock_guard const lock{mutex_};
-    return armed_;
-  }
-  void opened(std::uint64_t which) {
-    std::lock_guard const lock{mutex_};
-    opened_ = which;
-    opened_ns_ = w::now_ns();
-    changed_.notify_all();  // under the lock: the mark may go as soon as the opening is seen
-  }
-  bool is_open() const {
-    std::lock_guard const lock{mutex_};
-    return opened_ == armed_;
-  }
-  void closed() {
-    std::lock_guard const lock{mutex_};
-    closed_ns_ = w::now_ns();
-  }
-  void wait_opened(std::uint64_t which) {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return opened_ >= which; });
   }
   bool workers_left() const {
     std::lock_guard const lock{mutex_};
@@ -76,13 +56,18 @@ class threads_mark final : public bubble_mark {
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t armed_ = 0;
-  std::uint64_t opened_ = 0;
   std::uint64_t opened_ns_ = 0;
   std::uint64_t closed_ns_ = 0;
   int workers_ = 0;
 };
+
+/// As a stream's wait for a word: until the opening edge, or the host, has let the workers of this bubble go.
+void wait_for_opening(worker_site const& site) {
+  while (!has_reached(opening_numbers::of(w::load<order::acquire, scope::system>(site.gate.tells->numbers)).go,
+                      static_cast<std::uint32_t>(site.bubble))) {
+    std::this_thread::sleep_for(std::chrono::microseconds{10});
+  }
+}
 
 /// By a thread, so that what is not waited for is missed here, too.
 class threads_copy_lane final : public copy_lane {
@@ -117,11 +102,15 @@ threads_executor::~threads_executor() = default;
 
 placement threads_executor::place() const { return {pool_.blocks(), pool_.blocks(), "CPU threads"}; }
 
-void threads_executor::load(worker_kernel const& kernel, int) {
+worker_grid threads_executor::load(worker_kernel const& kernel, int) {
   if (!kernel) throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};
+  return {static_cast<std::uint64_t>(pool_.blocks()), {}};
 }
 
-std::uint64_t threads_executor::blocks_of(worker_kernel const&) const { return static_cast<std::uint64_t>(pool_.blocks()); }
+stream_found threads_executor::look_at(stream_handle stream, visit) {
+  if (auto const capture = capture_of(stream)) return {stream_found::captured, *capture};
+  return {.is = stream_found::plain, .id = stream_of(stream).id()};
+}
 
 void* threads_executor::allocate(std::size_t bytes) {
   std::lock_guard const lock{memory_mutex_};
@@ -220,35 +209,31 @@ void threads_executor::enqueue(stream_handle stream, F operation) {
 void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                                  bool) {
   auto& both = static_cast<threads_mark&>(mark);
-  enqueue(stream, [gate, value, bubble, &both, which = both.arm()] {
+  both.opening();
+  enqueue(stream, [gate, value, bubble, &both] {
+    both.opened();  // before the host can see that it is: then the bubble may be over, and its mark another's
     open_gate<w>(gate, value, bubble);
-    both.opened(which);
   });
 }
 
-bool threads_executor::opened(bubble_mark& mark) { return static_cast<threads_mark&>(mark).is_open(); }
-
-void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool,
-                                  std::chrono::nanoseconds) {
-  enqueue(stream, [gate, value, &both = static_cast<threads_mark&>(mark)] {
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool, landing how) {
+  enqueue(stream, [gate, value, how, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
+    if (how.waits) await_leaving<w>(*gate.line, max_wait_ns);
     both.closed();
   });
 }
 
-void threads_executor::launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) {
+void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_site const& site, bubble_mark* mark,
+                              start_when when) {
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
-  workers_.enqueue([this, kernel, site, both, which = both != nullptr ? both->armed() : 0] {
-    if (both != nullptr) both->wait_opened(which);
+  workers_.enqueue([this, kernel, site, both, when] {
+    if (when == start_when::opened) wait_for_opening(site);
     auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
     pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(site, block); });
     if (both != nullptr) both->worker_left();
   });
-}
-
-void threads_executor::join(stream_handle stream, bubble_mark& mark) {
-  enqueue(stream, [&both = static_cast<threads_mark&>(mark)] { both.wait_workers(); });
 }
 
 std::optional<std::uint64_t> threads_executor::capture_of(stream_handle stream) {
@@ -260,7 +245,7 @@ captured_opening threads_executor::capture_open(stream_handle stream, gate_ref g
                                                 std::span<captured_worker const> workers) {
   stream_of(stream).enqueue([this, gate, value, all = std::vector(workers.begin(), workers.end())] {
     open_gate_again<w>(gate, value);
-    for (captured_worker const& each : all) launch(each.kernel, each.site, nullptr);
+    for (captured_worker const& each : all) launch(each.kernel, each.grid, each.site, nullptr, start_when::at_once);
   });
   return nullptr;
 }

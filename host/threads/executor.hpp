@@ -24,13 +24,8 @@ class threads_executor final : public executor {
   placement place() const override;
   visit arrive() override { return {}; }
   void depart(visit) noexcept override {}
-  void load(worker_kernel const& kernel, int blocks_per_processor) override;
-  std::uint64_t blocks_of(worker_kernel const& kernel) const override;
-  room_plan rooms_of(worker_kernel const&) const override { return {}; }
-  stream_found look_at(stream_handle stream, visit) override {
-    auto const capture = capture_of(stream);
-    return capture ? stream_found{stream_found::captured, *capture} : stream_found{};
-  }
+  worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
+  stream_found look_at(stream_handle stream, visit) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
@@ -46,12 +41,9 @@ class threads_executor final : public executor {
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  bool opened(bubble_mark& mark) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
-                  std::chrono::nanoseconds longer) override;
-  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
-  void join(stream_handle stream, bubble_mark& mark) override;
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
@@ -69,6 +61,7 @@ class threads_executor final : public executor {
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
+  bool is_lost() noexcept override { return false; }
   bool workers_done() override { return workers_.idle(); }
   bool graph_workers_done() override { return workers_.idle(); }
 

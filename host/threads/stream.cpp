@@ -8,7 +8,16 @@
 
 namespace lull {
 
-threads_stream::threads_stream() : thread_([this] { serve(); }) {}
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> streams{0};
+  return ++streams;
+}
+
+}  // namespace
+
+threads_stream::threads_stream() : id_(next_id()), thread_([this] { serve(); }) {}
 
 threads_stream::~threads_stream() {
   {

@@ -43,6 +43,8 @@ class threads_stream {
   /// From now on until end_capture what is enqueued goes into a graph. Throws usage_error when that is so already.
   void begin_capture();
   threads_graph end_capture();
+  /// Of all streams of the process that ever were, from 1.
+  std::uint64_t id() const noexcept { return id_; }
   /// Number of the capture under way, from 1, different for all streams of the process; 0: none.
   std::uint64_t capture() const;
   /// The graph under way holds `what`.
@@ -53,6 +55,7 @@ class threads_stream {
  private:
   void serve();
 
+  std::uint64_t const id_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;

@@ -100,6 +100,28 @@ TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
   EXPECT_EQ(found[0].successor_blocks, found[0].blocks);
 }
 
+TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_first) {
+  device_probe first{side_->machine(), {1u << 22}};
+  device_probe second{side_->machine(), {1u << 22}};
+  job_description narrow = describe(first.task());
+  job_description wide = describe(second.task());
+  narrow.blocks_per_processor = 1;
+  wide.blocks_per_processor = 2;
+  std::vector<job> jobs{side_->submit(narrow), side_->submit(wide)};
+  for (job const& each : jobs) {
+    while (each.progress().state != job_state::placed) {
+    }
+  }
+  one_bubble(1'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].successor_blocks, 2 * found[0].blocks);
+  for (job& each : jobs) each.cancel();
+  for (job& each : jobs) EXPECT_TRUE(each.wait(10s));
+}
+
 TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());

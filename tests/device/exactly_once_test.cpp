@@ -88,12 +88,13 @@ class course {
     auto const mark = machine_.make_mark();
     stream_handle const trainer = machine_.plain_stream();
     std::uint32_t value = how_.first_gate_value;
-    worker_site const site{&slot_, gate_.ref(), {}};
+    worker_site site{&slot_, gate_.ref(), {}};
     for (int bubble = 1; bubble <= most_bubbles; ++bubble) {
       machine_.open_edge(trainer, gate_.ref(), ++value, static_cast<std::uint64_t>(bubble), *mark, false);
-      machine_.launch(threads_worker<counting_task>(), site, mark.get());
+      site.bubble = static_cast<std::uint64_t>(bubble);
+      machine_.launch(threads_worker<counting_task>(), {}, site, mark.get(), start_when::opened);
       std::this_thread::sleep_for(how_.bubble);
-      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, {});
+      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, landing{});
       machine_.synchronize(trainer);
       while (!machine_.workers_left(*mark)) std::this_thread::yield();
       phase_state const state = cursor.state();

@@ -11,7 +11,7 @@ using verdict = history::verdict;
 
 constexpr int remembered = 8;
 
-harvest_seen good() { return {.length = 1ms, .start = 5us, .working = 10, .late = 0, .chunks = 100, .handed_back = 0}; }
+harvest_seen good() { return {.length = 1ms, .start = 5us, .working = 10, .chunks = 100, .handed_back = 0}; }
 void add(history& to, harvest_seen const& seen, int times) {
   for (int i = 0; i < times; ++i) to.add(seen);
 }
@@ -61,6 +61,9 @@ TEST(history, late_starts_ask_for_a_launch_at_open) {
   history site;
   harvest_seen late = good();
   late.start = 501us;
+  add(site, late, remembered);  // by the forecast: the host was in time
+  EXPECT_FALSE(site.better_at_open());
+  late.host_late = true;
   add(site, late, remembered - 1);
   EXPECT_FALSE(site.better_at_open());
   add(site, late, 1);
@@ -73,9 +76,9 @@ TEST(history, late_starts_ask_for_a_launch_at_open) {
   EXPECT_FALSE(site.better_at_open());
 }
 
-TEST(history, blocks_that_all_came_too_late_ask_for_it_too) {
+TEST(history, bubbles_that_were_over_when_the_host_closed_them_ask_for_it_too) {
   history site;
-  add(site, {.length = 0ns, .start = 0ns, .working = 0, .late = 10}, remembered);
+  add(site, {.length = 0ns, .start = 0ns, .working = 0, .host_late = true}, remembered);
   EXPECT_TRUE(site.better_at_open());
 }
 
@@ -84,6 +87,7 @@ TEST(history, half_of_a_very_short_bubble_is_not_late) {
   harvest_seen brief = good();
   brief.length = 60us;
   brief.start = 49us;
+  brief.host_late = true;
   add(site, brief, remembered);
   EXPECT_FALSE(site.better_at_open());
 }
@@ -92,6 +96,7 @@ TEST(history, one_bubble_in_64_tries_the_close_again) {
   history site;
   harvest_seen late = good();
   late.start = 900us;
+  late.host_late = true;
   add(site, late, remembered);
   int at_close = 0;
   for (int i = 0; i < 640; ++i) at_close += site.better_at_open() ? 0 : 1;

@@ -30,7 +30,7 @@ TEST(landing_policy, makes_the_gap_longer_by_what_they_need) {
   EXPECT_EQ(after({4000ns}).choose(gap), (landing{false, 3000ns}));
 }
 
-TEST(landing_policy, joins_those_that_take_longer) { EXPECT_EQ(after({4001ns}).choose(gap), (landing{true, 0ns})); }
+TEST(landing_policy, waits_for_those_that_take_longer) { EXPECT_EQ(after({4001ns}).choose(gap), (landing{true, 0ns})); }
 
 TEST(landing_policy, forgives_one_late_leaving_but_not_two) {
   landing_policy lately = after({1000ns});

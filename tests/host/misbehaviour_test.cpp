@@ -30,6 +30,7 @@ class misbehaving : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_options options = {}) {
     options.lands = landing{};
+    options.armed_ahead = 10s;
     options.log = [this](std::string_view line) {
       std::lock_guard const lock{log_mutex_};
       log_.emplace_back(line);

@@ -80,10 +80,11 @@ class record {
 
   std::atomic<bool> capturing{false};  // in a way that cannot be asked for
   std::atomic<bool> foreign{false};
+  std::atomic<bool> lost{false};
   executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};      // so many questions for a length come too early
-  std::chrono::milliseconds join_comes_late{0};  // the trainer's stream dawdles in front of it
+  std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
   enum class moment { before, after } throws = moment::after;
@@ -106,9 +107,7 @@ class recording_executor final : public executor {
   placement place() const override { return inner_.place(); }
   visit arrive() override { return inner_.arrive(); }
   void depart(visit from) noexcept override { inner_.depart(from); }
-  void load(worker_kernel const& kernel, int blocks) override { inner_.load(kernel, blocks); }
-  std::uint64_t blocks_of(worker_kernel const& kernel) const override { return inner_.blocks_of(kernel); }
-  room_plan rooms_of(worker_kernel const& kernel) const override { return inner_.rooms_of(kernel); }
+  worker_grid load(worker_kernel const& kernel, int blocks) override { return inner_.load(kernel, blocks); }
   void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void release(void* memory) noexcept override { inner_.release(memory); }
   mapped_memory map(std::size_t bytes) override { return inner_.map(bytes); }
@@ -135,29 +134,21 @@ class recording_executor final : public executor {
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
           [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
   }
-  bool opened(bubble_mark& mark) override { return inner_.opened(mark); }
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
-                  std::chrono::nanoseconds longer) override {
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override {
     EXPECT_FALSE(is_open(value));
-    std::string const with = longer.count() != 0 ? " and " + std::to_string(longer.count()) + " ns" : "";
-    noted("close_edge", (timed ? "close_edge timed" : "close_edge") + with,
-          [&] { inner_.close_edge(stream, gate, value, mark, timed, longer); });
+    std::string const with = how.longer.count() != 0 ? " and " + std::to_string(how.longer.count()) + " ns" : "";
+    noted("close_edge", (timed ? "close_edge timed" : "close_edge") + with + (how.waits ? " and a wait" : ""), [&] {
+      auto const late = into_.close_comes_late;
+      if (late.count() != 0) static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
+      inner_.close_edge(stream, gate, value, mark, timed, how);
+    });
   }
   std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
-  void launch(worker_kernel const& kernel, worker_site const& site, bubble_mark* mark) override {
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override {
     std::string const stay = site.most_lease_ns != 0 ? " for " + std::to_string(site.most_lease_ns / 1000) + " us" : "";
     noted("launch", "launch " + into_.in(site.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
-      inner_.launch(kernel, site, mark);
-    });
-  }
-
-  void join(stream_handle stream, bubble_mark& mark) override {
-    noted("join", "join", [&] {
-      auto const late = into_.join_comes_late;
-      if (late.count() != 0)
-        static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
-      inner_.join(stream, mark);
+      inner_.launch(kernel, grid, site, mark, when);
     });
   }
 
@@ -190,10 +181,12 @@ class recording_executor final : public executor {
   }
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override {
+    if (into_.throws_in == "exchange") throw device_error{1, "busy", "exchange", "recording"};
     into_.filled(slot, content);
     into_.exchanged([this, slot, content, limit_ns, done, id] { inner_.exchange(slot, content, limit_ns, done, id); });
   }
   std::uint64_t load_mapped(void const* host_word) const noexcept override { return inner_.load_mapped(host_word); }
+  bool is_lost() noexcept override { return into_.lost; }
   bool workers_done() override { return inner_.workers_done(); }
   bool graph_workers_done() override { return inner_.graph_workers_done(); }
 

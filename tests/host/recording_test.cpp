@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,7 +70,9 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
   calls last = at_close;
   int bubbles = 0;
   for (; bubbles < 1'000 && last == at_close; ++bubbles) {
-    one_bubble(*side, "late");
+    bubble_id const id = side->open(&trainer, site{"late"});
+    trainer.synchronize();
+    side->close(id, &trainer);
     last = seen.take();
     while (side->take_bubbles().empty()) std::this_thread::yield();  // its worker is out, too: it would work in the next bubble
   }
@@ -98,7 +101,7 @@ TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) 
   EXPECT_TRUE(task.wait(120s));
 }
 
-TEST_F(runtime_recorded, a_longer_gap_is_asked_of_the_close_and_a_join_comes_behind_the_worker) {
+TEST_F(runtime_recorded, a_longer_gap_and_a_wait_are_asked_of_the_close) {
   struct expected {
     launch_time launch;
     landing lands;
@@ -106,9 +109,9 @@ TEST_F(runtime_recorded, a_longer_gap_is_asked_of_the_close_and_a_join_comes_beh
   };
   expected const all[] = {
       {launch_time::at_close, {false, 700ns}, {"open_edge", "close_edge and 700 ns", "launch a"}},
-      {launch_time::at_close, {true, 0ns}, {"open_edge", "close_edge", "launch a", "join"}},
+      {launch_time::at_close, {true, 0ns}, {"open_edge", "close_edge and a wait", "launch a"}},
       {launch_time::at_open, {false, 700ns}, {"open_edge", "launch a for 200 us", "close_edge and 700 ns"}},
-      {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a for 200 us", "close_edge", "join"}},
+      {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a for 200 us", "close_edge and a wait"}},
   };
   for (expected const& each : all) {
     auto const side = make(options(runtime_mode::on, each.launch, each.lands));
@@ -193,7 +196,7 @@ TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
 class runtime_failing : public runtime_recorded, public testing::WithParamInterface<char const*> {};
 
 TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
-  auto const side = make(options(runtime_mode::on, launch_time::at_close, landing{.joins = GetParam() == std::string{"join"}}));
+  auto const side = make(options(runtime_mode::on, launch_time::at_close, landing{}));
   job task = submit(*side, "a");
   await(*side, task, job_state::placed);
   seen.throws_in = GetParam();
@@ -210,7 +213,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, runtime_failing,
-                         testing::Values("open_edge", "close_edge", "launch", "join"),
+                         testing::Values("open_edge", "close_edge", "launch"),
                          [](auto const& info) { return std::string{info.param}; });
 
 #if !defined(__SANITIZE_ADDRESS__)  // the memory that an edge may still touch is left alone, which counts as a leak
@@ -225,9 +228,85 @@ TEST_F(runtime_recorded, an_edge_that_was_never_enqueued_does_not_keep_the_runti
     one_bubble(*side);
     EXPECT_EQ(side->mode(), runtime_mode::off);
   }
-  EXPECT_EQ(task.progress().state, job_state::cancelled);
+  job_state const now = task.progress().state;
+  EXPECT_TRUE(now == job_state::failed || now == job_state::cancelled) << "by the error, or by the runtime's end";
 }
 #endif
+
+TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_block_is_inside) {
+  auto const side = make();
+  probe_arrays arrays{{1 << 10}};
+  probe_task endless = arrays.task();
+  endless.polls = ~std::uint32_t{0};
+  job task = side->submit(endless, "endless");
+  await(*side, task, job_state::placed);
+  std::atomic<bool> goes{false};
+  bubble_id const id = side->open(&trainer, site{"wait"});
+  trainer.enqueue([&goes] { goes.wait(false); });
+  side->close(id, &trainer);
+  while (task.progress().phases == 0) std::this_thread::yield();  // a block is inside
+  seen.throws_in = "exchange";
+  task.pause();  // asks for one
+  while (side->mode() == runtime_mode::on) std::this_thread::yield();
+  EXPECT_FALSE(task.wait(20ms)) << "the machine is not lost, and nobody knows that its blocks are out";
+  EXPECT_EQ(task.progress().state, job_state::placed);
+  seen.throws_in.clear();
+  EXPECT_TRUE(task.wait(120s));
+  EXPECT_EQ(task.progress().state, job_state::failed);
+  goes = true;
+  goes.notify_all();
+}
+
+TEST_F(runtime_recorded, nobody_waits_for_the_jobs_of_a_machine_that_is_lost) {
+  auto const side = make();
+  job task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  seen.lost = true;
+  seen.throws_in = "exchange";
+  task.pause();
+  EXPECT_TRUE(task.wait(120s));
+  EXPECT_EQ(task.progress().state, job_state::failed);
+  seen.throws_in.clear();
+}
+
+TEST_F(runtime_recorded, a_log_callback_that_throws_turns_nothing_off) {
+  auto with = options(runtime_mode::on);
+  with.log = [](std::string_view) { throw std::runtime_error{"the program's own"}; };
+  runtime side{std::make_unique<recording_executor>(seen), with};
+  std::vector<std::unique_ptr<threads_stream>> streams;
+  job const task = submit(side, "a");
+  await(side, task, job_state::placed);
+  for (int i = 0; i < 17; ++i) {  // one more than there are gates, which is worth a line
+    streams.push_back(std::make_unique<threads_stream>());
+    side.close(side.open(streams.back().get(), site{"wait"}), streams.back().get());
+  }
+  EXPECT_EQ(side.mode(), runtime_mode::on);
+}
+
+TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_own) {
+  auto const side = make();
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  threads_stream other;
+  bubble_id const id = side->open(&trainer, site{"wait"});
+  side->close(id, &other);
+  EXPECT_EQ(seen.take(), (calls{"open_edge"}));
+  EXPECT_EQ(side->counts().unmatched, 1U);
+  side->close(id, &trainer);
+  EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
+}
+
+TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
+  auto const side = make();
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  std::vector<std::unique_ptr<threads_stream>> streams;
+  for (int i = 0; i < 40; ++i) {
+    streams.push_back(std::make_unique<threads_stream>());
+    EXPECT_TRUE(side->ready(streams.back().get()));
+  }
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
+}
 
 // -- destruction in every state: it returns, every job is over, and nobody touches the job's arrays any more (the
 // sanitizers see)
@@ -287,9 +366,9 @@ TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
   destroy_and_expect_cancelled({task});
 }
 
-TEST_P(runtime_destroyed, while_a_join_is_still_on_its_way) {
-  seen.join_comes_late = 20ms;
-  side_ = make(options(runtime_mode::on, GetParam(), landing{.joins = true}));
+TEST_P(runtime_destroyed, while_a_close_that_waits_is_still_on_its_way) {
+  seen.close_comes_late = 20ms;
+  side_ = make(options(runtime_mode::on, GetParam(), landing{.waits = true}));
   job const task = submit(*side_, "a");
   await(*side_, task, job_state::placed);
   one_bubble(*side_);

@@ -26,6 +26,7 @@ class runtime_recorded : public testing::Test {
     made.mode = mode;
     made.launch = launch;
     made.lands = lands;
+    made.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
     return made;
   }
   std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {

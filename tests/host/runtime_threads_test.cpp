@@ -155,7 +155,7 @@ TEST_P(runtime_on_threads, pause_keeps_the_place_and_resume_ends_the_job) {
 }
 
 TEST_P(runtime_on_threads, cancel_is_final_and_leaves_nobody_inside) {
-  probe_arrays arrays{{1u << 20}};
+  probe_arrays arrays{{1u << 23}};  // more than some bubbles can do, however slow this computer is
   threads_stream trainer;
   runtime side{options()};
   job task = side.submit(arrays.task());
@@ -355,8 +355,8 @@ TEST(runtime, off_in_the_environment_places_no_operation) {
 
 TEST(runtime, memory_over_the_limit_is_refused_with_the_figures) {
   probe_arrays arrays{{10}};
-  runtime side{{.machine = {.kind = executor_kind::threads, .memory_limit_bytes = std::size_t{1} << 20}}};
-  EXPECT_THROW(side.machine().allocate(std::size_t{2} << 20), limit_error);
+  runtime side{{.machine = {.kind = executor_kind::threads, .memory_limit_bytes = std::size_t{4} << 20}}};
+  EXPECT_THROW(side.machine().allocate(std::size_t{8} << 20), limit_error);
 }
 
 }  // namespace

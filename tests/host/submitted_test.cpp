@@ -118,13 +118,42 @@ TEST_F(saved_words, of_a_step_that_the_task_does_not_have_are_refused) {
 
 TEST_F(saved_words, of_a_job_that_never_began_are_taken_up) { EXPECT_NO_THROW(job()->restore(job()->save())); }
 
+TEST_F(saved_words, what_is_seen_as_paused_is_not_placed_until_it_is_resumed) {
+  using wish = detail::submitted::wish;
+  auto const paused = job();
+  paused->want(wish::pause);
+  EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
+  // its owner resumes and pauses it before the dispatcher looks: nothing has happened
+  paused->want(wish::run);
+  paused->want(wish::pause);
+  EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
+  // the dispatcher looks in between: it is taken, and from then on its owner does not see it paused
+  paused->want(wish::run);
+  EXPECT_EQ(paused->move_to(job_state::queued), job_state::queued);
+  paused->want(wish::pause);
+  EXPECT_EQ(paused->state(), job_state::queued);
+  EXPECT_EQ(paused->move_to(job_state::placed), job_state::placed);
+  EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused) << "no block is inside any more";
+}
+
+TEST_F(saved_words, what_is_over_stays_so) {
+  using wish = detail::submitted::wish;
+  auto const over = job();
+  over->want(wish::cancel);
+  over->want(wish::run);
+  EXPECT_EQ(over->wanted(), wish::cancel);
+  EXPECT_EQ(over->move_to(job_state::queued), job_state::cancelled);
+  EXPECT_EQ(over->move_to(job_state::placed), job_state::cancelled);
+  EXPECT_EQ(over->move_to(job_state::failed), job_state::cancelled);
+}
+
 TEST(submitted, is_waited_for_without_an_end) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
   for (auto const at_most : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
     detail::submitted one{machine, describe(probe_task{}), 64};
     auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
     EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
-    one.set_state(job_state::finished);
+    one.move_to(job_state::finished);
     EXPECT_TRUE(waits.get());
   }
 }
@@ -133,7 +162,7 @@ TEST(submitted, is_not_waited_for_when_the_time_is_over_before) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
   detail::submitted one{machine, describe(probe_task{}), 64};
   for (auto const at_most : {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}}) EXPECT_FALSE(one.wait(at_most));
-  one.set_state(job_state::cancelled);
+  one.move_to(job_state::cancelled);
   EXPECT_TRUE(one.wait(std::chrono::nanoseconds::min()));
 }
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace lull::detail {
+
+/// When the next bubble of a site will open, learnt from how long after the bubble before it the last ones opened. A hint: one that
+/// is wrong costs a little harvest or a little waiting, never correctness. Times are of the device's clock.
+class forecast {
+ public:
+  static constexpr std::chrono::nanoseconds min_ahead = std::chrono::microseconds{100};  // a timer's lateness, and a launch
+  static constexpr std::chrono::nanoseconds max_ahead = std::chrono::microseconds{2'000};
+  static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};  // of expectations, until some are known
+  static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};  // after a bubble that was missed
+  static constexpr int shorter_after = 64;                                              // bubbles in a row that were not
+
+  /// A bubble opened. `before` names the site of the bubble before it; it is known of
+  /// four of them.
+  void add(void const* before, std::chrono::nanoseconds after_opening, std::optional<std::chrono::nanoseconds> after_close) noexcept {
+    auto at = std::find_if(after_.begin(), after_.end(), [&](auto const& each) { return each.before == before; });
+    if (at == after_.end()) {
+      at = after_.begin() + static_cast<std::ptrdiff_t>(next_++ % after_.size());
+      *at = {before, {}, {}};
+    }
+    auto const expected = after_close ? at->closes.median() : at->openings.median();
+    if (expected) early_.add(*expected - (after_close ? *after_close : after_opening));
+    at->openings.add(after_opening);
+    if (after_close) at->closes.add(*after_close);
+  }
+
+  /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's call.
+  void add_after_pause(std::chrono::nanoseconds after_call) noexcept { calls_.add(after_call); }
+  std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(); }
+
+  /// From the opening, and from the close, of the bubble before; nothing where that is not known.
+  std::optional<std::chrono::nanoseconds> after_opening(void const* before) const noexcept { return of(before, &after::openings); }
+  std::optional<std::chrono::nanoseconds> after_close(void const* before) const noexcept { return of(before, &after::closes); }
+
+  /// Whether a worker was enqueued before its bubble opened. Each miss asks for more time; so many hits in a row take away a quarter of
+  /// what is above the least. So about one bubble in so many is missed, however long launches take.
+  void note(bool in_time) noexcept {
+    if (!in_time) {
+      launch_ = std::min(launch_ + longer_by, max_ahead);
+      hits_ = 0;
+    } else if (++hits_ == shorter_after) {
+      launch_ -= (launch_ - min_ahead) / 4;
+      hits_ = 0;
+    }
+  }
+  /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles opened earlier than
+  /// was expected lately.
+  std::chrono::nanoseconds ahead() const noexcept {
+    auto const error = std::max(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0});
+    return std::min(launch_ + error, max_ahead);
+  }
+
+ private:
+  /// The last eight.
+  class recent {
+   public:
+    void add(std::chrono::nanoseconds value) noexcept { values_[count_++ % values_.size()] = value; }
+    std::optional<std::chrono::nanoseconds> median() const noexcept {
+      std::size_t const known = std::min(count_, values_.size());
+      if (known < 2) return std::nullopt;
+      auto sorted = values_;
+      auto const middle = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
+      std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(known));
+      return *middle;
+    }
+
+    /// Nothing of fewer than so many.
+    std::optional<std::chrono::nanoseconds> greatest(std::size_t fewest) const noexcept {
+      if (count_ < fewest) return std::nullopt;
+      return *std::max_element(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, values_.size())));
+    }
+
+   private:
+    std::array<std::chrono::nanoseconds, 8> values_{};
+    std::size_t count_ = 0;
+  };
+
+  struct after {
+    void const* before = nullptr;
+    recent openings;
+    recent closes;
+  };
+
+  std::optional<std::chrono::nanoseconds> of(void const* before, recent after::*which) const noexcept {
+    auto const at = std::find_if(after_.begin(), after_.end(), [&](auto const& each) { return each.before == before; });
+    return at != after_.end() ? ((*at).*which).median() : std::nullopt;
+  }
+
+  std::array<after, 4> after_{};
+  recent calls_;
+  std::size_t next_ = 0;
+  recent early_;
+  std::chrono::nanoseconds launch_{250'000};
+  int hits_ = 0;
+};
+
+/// The device's clock as the host sees it. The host learns of each moment of the device only afterwards, so the least difference
+/// of the last seconds is the best known; older ones are forgotten, for clocks drift. Thread-safe.
+class device_clock {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// `device_ns` had passed at `now`.
+  void note(std::uint64_t device_ns, time_point now) noexcept {
+    auto const ahead_by = now.time_since_epoch() - std::chrono::nanoseconds{device_ns};
+    std::lock_guard const lock{mutex_};
+    if (now - window_began_ >= window) {
+      before_ = current_;
+      current_ = std::nullopt;
+      window_began_ = now;
+    }
+    if (!current_ || ahead_by < *current_) current_ = ahead_by;
+  }
+  /// When the host's clock shows a moment of the device; nothing while nothing is known.
+  std::optional<time_point> at(std::uint64_t device_ns) const noexcept {
+    auto const least = difference();
+    if (!least) return std::nullopt;
+    return time_point{std::chrono::duration_cast<time_point::duration>(*least + std::chrono::nanoseconds{device_ns})};
+  }
+
+ private:
+  static constexpr std::chrono::seconds window{1};
+
+  std::optional<std::chrono::nanoseconds> difference() const noexcept {
+    std::lock_guard const lock{mutex_};
+    if (current_ && before_) return std::min(*current_, *before_);
+    return current_ ? current_ : before_;
+  }
+
+  mutable std::mutex mutex_;
+  time_point window_began_{};
+  std::optional<std::chrono::nanoseconds> current_{};
+  std::optional<std::chrono::nanoseconds> before_{};
+};
+
+}  // namespace lull::detail

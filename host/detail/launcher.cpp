@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/launcher.hpp>
+
+#include <algorithm>
+
+namespace lull::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+constexpr auto never = steady::time_point::max();
+// A worker waits for so much longer than was expected. What else is on its channel waits with it, so where the trainer has several
+// streams the wait is short. With one it is there for bubbles of which nothing is known: a trainer's first, and those after a pause.
+constexpr std::chrono::nanoseconds max_overdue = 250ms;
+constexpr std::chrono::nanoseconds max_overdue_among_several = 1ms;
+constexpr std::chrono::nanoseconds soonest_look = 20us;
+constexpr std::chrono::nanoseconds latest_look = 500us;
+
+/// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long wait.
+std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
+  return std::clamp<std::chrono::nanoseconds>(distance / 16, soonest_look, latest_look);
+}
+
+}  // namespace
+
+launcher::time_point launcher::offer(gate& at) {
+  // The dispatcher may be at work for others. In line there is no later moment.
+  std::unique_lock lock{mutex_, std::defer_lock};
+  if (policy_.in_line) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return time_point::min();
+  }
+  return serve(at, steady::now());
+}
+
+launcher::time_point launcher::tick() {
+  std::lock_guard const lock{mutex_};
+  auto const now = steady::now();
+  for (auto const& each : gates_) {
+    if (auto const opened_ns = each->new_opening()) clock_.note(*opened_ns, now);
+  }
+  while (!order_.empty() && order_.front().at->workers_left(order_.front().bubble)) order_.pop_front();
+  several_ = std::count_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() != 0; }) > 1;
+  auto next = never;
+  for (auto const& each : gates_) next = std::min(next, serve(*each, now));
+  return std::min(next, next_look(now));
+}
+
+void launcher::stop() {
+  std::lock_guard const lock{mutex_};
+  stopped_ = true;
+  for (auto const& each : gates_) serve(*each, steady::now());
+  limits_.end_all();
+}
+
+/// Enqueues what is due at a gate; returns when something will be.
+launcher::time_point launcher::serve(gate& at, time_point now) {
+  while (auto const asked = at.request()) {
+    if (stopped_ || !asked->wanted || asked->over) {
+      at.pass(asked->bubble);
+      continue;
+    }
+    if (order_.size() >= (several_ && !policy_.in_line ? 1 : max_in_flight)) {
+      // A worker that could work at once is worth more than one that waits.
+      if (several_ && asked->opened) limits_.end_all();
+      return now + look_after(now - asked->since);
+    }
+    if (asked->opened) {
+      // It may be over by now: then a worker would only stand in the way of what the trainer computes.
+      auto const since = clock_.at(asked->opened_ns);
+      bool const likely_over = since && asked->usual_length.count() != 0 && now > *since + asked->usual_length;
+      if (likely_over) {
+        at.pass(asked->bubble);
+      } else {
+        enqueue(at, *asked, start_when::at_once, now);
+      }
+      continue;
+    }
+    if (policy_.in_line) {
+      enqueue(at, *asked, start_when::opened, now);
+      continue;
+    }
+    auto const expected_at = expected(at, *asked);
+    auto const ahead = policy_.armed_ahead.value_or(asked->ahead);
+    auto const unknown = policy_.armed_ahead ? asked->since + unknown_ahead : now;
+    auto const due = expected_at.value_or(unknown) - ahead;
+    if (ahead.count() != 0 && due <= now) {
+      enqueue(at, *asked, start_when::opened, now);
+      continue;
+    }
+    // Until then it is looked at, for it may open unexpectedly.
+    if (expected_at && ahead.count() != 0) return std::min(due, now + latest_look);
+    return now + look_after(expected_at ? std::chrono::abs(std::chrono::nanoseconds{*expected_at - now}) : now - asked->since);
+  }
+  return never;
+}
+
+/// By the bubble before it, or, where that would have been before the host came to it, by the host.
+std::optional<launcher::time_point> launcher::expected(gate& at, launch_request const& asked) const {
+  auto const by_bubble = asked.expected_ns ? clock_.at(*asked.expected_ns) : std::nullopt;
+  if (!by_bubble || *by_bubble > asked.called) return by_bubble;
+  at.note_pause(asked.bubble);
+  return asked.after_call ? std::optional{asked.called + *asked.after_call} : std::nullopt;
+}
+
+void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
+  auto const expected_at = std::max(now, expected(at, asked).value_or(now));
+  auto const overdue = several_ ? max_overdue_among_several : max_overdue;
+  if (when == start_when::opened && !policy_.in_line) {
+    limits_.add(at, asked.bubble, expected_at + policy_.armed_ahead.value_or(asked.ahead) + overdue);
+  }
+  if (at.launch(asked.bubble, when)) order_.push_back({&at, asked.bubble, expected_at});
+}
+
+/// Soon after a bubble opens it tells how the device's clock stands; where several gates share the stream, another may follow then.
+launcher::time_point launcher::next_look(time_point now) const {
+  if (order_.empty() || policy_.in_line) return never;
+  enqueued const& head = order_.front();
+  if (now < head.expected) return head.expected + soonest_look;
+  return several_ || !head.at->has_opened(head.bubble) ? now + look_after(now - head.expected) : never;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <lull/host/detail/wait_limits.hpp>
+#include <lull/host/gate.hpp>
+
+namespace lull::detail {
+
+/// How workers are enqueued.
+struct launch_policy {
+  /// How long before its bubble a worker may be enqueued; none: as the site needs, or at once where nothing is known; 0: only when the
+  /// bubble is open.
+  std::optional<std::chrono::nanoseconds> armed_ahead{};
+  /// All streams share one queue of the device: what is enqueued later comes later, so workers are enqueued with the opening edge.
+  bool in_line = false;
+};
+
+/// Enqueues workers shortly before their bubbles open, or as soon as they are seen to be open (docs/decisions/armed-late.md). All
+/// workers go to one stream. Where several streams of the trainer have gates, a worker is enqueued only when that stream is empty:
+/// after another it might hold up the very stream that the other's bubble waits for. Thread-safe.
+class launcher {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::size_t max_in_flight = 96;  // bubbles; far from what makes a launch wait for the device
+  static constexpr std::chrono::nanoseconds unknown_ahead = std::chrono::seconds{1};  // an opening of which nothing is known is that far away
+
+  launcher(std::vector<std::unique_ptr<gate>>& gates, launch_policy policy) : gates_(gates), policy_(policy) {}
+
+  bool in_line() const noexcept { return policy_.in_line; }
+  /// Enqueues what is due at one gate, on the trainer's thread. Returns when the dispatcher has to look at it.
+  time_point offer(gate& at);
+  /// The dispatcher's tick: enqueues what is due, and ends waits. Returns when the next one should come.
+  time_point tick();
+  /// No worker is enqueued any more, and those that wait are let go.
+  void stop();
+  /// Moments of the device, for expecting openings.
+  device_clock& clock() noexcept { return clock_; }
+
+ private:
+  struct enqueued {
+    gate* at;
+    std::uint64_t bubble;
+    time_point expected;
+  };
+
+  time_point serve(gate& at, time_point now);
+  void enqueue(gate& at, launch_request const& asked, start_when when, time_point now);
+  time_point next_look(time_point now) const;
+  std::optional<time_point> expected(gate& at, launch_request const& asked) const;
+
+  std::vector<std::unique_ptr<gate>>& gates_;
+  launch_policy const policy_;
+  std::mutex mutex_;  // all that follows
+  bool stopped_ = false;
+  bool several_ = false;          // gates are in use
+  std::deque<enqueued> order_;    // workers that may not be out, as they stand on their stream
+  device_clock clock_;
+  wait_limits limits_;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/wait_limits.hpp>
+
+#include <algorithm>
+
+namespace lull::detail {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// An opening edge stores its number, too, and may put one over the host's that is less: so a wait that was ended is looked at again.
+constexpr std::chrono::microseconds again{200};
+constexpr int looks_at_ended = 50;
+
+}  // namespace
+
+wait_limits::wait_limits() : thread_([this] { serve(); }) {}
+
+wait_limits::~wait_limits() {
+  {
+    std::lock_guard const lock{mutex_};
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void wait_limits::add(gate& at, std::uint64_t bubble, time_point until) {
+  std::lock_guard const lock{mutex_};
+  look(steady::now());
+  bool const is_first = waiting_.empty() || until < waiting_.front().until;
+  waiting_.push_back({&at, bubble, until, 0});
+  if (is_first) changed_.notify_all();
+}
+
+void wait_limits::end_all() {
+  std::lock_guard const lock{mutex_};
+  for (waiting& each : waiting_) each.until = time_point::min();
+  look(steady::now());
+  changed_.notify_all();
+}
+
+bool wait_limits::any() {
+  std::lock_guard const lock{mutex_};
+  look(steady::now());
+  return !waiting_.empty();
+}
+
+/// Lets those go whose time is over, and forgets those that have opened, or were let go some time ago.
+void wait_limits::look(time_point now) {
+  for (waiting& each : waiting_) {
+    if (each.until > now || each.at->has_opened(each.bubble)) continue;
+    each.at->release(each.bubble, each.ended++ == 0);
+  }
+  std::erase_if(waiting_, [](waiting const& each) { return each.at->has_opened(each.bubble) || each.ended > looks_at_ended; });
+}
+
+void wait_limits::serve() {
+  std::unique_lock lock{mutex_};
+  while (!ending_) {
+    auto const now = steady::now();
+    look(now);
+    auto next = time_point::max();
+    for (waiting const& each : waiting_) next = std::min(next, each.ended != 0 ? now + again : each.until);
+    if (next == time_point::max()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, next);
+    }
+  }
+  for (waiting const& each : waiting_) each.at->release(each.bubble, each.ended == 0);
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <lull/host/gate.hpp>
+
+namespace lull::detail {
+
+/// Ends the waits of workers on the device that take too long. Its thread makes no call to the driver, and takes no lock under which
+/// one is made: such a call may itself wait for what stands after such a wait on a channel (tests/model/channels.pml). Thread-safe.
+class wait_limits {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  wait_limits();
+  /// Ends all waits first. Workers that waited are out, or nobody cares.
+  ~wait_limits();
+  wait_limits(wait_limits const&) = delete;
+  wait_limits& operator=(wait_limits const&) = delete;
+
+  /// Before the wait is enqueued. Those of one gate come in the order of their bubbles.
+  void add(gate& at, std::uint64_t bubble, time_point until);
+  /// Those that have not begun end now: what they would keep up is worth more.
+  void end_all();
+  /// Whether a worker waits.
+  bool any();
+
+ private:
+  struct waiting {
+    gate* at;
+    std::uint64_t bubble;
+    time_point until;
+    int ended;  // how often
+  };
+
+  void serve();
+  void look(time_point now);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<waiting> waiting_;
+  bool ending_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lull::detail

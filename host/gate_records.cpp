@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a gate learns from bubbles that are over.
+#include <lull/host/gate.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace lull::detail {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// The moment when workers first saw the close; 0: none did.
+std::uint64_t closed_ns(bubble_record const& record) { return record.not_saw_ns == 0 ? 0 : ~record.not_saw_ns; }
+
+/// A bubble's length as its workers saw it: from the opening to the first sight of the close.
+std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
+  if (record.not_saw_ns == 0) return std::nullopt;
+  return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
+}
+
+/// Adds what another worker's blocks did in the same bubble.
+void add_workers(bubble_record& sum, bubble_record const& more) {
+  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
+    sum.*latest = std::max(sum.*latest, more.*latest);
+  }
+  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns, &bubble_record::early_ns,
+                           &bubble_record::chunks, &bubble_record::items}) {
+    sum.*total += more.*total;
+  }
+  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks, &bubble_record::idle_blocks,
+                           &bubble_record::starved_blocks, &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
+    sum.*count += more.*count;
+  }
+}
+
+}  // namespace
+
+std::uint64_t gate::outstanding() const {
+  std::lock_guard const lock{mutex_};
+  return bubbles_ - collected_;
+}
+
+std::chrono::nanoseconds gate::longest() const {
+  std::lock_guard const lock{mutex_};
+  return longest_;
+}
+
+bool gate::begin_collecting(copy_lane& lane) {
+  std::uint64_t latest = 0;
+  {
+    std::lock_guard const lock{mutex_};
+    // Before a bubble is asked for again its workers are no longer those that were enqueued first.
+    latest = std::min(again_.empty() ? launched_ : again_.front() - 1, open_ ? bubbles_ - 1 : bubbles_);
+    copied_from_ = copied_past_ = collected_ + 1;
+  }
+  // A record is read when its workers are surely out.
+  while (copied_past_ <= latest && is_over(copied_past_)) ++copied_past_;
+  if (copied_past_ == copied_from_) return false;
+  copied_successors_ = [&] {
+    std::lock_guard const lock{mutex_};
+    bool any = false;  // of the bubble before, too: a late block works in the one after its own
+    for (std::uint64_t bubble = copied_from_ - 1; bubble < copied_past_; ++bubble) any = any || placed_of(bubble).blocks[1] != 0;
+    return any;
+  }();
+  copy_records(lane, 0, copied_from_, copied_past_);
+  if (copied_successors_) copy_records(lane, 1, copied_from_, copied_past_);
+  return true;
+}
+
+/// A worker's records of bubbles [from, past), and zeroes into their places for later ones.
+void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past) {
+  for (std::uint64_t bubble = from; bubble < past;) {
+    std::uint64_t const first = bubble % records;
+    std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
+    bubble_record* const at = ring(worker) + first;
+    lane.copy_out(pinned_.get() + (1 + worker) * records + first, at, count * sizeof *at);
+    lane.copy_in(at, pinned_.get(), count * sizeof *at);
+    bubble += count;
+  }
+}
+
+void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
+  auto const now = steady::now();
+  std::lock_guard const lock{mutex_};
+  for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble) {
+    placed const& was = placed_of(bubble);
+    bubble_report one = told(bubble);
+    bubble_record const& record = one.record;
+    auto const length = was.timed ? was.length : seen(record);
+    collected_ = bubble;
+    if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
+    if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
+    learn(was, record, length, clock);
+    one.length = length.value_or(std::chrono::nanoseconds{0});
+    into.push_back(std::move(one));
+  }
+  copied_from_ = copied_past_;
+}
+
+/// What a bubble that is over says of its site.
+void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock) {
+  site_state& at = *was.where;
+  if (was.timed) {
+    if (length) at.past.add_length(*length);
+  } else {
+    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
+    std::chrono::nanoseconds const at_least = record.lease_blocks != 0 ? was.lease : std::chrono::nanoseconds{0};
+    std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
+    at.past.add({.length = length.value_or(at_least),
+                 .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
+                 .working = record.blocks,
+                 .chunks = record.chunks,
+                 .handed_back = record.handed_back,
+                 .at_close = !was.at_open,
+                 .host_late = !was.host_ahead.value_or(true)});
+  }
+  if (record.opened_ns != 0) {
+    if (was.after_pause) {
+      if (auto const opened = clock.at(record.opened_ns)) at.opens.add_after_pause(*opened - was.opened);
+    } else if (last_.bubble != 0 && last_.bubble + 1 == was.bubble) {
+      auto const since = [&](std::uint64_t moment) { return std::chrono::nanoseconds{record.opened_ns - moment}; };
+      at.opens.add(last_.where, since(last_.opened_ns), last_.closed_ns != 0 ? std::optional{since(last_.closed_ns)} : std::nullopt);
+    }
+    last_ = {was.bubble, &at, record.opened_ns, closed_ns(record)};
+  }
+  note_longest(at.past.longest());
+}
+
+/// Keeps the longest recent bubble of all sites; looks through all of them only once for so many bubbles.
+void gate::note_longest(std::chrono::nanoseconds of_one) {
+  longest_ = std::max(longest_, of_one);
+  if (collected_ - longest_noted_ < by_use_.size()) return;
+  longest_noted_ = collected_;
+  longest_ = {};
+  for (auto const& each : by_use_) longest_ = std::max(longest_, each->past.longest());
+}
+
+/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,
+/// since its job went before the close. Of an observed bubble its end is reached: the length is asked for once, and kept.
+bool gate::is_over(std::uint64_t bubble) {
+  bubble_mark& mark = mark_of(bubble);
+  bool const timed = [&] {
+    std::lock_guard const lock{mutex_};
+    return placed_of(bubble).timed;
+  }();
+  if (!has_opened(bubble)) return false;
+  if (!timed) return machine_.workers_left(mark);
+  auto const length = machine_.length(mark);
+  std::lock_guard const lock{mutex_};
+  placed_of(bubble).length = length;
+  return length.has_value();
+}
+
+/// A bubble whose records are copied, but for its length.
+bubble_report gate::told(std::uint64_t bubble) const {
+  placed const& was = placed_of(bubble);
+  bubble_record const successor = copied_successors_ ? copied(1, bubble) : bubble_record{};
+  bubble_record record = copied(0, bubble);
+  add_workers(record, successor);
+  return {.gate = index_,
+          .site = was.where->name,
+          .opened_ns = static_cast<std::int64_t>(record.opened_ns),
+          .host_ahead = was.host_ahead,
+          .armed = was.armed,
+          .lease = was.lease,
+          .blocks = was.blocks[0],
+          .successor_blocks = was.blocks[1],
+          .record = record,
+          .successor = successor};
+}
+
+}  // namespace lull::detail
