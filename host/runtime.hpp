@@ -23,7 +23,7 @@ namespace lull {
 /// launches block (CUDA_LAUNCH_BLOCKING) or a tool was injected (a profiler, compute-sanitizer), and says so in the log.
 enum class runtime_mode { off, observe, on };
 
-/// When workers are launched. `at_close`: behind everything that ends them, so they can delay nothing for long; a site where the
+/// When workers may be enqueued. `at_close`: after everything that ends them, so they can delay nothing for long; a site where the
 /// host is too late for that goes over to the other by itself. `at_open`: for hosts that block inside the bubble and for
 /// CUDA_DEVICE_MAX_CONNECTIONS=1, where it is chosen by itself; short leases then bound the wait: 200 µs, longer where the host was seen not to block.
 enum class launch_time { at_close, at_open };
@@ -99,7 +99,8 @@ class runtime {
   /// Enqueues the opening edge on the stream, if a job is ready; adds it and workers to the graph, where the stream is being captured.
   /// The host does not wait.
   bubble_id open(stream_handle stream, site where) noexcept;
-  /// Enqueues the closing edge, then the worker on a stream of ours. `id` of a bubble that was not opened: nothing.
+  /// Enqueues the closing edge on the bubble's own stream. The worker follows on a stream of ours, now or when the bubble is expected to
+  /// open. `id` of a bubble that was not opened, or another stream: nothing, but counted.
   void close(bubble_id id, stream_handle stream) noexcept;
 
   /// Stops all side work and returns true when no block of ours works and none can come until `release`: to allocate, load code
@@ -113,7 +114,7 @@ class runtime {
 
   executor& machine() noexcept;
   runtime_mode mode() const noexcept;
-  /// Whether a job stands ready for a bubble on this stream now.
+  /// Whether a job stands ready for a bubble on this stream now. Takes no gate.
   bool ready(stream_handle stream);
   runtime_counts counts() const;
   /// All bubbles measured so far, taken or not, summed up: host/report/bubble_writers.hpp shows it.

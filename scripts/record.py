@@ -214,6 +214,7 @@ STEP = {
     "ahead": [["--task", "compute", "--connections", "8", "--foreign", "--armed-ahead-us", str(ahead)] for ahead in ARMED_AHEAD_US],
 }
 STAGE = {  # arguments for each number of connections
+    "brief": ((8, 32), ["--tasks", "compute", "--foreign", "off"]),
     "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),
     "foreign": (CONNECTIONS, ["--tasks", "compute", "--foreign", "on"]),
     "tasks": ((8,), ["--tasks", "+".join(OTHER_TASKS), "--foreign", "on"]),
@@ -239,7 +240,7 @@ def stage(build, connections, arguments):
     for count in connections:
         command = ["scripts/measure_stage.py", "--connections", str(count), "--scopes", "6", *arguments]
         found = ["env", f"LULL_LIBRARY={build}/host/c/liblull.so", "PYTHONPATH=host/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
-        rows += stage_rows(command, read_json(shell(found, 310)), read_json(shell(found, 310)))
+        rows += [{"connections": count, **row} for row in stage_rows(command, read_json(shell(found, 310)), read_json(shell(found, 310)))]
     return rows
 
 
