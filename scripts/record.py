@@ -276,6 +276,12 @@ def two_streams(build):
     return rows
 
 
+def our_threads(build):
+    """What the runtime's own threads take of a core."""
+    command = [f"{build}/bin/bench/our_threads"]
+    return [paired(command, *(read_json(shell(command, 60)) for _ in range(2)))]
+
+
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "captured": ("us", lambda build: twice(build, CAPTURED)),
@@ -299,6 +305,7 @@ SECTIONS = {
     **{f"stage:{name}": ("as named", lambda build, of=of: stage(build, *of)) for name, of in STAGE.items()},
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
+    "our_threads": ("per cent of a core", our_threads),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }

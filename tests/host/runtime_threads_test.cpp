@@ -335,6 +335,42 @@ TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses
   EXPECT_TRUE(side.drain(0ns));
 }
 
+TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_never_kept_waiting) {
+  for (bool const waits_inside : {false, true}) {
+    for (bool const a_first : {false, true}) {
+      probe_arrays arrays{{1u << 20}};
+      threads_stream a;
+      threads_stream b;
+      runtime side{options()};
+      job task = side.submit(arrays.task());
+      while (!side.ready(&a)) std::this_thread::yield();
+      for (int i = 0; i < 20; ++i) {
+        std::atomic<bool> set = false;
+        auto const wait = [&set] { set.wait(false); };
+        auto const on_a = [&] {
+          if (!waits_inside) a.enqueue(wait);
+          bubble const idle{side, &a, site{"a"}};
+          if (waits_inside) a.enqueue(wait);
+        };
+        auto const on_b = [&] {
+          { bubble const idle{side, &b, site{"b"}}; }
+          b.enqueue([&set] {
+            set = true;
+            set.notify_all();
+          });
+        };
+        if (a_first) on_a();
+        on_b();
+        if (!a_first) on_a();
+        b.synchronize();
+        a.synchronize();
+      }
+      task.cancel();
+      EXPECT_TRUE(task.wait(long_enough));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(teams, runtime_on_threads, testing::Values(1, 4),
                          [](auto const& info) { return "of_" + std::to_string(info.param); });
 
