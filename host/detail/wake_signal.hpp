@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,34 +14,32 @@ class wake_signal {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  void notify() {
+  void notify() { notify_before(time_point::min()); }
+  /// It does not sleep for longer than until then. Costs one load where it would not have.
+  void notify_before(time_point when) {
+    if (when.time_since_epoch().count() >= planned_.load(std::memory_order_acquire)) return;
     {
       std::lock_guard const lock{mutex_};
-      woken_ = true;
+      sooner_ = std::min(sooner_, when);
     }
     changed_.notify_all();
   }
-  /// Wakes it if it means to sleep for longer. Costs one load where it does not.
-  void notify_before(time_point when) {
-    if (when.time_since_epoch().count() < planned_.load(std::memory_order_relaxed) - slack) notify();
-  }
-  /// Returns at that time, or when notified since the last return.
+  /// Returns at that time, or sooner where somebody has asked for it since the last return.
   void sleep_until(time_point when) {
     std::unique_lock lock{mutex_};
-    planned_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
-    changed_.wait_until(lock, when, [this] { return woken_; });
-    woken_ = false;
-    // it is awake, and looks at all there is before it sleeps again
-    planned_.store(0, std::memory_order_relaxed);
+    // release: what it has looked at by now. Who comes later than this, and wants it no sooner, need not wake it.
+    planned_.store(when.time_since_epoch().count(), std::memory_order_release);
+    while (std::chrono::steady_clock::now() < std::min(when, sooner_)) changed_.wait_until(lock, std::min(when, sooner_));
+    sooner_ = time_point::max();
+    // Awake, it may have looked already where something is new.
+    planned_.store(time_point::max().time_since_epoch().count(), std::memory_order_release);
   }
 
  private:
-  static constexpr time_point::rep slack = 20'000;  // ns that are not worth a call to the system
-
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool woken_ = false;
-  std::atomic<time_point::rep> planned_{0};
+  time_point sooner_ = time_point::max();
+  std::atomic<time_point::rep> planned_{time_point::max().time_since_epoch().count()};
 };
 
 }  // namespace lull::detail
