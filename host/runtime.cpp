@@ -217,14 +217,13 @@ class runtime::state {
 
   detail::gate* gate_for(std::uint64_t stream_id) {
     detail::gate* found = find_gate(stream_id);
-    if (found != nullptr && found->stream_id() == stream_id) return found;
-    std::lock_guard const lock{taking_};
-    found = find_gate(stream_id);
-    if (found == nullptr) {
-      if (!gates_used_up_.exchange(true)) log("more trainer streams than gates at a time: the others are not harvested");
-    } else if (found->stream_id() == 0) {
-      found->take(stream_id);
+    if (found != nullptr && found->stream_id() == 0) {
+      std::lock_guard const lock{taking_};
+      found = find_gate(stream_id);
+      if (found != nullptr && found->stream_id() == 0) found->take(stream_id);
     }
+    // under no lock: the program's callback may wait for another of its threads
+    if (found == nullptr && !gates_used_up_.exchange(true)) log("more trainer streams than gates at a time: the others are not harvested");
     return found;
   }
 
