@@ -68,13 +68,14 @@ LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble)
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
   World::template store<order::relaxed, scope::system>(gate.line->bubbles, bubble);
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, opened_ns);
-  // relaxed: a release would wait for memory, 1 to 2 µs, and workers start later by that. A block that starts at this and sees the
-  // old value looks again.
-  if (gate.tells != nullptr) World::template store<order::relaxed, scope::system>(gate.tells->numbers, opening_numbers{number, number}.word());
   World::template store<order::relaxed, scope::device>(now.bubble, number);
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
+  if (gate.tells == nullptr) return;
+  // relaxed: a release would wait for memory, 1 to 2 µs, and workers start later by that. A block that starts at this and sees the
+  // old value looks again; the host reads the record when the workers are out.
+  World::template store<order::relaxed, scope::system>(gate.tells->numbers, opening_numbers{number, number}.word());
   // relaxed: with an older moment the host only expects the next bubble at another time
-  if (gate.tells != nullptr) World::template store<order::relaxed, scope::system>(gate.tells->opened_ns, opened_ns);
+  World::template store<order::relaxed, scope::system>(gate.tells->opened_ns, opened_ns);
 }
 
 /// After a closing edge, where the launch gap is too short to hide the workers' leaving: returns when all blocks have begun to

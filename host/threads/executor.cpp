@@ -69,18 +69,61 @@ void wait_for_opening(worker_site const& site) {
   }
 }
 
+bool is_aligned(void const* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(std::uint64_t) == 0; }
+
+/// To the machine's memory; blocks may look at the same words, which are written one by one.
+void store_words(void* to, void const* from, std::size_t bytes) {
+  if (!is_aligned(to)) {  // no word of the protocol
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  auto* out = static_cast<unsigned char*>(to);
+  auto const* in = static_cast<unsigned char const*>(from);
+  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, in, sizeof word);
+    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(out), word);
+    in += sizeof word;
+    out += sizeof word;
+  }
+  if (bytes == sizeof(std::uint32_t)) {
+    std::uint32_t word;
+    std::memcpy(&word, in, sizeof word);
+    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint32_t*>(out), word);
+  } else if (bytes != 0) {
+    std::memcpy(out, in, bytes);
+  }
+}
+
+/// From the machine's memory, likewise.
+void load_words(void* to, void const* from, std::size_t bytes) {
+  if (!is_aligned(from)) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  auto* out = static_cast<unsigned char*>(to);
+  auto* in = static_cast<unsigned char*>(const_cast<void*>(from));
+  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
+    std::uint64_t const word = w::load<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(in));
+    std::memcpy(out, &word, sizeof word);
+    in += sizeof word;
+    out += sizeof word;
+  }
+  if (bytes != 0) std::memcpy(out, in, bytes);
+}
+
 /// By a thread, so that what is not waited for is missed here, too.
 class threads_copy_lane final : public copy_lane {
  public:
-  void copy_in(void* to, void const* from, std::size_t bytes) override { copy(to, from, bytes); }
-  void copy_out(void* to, void const* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void copy_in(void* to, void const* from, std::size_t bytes) override {
+    stream_.enqueue([to, from, bytes] { store_words(to, from, bytes); });
+  }
+  void copy_out(void* to, void const* from, std::size_t bytes) override {
+    stream_.enqueue([to, from, bytes] { load_words(to, from, bytes); });
+  }
   bool done() override { return stream_.idle(); }
 
  private:
-  void copy(void* to, void const* from, std::size_t bytes) {
-    stream_.enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
-  }
-
   threads_stream stream_;
 };
 
@@ -147,40 +190,13 @@ mapped_memory threads_executor::map(std::size_t bytes) {
 
 void threads_executor::unmap(mapped_memory memory, std::size_t) noexcept { release(memory.host); }
 
-void threads_executor::write(void* to, void const* from, std::size_t bytes) {
-  auto* out = static_cast<unsigned char*>(to);
-  auto const* in = static_cast<unsigned char const*>(from);
-  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, in, sizeof word);
-    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(out), word);
-    in += sizeof word;
-    out += sizeof word;
-  }
-  if (bytes == sizeof(std::uint32_t)) {
-    std::uint32_t word;
-    std::memcpy(&word, in, sizeof word);
-    w::store<order::relaxed, scope::system>(*reinterpret_cast<std::uint32_t*>(out), word);
-  } else if (bytes != 0) {
-    std::memcpy(out, in, bytes);
-  }
-}
+void threads_executor::write(void* to, void const* from, std::size_t bytes) { store_words(to, from, bytes); }
 
 void threads_executor::publish(std::uint64_t* word, std::uint64_t value) {
   w::store<order::release, scope::system>(*word, value);
 }
 
-void threads_executor::read(void* to, void const* from, std::size_t bytes) {
-  auto* out = static_cast<unsigned char*>(to);
-  auto* in = static_cast<unsigned char*>(const_cast<void*>(from));
-  for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
-    std::uint64_t const word = w::load<order::relaxed, scope::system>(*reinterpret_cast<std::uint64_t*>(in));
-    std::memcpy(out, &word, sizeof word);
-    in += sizeof word;
-    out += sizeof word;
-  }
-  if (bytes != 0) std::memcpy(out, in, bytes);
-}
+void threads_executor::read(void* to, void const* from, std::size_t bytes) { load_words(to, from, bytes); }
 
 void threads_executor::fill_zero(void* to, std::size_t bytes) { std::memset(to, 0, bytes); }
 

@@ -81,6 +81,7 @@ class record {
   std::atomic<bool> capturing{false};  // in a way that cannot be asked for
   std::atomic<bool> foreign{false};
   std::atomic<bool> lost{false};
+  std::atomic<bool> exchanges_throw{false};  // asked for by the dispatcher
   executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};      // so many questions for a length come too early
@@ -181,7 +182,7 @@ class recording_executor final : public executor {
   }
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override {
-    if (into_.throws_in == "exchange") throw device_error{1, "busy", "exchange", "recording"};
+    if (into_.exchanges_throw) throw device_error{1, "busy", "exchange", "recording"};
     into_.filled(slot, content);
     into_.exchanged([this, slot, content, limit_ns, done, id] { inner_.exchange(slot, content, limit_ns, done, id); });
   }

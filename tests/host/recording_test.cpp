@@ -245,12 +245,12 @@ TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_bloc
   trainer.enqueue([&goes] { goes.wait(false); });
   side->close(id, &trainer);
   while (task.progress().phases == 0) std::this_thread::yield();  // a block is inside
-  seen.throws_in = "exchange";
+  seen.exchanges_throw = true;
   task.pause();  // asks for one
   while (side->mode() == runtime_mode::on) std::this_thread::yield();
   EXPECT_FALSE(task.wait(20ms)) << "the machine is not lost, and nobody knows that its blocks are out";
   EXPECT_EQ(task.progress().state, job_state::placed);
-  seen.throws_in.clear();
+  seen.exchanges_throw = false;
   EXPECT_TRUE(task.wait(120s));
   EXPECT_EQ(task.progress().state, job_state::failed);
   goes = true;
@@ -262,11 +262,11 @@ TEST_F(runtime_recorded, nobody_waits_for_the_jobs_of_a_machine_that_is_lost) {
   job task = submit(*side, "a");
   await(*side, task, job_state::placed);
   seen.lost = true;
-  seen.throws_in = "exchange";
+  seen.exchanges_throw = true;
   task.pause();
   EXPECT_TRUE(task.wait(120s));
   EXPECT_EQ(task.progress().state, job_state::failed);
-  seen.throws_in.clear();
+  seen.exchanges_throw = false;
 }
 
 TEST_F(runtime_recorded, a_log_callback_that_throws_turns_nothing_off) {
