@@ -178,7 +178,7 @@ class worker {
     std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
     bool const skipped = site_.skip != nullptr && World::template load<order::relaxed, scope::device>(*site_.skip) != 0;
-    if (!is_open(value) && bubble < site_.bubble) {
+    if (bubble < site_.bubble) {
       value = look_again(started_ns);
       bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
       opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
@@ -191,7 +191,7 @@ class worker {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
     kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
-    bool const wanted = entered && is_open(value) && !skipped && found.at() != nullptr;
+    bool const wanted = entered && is_open(value) && bubble >= site_.bubble && !skipped && found.at() != nullptr;
     if (!wanted || !(block_.may_stay(site_.rooms, beside) || finds_place(started_ns))) {
       // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble before.
       if (!is_open(value) && bubble >= site_.bubble) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
@@ -206,11 +206,13 @@ class worker {
   }
 
   /// Its bubble has not opened, as far as can be seen: the edge that let the block start is still storing, or the host has let it go.
+  /// Then it leaves, also where an earlier bubble is open, whose record may have been read already.
   LULL_HD LULL_COLD std::uint32_t look_again(std::uint64_t since_ns) const noexcept {
     std::uint32_t value = 0;
     do {
       value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
-    } while (!is_open(value) && World::now_ns() - since_ns < settles_within_ns);
+      if (is_open(value) && World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles) >= site_.bubble) break;
+    } while (World::now_ns() - since_ns < settles_within_ns);
     return value;
   }
 

@@ -43,8 +43,10 @@ std::optional<steady::time_point> gate::idle_since() const {
 }
 
 void gate::vacate() {
-  std::lock_guard const edges{edges_};  // the trainer may be about to open a bubble
-  if (auto const since = idle_since(); !since || !passed()) return;
+  auto const since = idle_since();
+  if (!since || !passed()) return;  // under no lock: the copy may stand after what the trainer has enqueued
+  std::unique_lock const edges{edges_, std::try_to_lock};
+  if (!edges || idle_since() != since) return;  // it has opened a bubble meanwhile
   stream_id_.store(0, std::memory_order_release);
 }
 
@@ -184,7 +186,9 @@ std::optional<launch_request> gate::request() const {
 
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.
 std::optional<std::uint64_t> gate::expected_ns(std::uint64_t bubble) const {
-  std::uint64_t const reached = bubbles_ - (static_cast<std::uint32_t>(bubbles_) - numbers().opened);
+  auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
+  if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
+  std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
   if (reached == 0 || reached >= bubble) return std::nullopt;
   bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
   void const* before = placed_of(reached).where.get();
@@ -284,7 +288,8 @@ std::optional<std::uint64_t> gate::new_opening() noexcept {
 void gate::release(std::uint64_t bubble, bool first_time) {
   if (first_time) {
     std::lock_guard const lock{mutex_};
-    again_.push_back(bubble);
+    if (has_opened(bubble)) return;
+    again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
     ++counts_.released;
   }
   std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};

@@ -16,7 +16,7 @@ std::uint64_t closed_ns(bubble_record const& record) { return record.not_saw_ns 
 
 /// A bubble's length as its workers saw it: from the opening to the first sight of the close.
 std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
-  if (record.not_saw_ns == 0) return std::nullopt;
+  if (record.not_saw_ns == 0 || closed_ns(record) < record.opened_ns) return std::nullopt;
   return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
 }
 

@@ -132,7 +132,7 @@ void keeper::keep_a_spare_gate() {
 bool keeper::is_served(gate const& of) const {
   if (of.stream_id() != 0) return true;
   auto const spare = std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() == 0; });
-  return spare->get() == &of;
+  return spare == gates_.end() || spare->get() == &of;  // end: it was taken a moment ago
 }
 
 /// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.

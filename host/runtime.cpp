@@ -266,8 +266,9 @@ class runtime::state {
   bool all_over() const noexcept {
     try {
       return until(give_up_ - std::chrono::steady_clock::now(), [this] {
-        bool const passed = std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
-        return passed && machine_->workers_done() && keeper_->empty();
+        // what asks the device by a copy comes last
+        return keeper_->empty() && machine_->workers_done() &&
+               std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
       });
     } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
       return false;
@@ -311,10 +312,11 @@ class runtime::state {
     constexpr auto after_an_error = 10ms;
     for (bool arrived = false;;) {
       auto next = std::chrono::steady_clock::now() + after_an_error;
+      bool const ends = ending_;  // before the look at mode_
       try {
         if (!arrived) machine_->arrive();
         arrived = true;
-        if (mode_ != asked_) launcher_->stop();
+        if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) keeper_->give_up();
         next = keeper_->round();
         next = std::min(next, launcher_->tick());
@@ -322,8 +324,8 @@ class runtime::state {
         turn_off(problem);
         if (machine_->is_lost()) keeper_->fail_all();
       }
-      if (ending_ && (keeper_->empty() || std::chrono::steady_clock::now() >= give_up_)) return;
-      wake_->sleep_until(ending_ ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
+      if (ends && (keeper_->empty() || std::chrono::steady_clock::now() >= give_up_)) return;
+      wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
     }
   }
 

@@ -32,8 +32,8 @@ struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
   launch_time launch = launch_time::at_close;
-  /// How long before its bubble a worker may be enqueued, to wait for it on the device; none: as each site needs, within a
-  /// millisecond; 0: only when the bubble is open. While a worker waits, each kernel of the trainer may start later by a
+  /// How long before its bubble a worker may be enqueued, to wait for it on the device; none: as each site needs, within two
+  /// milliseconds, and at once where nothing is known; 0: only when the bubble is open. While a worker waits, each kernel of the trainer may start later by a
   /// microsecond (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
   std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave

@@ -116,7 +116,7 @@ class device_clock {
     auto const ahead_by = now.time_since_epoch() - std::chrono::nanoseconds{device_ns};
     std::lock_guard const lock{mutex_};
     if (now - window_began_ >= window) {
-      before_ = current_;
+      before_ = now - window_began_ < 2 * window ? current_ : std::nullopt;
       current_ = std::nullopt;
       window_began_ = now;
     }

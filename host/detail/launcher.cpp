@@ -26,9 +26,10 @@ std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
 }  // namespace
 
 launcher::time_point launcher::offer(gate& at) {
-  // The dispatcher may be at work for others. In line there is no later moment.
+  // The dispatcher may be at work for others. In line, and where workers are to be enqueued at once, there is no later moment.
+  bool const at_once = policy_.in_line || policy_.armed_ahead.value_or(std::chrono::nanoseconds{0}) > unknown_ahead;
   std::unique_lock lock{mutex_, std::defer_lock};
-  if (policy_.in_line) {
+  if (at_once) {
     lock.lock();
   } else if (!lock.try_lock()) {
     return time_point::min();
@@ -42,8 +43,10 @@ launcher::time_point launcher::tick() {
   for (auto const& each : gates_) {
     if (auto const opened_ns = each->new_opening()) clock_.note(*opened_ns, now);
   }
-  while (!order_.empty() && order_.front().at->workers_left(order_.front().bubble)) order_.pop_front();
-  several_ = std::count_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() != 0; }) > 1;
+  while (!order_.empty() && order_.front().at->workers_left(order_.front().bubble)) {
+    limits_.forget(*order_.front().at, order_.front().bubble);
+    order_.pop_front();
+  }
   auto next = never;
   for (auto const& each : gates_) next = std::min(next, serve(*each, now));
   return std::min(next, next_look(now));
@@ -58,11 +61,15 @@ void launcher::stop() {
 
 /// Enqueues what is due at a gate; returns when something will be.
 launcher::time_point launcher::serve(gate& at, time_point now) {
+  several_ = std::count_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() != 0; }) > 1;
   while (auto const asked = at.request()) {
     if (stopped_ || !asked->wanted || asked->over) {
       at.pass(asked->bubble);
       continue;
     }
+    bool const is_enqueued =
+        std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) { return each.at == &at && each.bubble == asked->bubble; });
+    if (is_enqueued) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
     if (order_.size() >= (several_ && !policy_.in_line ? 1 : max_in_flight)) {
       // A worker that could work at once is worth more than one that waits.
       if (several_ && asked->opened) limits_.end_all();
@@ -112,7 +119,11 @@ void launcher::enqueue(gate& at, launch_request const& asked, start_when when, t
   if (when == start_when::opened && !policy_.in_line) {
     limits_.add(at, asked.bubble, expected_at + policy_.armed_ahead.value_or(asked.ahead) + overdue);
   }
-  if (at.launch(asked.bubble, when)) order_.push_back({&at, asked.bubble, expected_at});
+  if (at.launch(asked.bubble, when)) {
+    order_.push_back({&at, asked.bubble, expected_at});
+  } else {
+    limits_.forget(at, asked.bubble);
+  }
 }
 
 /// Soon after a bubble opens it tells how the device's clock stands; where several gates share the stream, another may follow then.

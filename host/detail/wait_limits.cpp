@@ -11,7 +11,6 @@ using steady = std::chrono::steady_clock;
 
 /// An opening edge stores its number, too, and may put one over the host's that is less: so a wait that was ended is looked at again.
 constexpr std::chrono::microseconds again{200};
-constexpr int looks_at_ended = 50;
 
 }  // namespace
 
@@ -29,6 +28,9 @@ wait_limits::~wait_limits() {
 void wait_limits::add(gate& at, std::uint64_t bubble, time_point until) {
   std::lock_guard const lock{mutex_};
   look(steady::now());
+  for (waiting const& each : waiting_) {
+    if (each.at == &at) until = std::max(until, each.until);  // what was enqueued later is not let go sooner
+  }
   bool const is_first = waiting_.empty() || until < waiting_.front().until;
   waiting_.push_back({&at, bubble, until, 0});
   if (is_first) changed_.notify_all();
@@ -41,19 +43,18 @@ void wait_limits::end_all() {
   changed_.notify_all();
 }
 
-bool wait_limits::any() {
+void wait_limits::forget(gate& at, std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
-  look(steady::now());
-  return !waiting_.empty();
+  std::erase_if(waiting_, [&](waiting const& each) { return each.at == &at && each.bubble == bubble; });
 }
 
-/// Lets those go whose time is over, and forgets those that have opened, or were let go some time ago.
+/// Lets those go whose time is over, again and again until they have opened or their workers are out.
 void wait_limits::look(time_point now) {
   for (waiting& each : waiting_) {
     if (each.until > now || each.at->has_opened(each.bubble)) continue;
     each.at->release(each.bubble, each.ended++ == 0);
   }
-  std::erase_if(waiting_, [](waiting const& each) { return each.at->has_opened(each.bubble) || each.ended > looks_at_ended; });
+  std::erase_if(waiting_, [](waiting const& each) { return each.at->has_opened(each.bubble); });
 }
 
 void wait_limits::serve() {

@@ -28,8 +28,8 @@ class wait_limits {
   void add(gate& at, std::uint64_t bubble, time_point until);
   /// Those that have not begun end now: what they would keep up is worth more.
   void end_all();
-  /// Whether a worker waits.
-  bool any();
+  /// Its worker is out, or never was enqueued.
+  void forget(gate& at, std::uint64_t bubble);
 
  private:
   struct waiting {

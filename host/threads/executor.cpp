@@ -69,11 +69,11 @@ void wait_for_opening(worker_site const& site) {
   }
 }
 
-bool is_aligned(void const* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(std::uint64_t) == 0; }
+bool is_aligned(void const* at, std::size_t to) { return reinterpret_cast<std::uintptr_t>(at) % to == 0; }
 
 /// To the machine's memory; blocks may look at the same words, which are written one by one.
 void store_words(void* to, void const* from, std::size_t bytes) {
-  if (!is_aligned(to)) {  // no word of the protocol
+  if (!is_aligned(to, bytes == sizeof(std::uint32_t) ? sizeof(std::uint32_t) : sizeof(std::uint64_t))) {  // no word of the protocol
     std::memcpy(to, from, bytes);
     return;
   }
@@ -97,7 +97,7 @@ void store_words(void* to, void const* from, std::size_t bytes) {
 
 /// From the machine's memory, likewise.
 void load_words(void* to, void const* from, std::size_t bytes) {
-  if (!is_aligned(from)) {
+  if (!is_aligned(from, sizeof(std::uint64_t))) {
     std::memcpy(to, from, bytes);
     return;
   }
