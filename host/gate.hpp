@@ -67,7 +67,7 @@ class pinned_records {
 
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made ahead of its
 /// first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the trainer, one at a time;
-/// `request`, `launch` and `pass` from whoever holds the launcher; the rest from the dispatcher. No edge and no launch is enqueued
+/// `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the dispatcher. No edge and no launch is enqueued
 /// under the lock that these share, so a stream whose queue is full keeps up nobody else.
 class gate {
  public:

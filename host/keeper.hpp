@@ -61,7 +61,7 @@ class keeper {
  private:
   static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
   static constexpr std::chrono::milliseconds later{5};       // while a job stands ready, or graphs may be replayed
-  static constexpr std::chrono::milliseconds much_later{50};  // else whoever changes anything wakes the dispatcher
+  static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
   static constexpr std::chrono::microseconds at_once{200};    // while control is at work
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t most_bubbles = 65'536;

@@ -161,7 +161,7 @@ typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does noth
    does not wait. `site` says where in the step the bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call
    at a time for a stream. */
 lull_status lull_open(lull_runtime *runtime, void *stream, const char *site, lull_bubble *bubble);
-/* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on one of ours, shortly before
+/* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on our stream, shortly before
    the bubble is expected to open. May come from another thread than the opening. */
 lull_status lull_close(lull_runtime *runtime, lull_bubble bubble, void *stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */

@@ -99,7 +99,7 @@ class runtime {
   /// Enqueues the opening edge on the stream, if a job is ready; adds it and workers to the graph, where the stream is being captured.
   /// The host does not wait.
   bubble_id open(stream_handle stream, site where) noexcept;
-  /// Enqueues the closing edge on the bubble's own stream. The worker follows on a stream of ours, now or when the bubble is expected to
+  /// Enqueues the closing edge on the bubble's own stream. The worker follows on our stream, now or when the bubble is expected to
   /// open. `id` of a bubble that was not opened, or another stream: nothing, but counted.
   void close(bubble_id id, stream_handle stream) noexcept;
 

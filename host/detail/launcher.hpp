@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -35,7 +34,6 @@ class launcher {
 
   launcher(std::vector<std::unique_ptr<gate>>& gates, launch_policy policy) : gates_(gates), policy_(policy) {}
 
-  bool in_line() const noexcept { return policy_.in_line; }
   /// Enqueues what is due at one gate, on the trainer's thread. Returns when the dispatcher has to look at it.
   time_point offer(gate& at);
   /// The dispatcher's tick: enqueues what is due, and ends waits. Returns when the next one should come.

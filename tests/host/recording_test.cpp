@@ -83,10 +83,7 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
 
 TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) {
   auto const side = make();
-  probe_arrays arrays{{1 << 10}};
-  probe_task endless = arrays.task();
-  endless.polls = ~std::uint32_t{0};
-  job task = side->submit(endless, "endless");
+  job task = submit_endless(*side);
   await(*side, task, job_state::placed);
   for (int i = 0; i < 200 && side->counts().fruitless == 0; ++i) {
     {
@@ -235,10 +232,7 @@ TEST_F(runtime_recorded, an_edge_that_was_never_enqueued_does_not_keep_the_runti
 
 TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_block_is_inside) {
   auto const side = make();
-  probe_arrays arrays{{1 << 10}};
-  probe_task endless = arrays.task();
-  endless.polls = ~std::uint32_t{0};
-  job task = side->submit(endless, "endless");
+  job task = submit_endless(*side);
   await(*side, task, job_state::placed);
   std::atomic<bool> goes{false};
   bubble_id const id = side->open(&trainer, site{"wait"});

@@ -40,6 +40,13 @@ class runtime_recorded : public testing::Test {
   job submit(runtime& side, std::string const& name) {
     return side.submit(description(name));
   }
+  /// One whose chunks poll until they have to leave, and are handed back.
+  job submit_endless(runtime& side) {
+    arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 10}));
+    probe_task endless = arrays_.back()->task();
+    endless.polls = ~std::uint32_t{0};
+    return side.submit(endless, "endless");
+  }
   job_description description(std::string const& name) {
     arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 18}));
     seen.name(arrays_.back()->extents.data(), name);
