@@ -26,8 +26,7 @@ gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
 void gate::take(std::uint64_t stream_id) {
   {
     std::lock_guard const lock{mutex_};
-    by_name_.clear();
-    by_use_.clear();
+    sites_.clear();
     landings_ = {};
     last_ = {};
     last_used_ = steady::now();
@@ -64,20 +63,6 @@ bool gate::any_stands() const noexcept {
   return std::any_of(standing_.begin(), standing_.end(), [](standing const& s) { return s.site.slot != nullptr; });
 }
 
-std::shared_ptr<gate::site_state> const& gate::find(site where) {
-  if (auto const known = by_name_.find(where.name); known != by_name_.end()) {
-    by_use_.splice(by_use_.begin(), by_use_, known->second);
-    return by_use_.front();
-  }
-  if (by_use_.size() == max_sites) {
-    by_name_.erase(by_use_.back()->name);
-    by_use_.pop_back();
-  }
-  by_use_.push_front(std::make_shared<site_state>(site_state{std::string{where.name}, {}, {}}));
-  by_name_.emplace(by_use_.front()->name, by_use_.begin());
-  return by_use_.front();
-}
-
 bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch) {
   std::lock_guard const edges{edges_};
   if (stream_id != this->stream_id()) return {};  // it was taken back a moment ago
@@ -101,10 +86,10 @@ bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, 
     return {};
   }
   if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of ours may be overwritten
-    ++counts_.dropped;
+    ++counts_.behind;
     return {};
   }
-  std::shared_ptr<site_state> const at = find(where);
+  std::shared_ptr<site_state> const at = sites_.find(where.name);
   if (mode == runtime_mode::on) {
     switch (at->past.judge()) {
       case history::verdict::harvest: break;

@@ -7,17 +7,16 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <lull/host/array.hpp>
 #include <lull/host/detail/forecast.hpp>
+#include <lull/host/detail/pinned_array.hpp>
+#include <lull/host/detail/site_table.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/history.hpp>
 #include <lull/host/runtime.hpp>
@@ -48,23 +47,6 @@ struct launch_request {
   std::optional<std::chrono::nanoseconds> after_call{};  // the opening, where the trainer has paused before the host opened it
 };
 
-/// Records in pinned host memory, owned, zero at first.
-class pinned_records {
- public:
-  pinned_records(executor& machine, std::size_t count)
-      : machine_(machine), data_(static_cast<bubble_record*>(machine.pin(count * sizeof(bubble_record)))) {
-    std::fill_n(data_, count, bubble_record{});
-  }
-  ~pinned_records() { machine_.unpin(data_); }
-  pinned_records(pinned_records const&) = delete;
-  pinned_records& operator=(pinned_records const&) = delete;
-  bubble_record* get() const noexcept { return data_; }
-
- private:
-  executor& machine_;
-  bubble_record* data_;
-};
-
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made ahead of its
 /// first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the trainer, one at a time;
 /// `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the dispatcher. No edge and no launch is enqueued
@@ -72,7 +54,6 @@ class pinned_records {
 class gate {
  public:
   static constexpr std::uint64_t records = 256;  // bubbles that the dispatcher may fall behind; then they are passed over
-  static constexpr std::size_t max_sites = 4096;  // of a gate; further ones take the place of the one that was used longest ago
 
   gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
   gate(gate const&) = delete;
@@ -136,7 +117,6 @@ class gate {
     history past;
     forecast opens;
   };
-  using sites = std::list<std::shared_ptr<site_state>>;
   struct placed {  // a bubble whose opening edge is enqueued
     std::uint64_t bubble = 0;
     std::shared_ptr<site_state> where;
@@ -161,7 +141,6 @@ class gate {
     std::uint64_t closed_ns = 0;  // 0: not known
   };
 
-  std::shared_ptr<site_state> const& find(site where);
   void end_bubble(stream_handle stream, landing how);
   bool any_stands() const noexcept;
   std::optional<std::uint64_t> expected_ns(std::uint64_t bubble) const;
@@ -171,10 +150,9 @@ class gate {
   /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
   bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
   void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);
-  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.get()[(1 + worker) * records + bubble % records]; }
+  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.data()[(1 + worker) * records + bubble % records]; }
   bubble_report told(std::uint64_t bubble) const;
   void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock);
-  void note_longest(std::chrono::nanoseconds of_one);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
   placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
   placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
@@ -197,17 +175,14 @@ class gate {
   known last_;
   landing_policy landings_;
   std::array<standing, places> standing_;
-  sites by_use_;  // the one that was used last in front
-  std::unordered_map<std::string_view, sites::iterator> by_name_;  // views of their names
-  std::chrono::nanoseconds longest_{0};
+  site_table<site_state> sites_;
   std::uint32_t opening_told_ = 0;  // the launcher's
-  std::uint64_t longest_noted_ = 0;  // when it was last looked for in all sites
   std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
   std::array<placed, records> placed_;
   runtime_counts counts_;
   std::chrono::steady_clock::time_point last_used_{};
   std::chrono::nanoseconds lease_{0};
-  pinned_records pinned_;  // ((1 + places) × records,): zeros, and copies
+  pinned_array<bubble_record> pinned_;  // ((1 + places) × records,): zeros, and copies
   std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;

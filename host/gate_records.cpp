@@ -44,7 +44,7 @@ std::uint64_t gate::outstanding() const {
 
 std::chrono::nanoseconds gate::longest() const {
   std::lock_guard const lock{mutex_};
-  return longest_;
+  return sites_.longest();
 }
 
 bool gate::begin_collecting(copy_lane& lane) {
@@ -75,8 +75,8 @@ void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from,
     std::uint64_t const first = bubble % records;
     std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
     bubble_record* const at = ring(worker) + first;
-    lane.copy_out(pinned_.get() + (1 + worker) * records + first, at, count * sizeof *at);
-    lane.copy_in(at, pinned_.get(), count * sizeof *at);
+    lane.copy_out(pinned_.data() + (1 + worker) * records + first, at, count * sizeof *at);
+    lane.copy_in(at, pinned_.data(), count * sizeof *at);
     bubble += count;
   }
 }
@@ -125,16 +125,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
     }
     last_ = {was.bubble, &at, record.opened_ns, closed_ns(record)};
   }
-  note_longest(at.past.longest());
-}
-
-/// Keeps the longest recent bubble of all sites; looks through all of them only once for so many bubbles.
-void gate::note_longest(std::chrono::nanoseconds of_one) {
-  longest_ = std::max(longest_, of_one);
-  if (collected_ - longest_noted_ < by_use_.size()) return;
-  longest_noted_ = collected_;
-  longest_ = {};
-  for (auto const& each : by_use_) longest_ = std::max(longest_, each->past.longest());
+  sites_.note(at);
 }
 
 /// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,

@@ -111,7 +111,7 @@ keeper::time_point keeper::next_round() const {
   bool const has_empty = is_at([](place const& p) { return p.at == stage::empty; });
   if (is_at(moves) || (has_empty && quiet_ == 0 && best_waiting() != nullptr)) return now + at_once;
   if (std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->outstanding() != 0; })) return now + soon;
-  return now + (is_at([](place const& p) { return p.at == stage::standing; }) || in_graphs() || !captured_.all().empty() ? later : much_later);
+  return now + (is_at([](place const& p) { return p.at == stage::standing; }) || in_graphs() || captured_.any() ? later : much_later);
 }
 
 /// So that a stream of the trainer's that is seen for the first time finds one.
@@ -135,62 +135,58 @@ bool keeper::is_served(gate const& of) const {
   return spare == gates_.end() || spare->get() == &of;  // end: it was taken a moment ago
 }
 
-/// Reads what replays left, gives new graphs' slots their place, and lets those go whose graphs are gone.
+/// Gives new graphs' slots their place, and lets those go whose graphs are gone.
 void keeper::follow_captures() {
-  longest_captured_ = {};
   auto& slots = places_[0].slots;
-  if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
-  for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
-    bool const over = graph->is_over();
-    longest_captured_ = std::max(longest_captured_, graph->collect(bubbles_, in_graphs_, over));
-    auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
-    if (over) {
-      bool const busy = std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
-      if (busy) continue;
-      for (slot_of_gate const& slot : slots) {
-        if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+  for (std::shared_ptr<captured_gate> const& graph : captured_.take_new()) {
+    try {
+      for (captured_slot const& each : graph->slots()) {
+        slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .resident = each.kernel.resident, .graph = graph});
       }
-      std::erase_if(slots, is_its);
-      captured_.forget(*graph);
-    } else if (std::none_of(slots.begin(), slots.end(), is_its)) {
-      try {
-        for (captured_slot const& each : graph->slots()) {
-          slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .resident = each.kernel.resident, .graph = graph});
-        }
-      } catch (limit_error const&) {  // no pinned memory now: what it has of slots is served
-      }
+    } catch (limit_error const&) {  // no pinned memory now: what it has of slots is served
     }
+  }
+  for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
+    if (!graph->is_finished()) continue;
+    auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
+    if (std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; })) continue;
+    for (slot_of_gate const& slot : slots) {
+      if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+    }
+    std::erase_if(slots, is_its);
+    captured_.forget(*graph);
   }
 }
 
 /// Returns the longest recent bubble.
 std::chrono::nanoseconds keeper::collect_bubbles(bool at_the_end) {
-  std::chrono::nanoseconds longest{0};
   std::size_t const known = bubbles_.size();
-  collect_from_gates();
-  for (auto const& each : gates_) longest = std::max(longest, each->longest());
-  auto const now = std::chrono::steady_clock::now();
-  if (at_the_end || now - captures_read_ >= read_captures_every) {
-    captures_read_ = now;
-    follow_captures();
-  }
-  longest = std::max(longest, longest_captured_);
+  if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
+  copy_bubbles(at_the_end);
   for (std::size_t i = known; i < bubbles_.size(); ++i) summary_.add(bubbles_[i]);
-  while (bubbles_.size() > most_bubbles) {
-    bubbles_.pop_front();
-    ++dropped_;
-  }
+  while (bubbles_.size() > most_bubbles) bubbles_.pop_front();
+  auto longest = captured_.longest();
+  for (auto const& each : gates_) longest = std::max(longest, each->longest());
   return longest;
 }
 
 /// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has enqueued, and the
 /// dispatcher has more to do than to wait for that.
-void keeper::collect_from_gates() {
+void keeper::copy_bubbles(bool at_the_end) {
   if (!lane_->done()) return;
   for (gate* const each : copying_) each->collect(bubbles_, clock_);
   copying_.clear();
+  if (std::exchange(copying_captures_, false)) {
+    captured_.collect(bubbles_, in_graphs_);
+    follow_captures();
+  }
   for (auto const& each : gates_) {
     if (each->begin_collecting(*lane_)) copying_.push_back(each.get());
+  }
+  auto const now = std::chrono::steady_clock::now();
+  if (at_the_end || now - captures_read_ >= read_captures_every) {
+    captures_read_ = now;
+    copying_captures_ = captured_.begin_collecting(*lane_);
   }
 }
 
@@ -370,11 +366,6 @@ bubble_summary keeper::summary() const {
 std::uint64_t keeper::collected() const {
   std::lock_guard const lock{mutex_};
   return summary_.seen();
-}
-
-std::uint64_t keeper::dropped() const {
-  std::lock_guard const lock{mutex_};
-  return dropped_;
 }
 
 }  // namespace lull::detail

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/host/captured.hpp>
+#include <lull/host/captured_gates.hpp>
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/gate.hpp>
@@ -56,7 +56,6 @@ class keeper {
   /// Of all bubbles so far, taken or not.
   bubble_summary summary() const;
   std::uint64_t collected() const;
-  std::uint64_t dropped() const;
 
  private:
   static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
@@ -86,7 +85,7 @@ class keeper {
   };
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
-  void collect_from_gates();
+  void copy_bubbles(bool at_the_end);
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void keep_a_spare_gate();
@@ -118,12 +117,11 @@ class keeper {
   std::array<place, places> places_;
   std::unique_ptr<copy_lane> lane_;  // of records
   std::vector<gate*> copying_;       // gates whose records are under way on it
+  bool copying_captures_ = false;    // and those of graphs
   std::deque<bubble_report> bubbles_;
   bubble_summary summary_;
-  std::uint64_t dropped_ = 0;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
-  std::chrono::nanoseconds longest_captured_{0};
   void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
 };
 

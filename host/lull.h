@@ -137,7 +137,10 @@ typedef struct lull_counts {
   uint64_t captured;        /* bubbles added to graphs that were being captured */
   uint64_t replayed;        /* … opened by replays, as far as read */
   uint64_t ungraphed;       /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
-  uint64_t dropped;         /* bubbles passed over because the records of earlier ones were not read yet, or reports lost */
+  uint64_t dropped;         /* bubbles whose records were lost: they are in no report */
+  uint64_t behind;          /* bubbles passed over because the records of earlier ones were not read yet */
+  uint64_t armed;           /* bubbles whose workers were enqueued before they opened */
+  uint64_t released;        /* … and were let go again, for it took too long or another could work */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <lull/host/captured.hpp>
+#include <lull/host/captured_gates.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/gate.hpp>
 #include <lull/host/keeper.hpp>

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include <lull/host/captured.hpp>
+#include <lull/host/captured_gates.hpp>
 #include <lull/host/detail/launcher.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/error.hpp>
@@ -172,7 +172,6 @@ class runtime::state {
     for (auto const& gate : gates_) sum += gate->counts();
     sum.foreign += foreign_;
     sum.ungraphed += unaskable_;
-    sum.dropped += keeper_->dropped();
     return sum;
   }
 
@@ -278,10 +277,12 @@ class runtime::state {
   /// Where all has passed, the last lengths may still be a moment away.
   void collect_last(bool over) const {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{over ? 100 : 0};
+    std::uint64_t const looks = captured_->looks();
     for (int rounds = 1;; ++rounds) {
       keeper_->collect();
-      // a graph's last bubble is taken by the second look at it
-      if (rounds > 1 && (keeper_->collected() >= counts().opened || std::chrono::steady_clock::now() >= give_up)) return;
+      bool const graphs_too = !captured_->any() || (captured_->looks() >= looks + 3 && captured_->all_collected());
+      if (graphs_too && keeper_->collected() >= counts().opened) return;
+      if (rounds > 1 && std::chrono::steady_clock::now() >= give_up) return;
       std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
   }
@@ -363,6 +364,7 @@ runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept
   captured += other.captured;
   replayed += other.replayed;
   ungraphed += other.ungraphed;
+  behind += other.behind;
   dropped += other.dropped;
   return *this;
 }

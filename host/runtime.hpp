@@ -69,7 +69,8 @@ struct runtime_counts {
   std::uint64_t captured = 0;    // bubbles added to graphs that were being captured
   std::uint64_t replayed = 0;    // … opened by replays, as far as read
   std::uint64_t ungraphed = 0;   // opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask
-  std::uint64_t dropped = 0;     // bubbles passed over because the records of earlier ones were not read yet, or reports lost
+  std::uint64_t behind = 0;      // bubbles passed over because the records of earlier ones were not read yet
+  std::uint64_t dropped = 0;     // bubbles whose records were lost: they are in no report
 
   runtime_counts& operator+=(runtime_counts const& other) noexcept;
 };
@@ -119,7 +120,7 @@ class runtime {
   runtime_counts counts() const;
   /// All bubbles measured so far, taken or not, summed up: host/report/bubble_writers.hpp shows it.
   bubble_summary summary() const;
-  /// The bubbles measured since the last call, oldest first; at most 65,536 are kept.
+  /// The bubbles measured since the last call, oldest first; the latest 65,536 are kept. `summary` has all.
   std::vector<bubble_report> take_bubbles();
 
  private:

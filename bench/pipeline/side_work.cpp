@@ -96,7 +96,7 @@ nlohmann::json side_work::report() const {
   made["passed_over"] = {{"too_short", now.too_short - before_.too_short},
                          {"fruitless", now.fruitless - before_.fruitless},
                          {"no_job", now.no_job - before_.no_job},
-                         {"dropped", now.dropped - before_.dropped}};
+                         {"behind", now.behind - before_.behind}, {"dropped", now.dropped - before_.dropped}};
   made["opened"] = now.opened - before_.opened;
   made["replayed"] = now.replayed - before_.replayed;
   made["sites"] = std::move(by_site);

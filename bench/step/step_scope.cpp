@@ -105,7 +105,7 @@ nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_coun
           {"no_job", now.no_job - before.no_job},          {"too_short", now.too_short - before.too_short},
           {"fruitless", now.fruitless - before.fruitless}, {"nested", now.nested - before.nested},
           {"unmatched", now.unmatched - before.unmatched}, {"abandoned", now.abandoned - before.abandoned},
-          {"dropped", now.dropped - before.dropped}};
+          {"behind", now.behind - before.behind}, {"dropped", now.dropped - before.dropped}};
 }
 
 /// Sums over bubbles of training.

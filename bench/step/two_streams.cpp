@@ -204,7 +204,7 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   made["items"] = items;
   made["opened"] = now.opened - before.opened;
   made["launches"] = now.launches - before.launches;
-  made["dropped"] = now.dropped - before.dropped;
+  made["behind"] = now.behind - before.behind;
   return made;
 }
 

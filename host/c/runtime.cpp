@@ -14,7 +14,7 @@ using namespace lull;
 using namespace lull::c;
 
 constexpr int gate_bits = 24;  // of a lull_bubble; the rest is the bubble's number on that gate
-constexpr std::uint64_t most_gates = std::uint64_t{1} << gate_bits;  // with those of all graphs ever captured
+constexpr std::uint64_t most_gates = std::uint64_t{1} << gate_bits;  // of streams and of graphs
 constexpr std::uint64_t most_bubbles = std::uint64_t{1} << (64 - gate_bits);
 constexpr std::size_t longest_site = 255;
 
@@ -166,7 +166,10 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .captured = now.captured,
                      .replayed = now.replayed,
                      .ungraphed = now.ungraphed,
-                     .dropped = now.dropped},
+                     .dropped = now.dropped,
+                     .behind = now.behind,
+                     .armed = now.armed,
+                     .released = now.released},
          "counts");
   });
 }

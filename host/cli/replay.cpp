@@ -78,7 +78,7 @@ double replayed::ms() const noexcept {
 lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept {
   if (now.too_short != before.too_short) return lost_cause::too_short;
   if (now.fruitless != before.fruitless) return lost_cause::grain;
-  return now.dropped != before.dropped ? lost_cause::host_late : lost_cause::no_job;
+  return now.behind != before.behind ? lost_cause::host_late : lost_cause::no_job;
 }
 
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles) {

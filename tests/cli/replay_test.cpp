@@ -120,7 +120,7 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
 }
 
 TEST(replay, each_count_of_the_runtime_has_its_cause) {
-  runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .dropped = 5};
+  runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .behind = 5};
   auto const cause = [&](std::uint64_t runtime_counts::* counted) {
     runtime_counts now = before;
     ++(now.*counted);
@@ -128,7 +128,7 @@ TEST(replay, each_count_of_the_runtime_has_its_cause) {
   };
   EXPECT_EQ(cause(&runtime_counts::too_short), lost_cause::too_short);
   EXPECT_EQ(cause(&runtime_counts::fruitless), lost_cause::grain);
-  EXPECT_EQ(cause(&runtime_counts::dropped), lost_cause::host_late);
+  EXPECT_EQ(cause(&runtime_counts::behind), lost_cause::host_late);
   EXPECT_EQ(cause(&runtime_counts::no_job), lost_cause::no_job);
 }
 

@@ -93,6 +93,9 @@ class Counts(ctypes.Structure):
         ("replayed", ctypes.c_uint64),
         ("ungraphed", ctypes.c_uint64),
         ("dropped", ctypes.c_uint64),
+        ("behind", ctypes.c_uint64),
+        ("armed", ctypes.c_uint64),
+        ("released", ctypes.c_uint64),
     ]
 
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/captured_gates.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <string>
+
+#include <lull/host/error.hpp>
+
+namespace lull::detail {
+
+captured_gates::captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log)
+    : machine_(machine),
+      first_index_(first_index),
+      log_(std::move(log)),
+      lines_(machine, most_gates),
+      found_(machine, most_gates),
+      pinned_(machine, captured_gate::records + most_copied),
+      free_(most_gates) {
+  std::iota(free_.rbegin(), free_.rend(), first_index_);
+}
+
+void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid) {
+  std::lock_guard const lock{mutex_};
+  bool const known = std::any_of(types_.begin(), types_.end(), [&](auto const& each) { return each.kernel.resident == kernel.resident; });
+  if (!known && types_.size() < most_types) types_.push_back({kernel, grid});
+}
+
+bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode) {
+  std::shared_ptr<captured_gate> const gate = find_or_make(capture, stream, mode);
+  return gate != nullptr ? gate->open(stream, where) : bubble_id{};
+}
+
+std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode) {
+  std::unique_lock lock{mutex_};
+  auto const known = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
+  if (known != gates_.end()) return *known;
+  std::string why;
+  if (mode == runtime_mode::on && types_.empty()) {
+    why = "name its task types in runtime_options::tasks";
+  } else if (free_.empty()) {
+    why = "there are more captured graphs than gates";
+  } else {
+    std::span<captured_type const> types{types_};
+    if (mode != runtime_mode::on) types = {};
+    try {
+      return make(capture, stream, types);
+    } catch (limit_error const& full) {
+      why = full.what();
+    }
+  }
+  ++ignored_;
+  bool const said = std::exchange(said_why_, true);
+  lock.unlock();
+  if (!said && log_) log_("a graph is captured without side work: " + why);
+  return nullptr;
+}
+
+std::shared_ptr<captured_gate> captured_gates::make(std::uint64_t capture, stream_handle stream, std::span<captured_type const> types) {
+  std::uint32_t const index = free_.back();
+  gate_line* const line = lines_.data() + (index - first_index_);
+  machine_.fill_zero(line, sizeof *line);
+  auto made = std::make_shared<captured_gate>(machine_, sites_, index, line, capture, stream, types);
+  gates_.reserve(gates_.size() + 1);
+  new_.push_back(made);
+  gates_.push_back(made);
+  free_.pop_back();
+  return made;
+}
+
+bool captured_gates::close(bubble_id id, stream_handle stream) {
+  std::shared_ptr<captured_gate> mine;
+  {
+    std::lock_guard const lock{mutex_};
+    auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->index() == id.gate; });
+    if (found == gates_.end()) return false;
+    mine = *found;
+  }
+  mine->close(id, stream);
+  return true;
+}
+
+std::vector<std::shared_ptr<captured_gate>> captured_gates::all() const {
+  std::lock_guard const lock{mutex_};
+  return gates_;
+}
+
+bool captured_gates::any() const {
+  std::lock_guard const lock{mutex_};
+  return !gates_.empty();
+}
+
+std::vector<std::shared_ptr<captured_gate>> captured_gates::take_new() {
+  std::lock_guard const lock{mutex_};
+  return std::exchange(new_, {});
+}
+
+/// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were copied.
+bool captured_gates::begin_collecting(copy_lane& lane) {
+  auto const gates = all();
+  if (gates.empty()) return false;
+  looked_at_.clear();
+  copied_.clear();
+  std::size_t used = captured_gate::records;  // the zeros
+  for (auto const& gate : gates) {
+    auto const which = gate->to_read();
+    if (which.count() == 0 || used + which.count() > captured_gate::records + most_copied) continue;
+    bubble_record* const to = pinned_.data() + used;
+    for (std::uint64_t bubble = which.from; bubble < which.past;) {
+      std::uint64_t const first = bubble % captured_gate::records;
+      std::uint64_t const count = std::min(which.past - bubble, captured_gate::records - first);  // to the end of the ring, then from its start
+      lane.copy_out(to + (bubble - which.from), gate->ref().records + first, count * sizeof *to);
+      lane.copy_in(gate->ref().records + first, pinned_.data(), count * sizeof *to);
+      bubble += count;
+    }
+    copied_.push_back({gate, which, to});
+    used += which.count();
+  }
+  std::size_t past = 0;
+  for (auto const& gate : gates) {
+    looked_at_.emplace_back(gate, gate->is_over());
+    past = std::max(past, place_of(*gate) + 1);
+  }
+  lane.copy_out(found_.data(), lines_.data(), past * sizeof(gate_line));
+  return true;
+}
+
+void captured_gates::collect(std::deque<bubble_report>& into, void const* at_work) {
+  for (auto const& [gate, over] : looked_at_) gate->note(found_.data()[place_of(*gate)], over);
+  for (copied const& each : copied_) each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), first_index_, into);
+  ++looks_;
+  unread_ = 0;
+  for (auto const& [gate, over] : looked_at_) unread_ += gate->to_read().count();
+  looked_at_.clear();
+  copied_.clear();
+}
+
+void captured_gates::forget(captured_gate const& gone) {
+  std::lock_guard const lock{mutex_};
+  auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate.get() == &gone; });
+  if (found == gates_.end()) return;
+  of_gone_ += gone.counts();
+  free_.push_back(gone.index());
+  gates_.erase(found);
+}
+
+runtime_counts captured_gates::counts() const {
+  std::lock_guard const lock{mutex_};
+  runtime_counts sum = of_gone_;
+  for (auto const& gate : gates_) sum += gate->counts();
+  sum.ungraphed += ignored_;
+  return sum;
+}
+
+}  // namespace lull::detail

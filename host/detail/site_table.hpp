@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <lull/host/history.hpp>
+
+namespace lull::detail {
+
+/// Sites by name. `State` has their `name` and their `past`, a history. Not thread-safe.
+template <class State>
+class site_table {
+ public:
+  static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
+
+  std::shared_ptr<State> const& find(std::string_view name) {
+    if (auto const known = by_name_.find(name); known != by_name_.end()) {
+      by_use_.splice(by_use_.begin(), by_use_, known->second);
+      return by_use_.front();
+    }
+    if (by_use_.size() == max_sites) {
+      by_name_.erase(by_use_.back()->name);
+      by_use_.pop_back();
+    }
+    by_use_.push_front(std::make_shared<State>());
+    by_use_.front()->name = name;
+    by_name_.emplace(by_use_.front()->name, by_use_.begin());
+    return by_use_.front();
+  }
+  void clear() noexcept {
+    by_name_.clear();
+    by_use_.clear();
+    longest_ = {};
+    noted_ = 0;
+  }
+
+  /// A bubble of this site was added to its history.
+  void note(State const& at) noexcept {
+    longest_ = std::max(longest_, at.past.longest());
+    if (++noted_ < by_use_.size()) return;
+    noted_ = 0;
+    longest_ = {};
+    for (auto const& each : by_use_) longest_ = std::max(longest_, each->past.longest());
+  }
+  /// The longest recent bubble of all sites. One that is recent no more may count until as many bubbles were noted as there are sites.
+  std::chrono::nanoseconds longest() const noexcept { return longest_; }
+
+ private:
+  using sites = std::list<std::shared_ptr<State>>;
+
+  sites by_use_;                                                      // the one that was used last in front
+  std::unordered_map<std::string_view, typename sites::iterator> by_name_;  // views of their names
+  std::chrono::nanoseconds longest_{0};
+  std::uint64_t noted_ = 0;  // since they were all looked through
+};
+
+}  // namespace lull::detail
