@@ -52,7 +52,7 @@ std::string bubble_json(bubble_summary const& sum) {
            {"time", sum.settings().cpu_time ? "cpu" : "device"},
            {"percentile_error", length_histogram::relative_error},
            {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
-           {"left_out", sum.left_out()},
+           {"in_other_sites", sum.in_other_sites()},
            {"gates", json::array()}};
   std::vector<site_summary> const sites = sum.sites();
   for (site_summary const& gate : sum.gates()) {

@@ -40,22 +40,23 @@ void bubble_summary::site_state::add(site_state const& other) {
   side_ns += other.side_ns;
 }
 
-std::optional<std::size_t> bubble_summary::find(bubble_report const& bubble) {
-  auto const key = std::pair{bubble.gate, bubble.site};
-  if (auto const known = index_.find(key); known != index_.end()) return known->second;
-  if (sites_.size() == most_sites) return std::nullopt;
-  sites_.push_back({.gate = bubble.gate, .name = bubble.site});
+std::size_t bubble_summary::find(bubble_report const& bubble) {
+  auto key = std::pair{bubble.gate, bubble.site};
+  auto known = index_.find(key);
+  if (known == index_.end() && sites_.size() >= most_sites) {
+    ++in_other_sites_;
+    key.second = other_sites;
+    known = index_.find(key);
+  }
+  if (known != index_.end()) return known->second;
+  sites_.push_back({.gate = key.first, .name = key.second});
   return index_.emplace(key, sites_.size() - 1).first->second;
 }
 
 void bubble_summary::add(bubble_report const& bubble) {
   ++seen_;
-  auto const found = find(bubble);
-  if (!found) {
-    ++left_out_;
-    return;
-  }
-  site_state& site = sites_[*found];
+  std::size_t const found = find(bubble);
+  site_state& site = sites_[found];
   if (bubble_record const& record = bubble.record; record.blocks != 0) {
     ++site.side.bubbles;
     site.side.items += record.items;
@@ -84,7 +85,7 @@ void bubble_summary::add(bubble_report const& bubble) {
   site.placed_ns += length_ns;
   site.first_ns = std::min(site.first_ns, bubble.opened_ns);
   site.last_ns = std::max(site.last_ns, bubble.opened_ns + length_ns);
-  latest_.push_back(drawn(bubble, *found));
+  latest_.push_back(drawn(bubble, found));
   if (latest_.size() > most_latest) latest_.pop_front();
 }
 

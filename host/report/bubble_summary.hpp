@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,7 +82,8 @@ struct latest_bubble {
 /// one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
  public:
-  static constexpr std::size_t most_sites = 256;      // a site at two gates is two
+  static constexpr std::size_t most_sites = 256;      // a site at two gates is two; further ones of a gate are summed up as one
+  static constexpr std::string_view other_sites = "(other sites)";
   static constexpr std::size_t most_latest = 65'536;  // bubbles for trace and picture
 
   explicit bubble_summary(summary_settings settings = {}) : settings_(settings) {}
@@ -91,7 +93,7 @@ class bubble_summary {
 
   summary_settings const& settings() const noexcept { return settings_; }
   std::uint64_t seen() const noexcept { return seen_; }          // all that were added
-  std::uint64_t left_out() const noexcept { return left_out_; }  // of sites beyond the limit: they are in no figure
+  std::uint64_t in_other_sites() const noexcept { return in_other_sites_; }
 
   /// By gate, and at each in the order in which they were first seen.
   std::vector<site_summary> sites() const;
@@ -126,7 +128,7 @@ class bubble_summary {
     void add(site_state const& other);
   };
 
-  std::optional<std::size_t> find(bubble_report const& bubble);
+  std::size_t find(bubble_report const& bubble);
   /// Each gate's sites together, by gate.
   std::map<std::uint32_t, site_state> by_gate() const;
   static site_summary figures_of(site_state const& of, site_state const& all_of_gate);
@@ -136,7 +138,7 @@ class bubble_summary {
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
   std::deque<latest_bubble> latest_;
   std::uint64_t seen_ = 0;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t in_other_sites_ = 0;
 };
 
 }  // namespace lull

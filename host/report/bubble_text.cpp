@@ -111,10 +111,6 @@ std::string bubble_text(bubble_summary const& sum) {
   std::string text;
   if (sum.settings().cpu_time) text += std::string{cpu_time_note} + "\n\n";
   for (site_summary const& gate : sum.gates()) text += gate_table(gate, sites);
-  if (sum.left_out() != 0) {
-    text += std::to_string(sum.left_out()) + " bubbles of further sites are not in it: at most " +
-            std::to_string(bubble_summary::most_sites) + " sites are kept.\n\n";
-  }
   return text + legend(sum);
 }
 

@@ -212,14 +212,21 @@ TEST(bubble_summary, beyond_the_bound_the_latest_stay_and_the_figures_hold_all) 
   EXPECT_EQ(latest.back().opened_ns, begin_ns + (all - 1) * 1'000'000LL);
 }
 
-TEST(bubble_summary, sites_beyond_the_bound_are_left_out_and_counted) {
+TEST(bubble_summary, sites_beyond_the_bound_are_summed_up_by_gate) {
   bubble_summary sum;
   for (int i = 0; i < 300; ++i) sum.add(observed({.site = std::to_string(i), .length = 1ms}));
   sum.add(observed({.site = "0", .length = 1ms}));
-  EXPECT_EQ(sum.sites().size(), bubble_summary::most_sites);
-  EXPECT_EQ(sum.left_out(), 300 - bubble_summary::most_sites);
-  EXPECT_EQ(sum.seen(), 301U);
-  EXPECT_EQ(sum.sites()[0].bubbles, 2U);
+  sum.add(observed({.gate = 7, .site = "late", .length = 2ms}));
+  std::vector<site_summary> const sites = sum.sites();
+  ASSERT_EQ(sites.size(), bubble_summary::most_sites + 2);
+  EXPECT_EQ(sum.in_other_sites(), 300 - bubble_summary::most_sites + 1);
+  EXPECT_EQ(sum.seen(), 302U);
+  EXPECT_EQ(sites[0].bubbles, 2U);
+  EXPECT_EQ(sites[bubble_summary::most_sites].site, bubble_summary::other_sites);
+  EXPECT_EQ(sites[bubble_summary::most_sites].bubbles, 300 - bubble_summary::most_sites);
+  EXPECT_EQ(sum.gates()[0].bubbles, 301U);
+  EXPECT_EQ(sites.back().gate, 7U);
+  EXPECT_EQ(sites.back().longest, 2ms);
 }
 
 }  // namespace

@@ -69,13 +69,13 @@ TEST(bubble_text, after_a_harvest_says_what_it_brought) {
   EXPECT_TRUE(line_of(text, "other").empty());
 }
 
-TEST(bubble_text, says_what_is_not_known_or_left_out) {
+TEST(bubble_text, says_what_is_not_known_or_of_other_sites) {
   bubble_summary sum;
   sum.add(observed({.length = 0ns}));
   EXPECT_TRUE(contains(bubble_text(sum), "unknown length, in no figure above: 1\n"));
   EXPECT_EQ(line_of(bubble_text(sum), "recv"), (words{"recv", "0", "-", "-", "-", "-", "-", "-", "-"}));
   for (int i = 0; i < 300; ++i) sum.add(observed({.site = std::to_string(i), .length = 1ms}));
-  EXPECT_TRUE(contains(bubble_text(sum), "45 bubbles of further sites are not in it"));
+  EXPECT_TRUE(contains(bubble_text(sum), "(other sites)"));
   EXPECT_EQ(bubble_text(bubble_summary{}), "No bubble was seen.\n");
 }
 
@@ -98,7 +98,7 @@ TEST(bubble_json, has_every_figure) {
   EXPECT_EQ(all["time"], "device");
   EXPECT_EQ(all["percentile_error"], 1.0 / 128);
   EXPECT_EQ(all["assumed"], (json{{"worth_us", 30.0}, {"start_us", 6.0}, {"drain_us", 7.0}}));
-  EXPECT_EQ(all["left_out"], 0);
+  EXPECT_EQ(all["in_other_sites"], 0);
   ASSERT_EQ(all["gates"].size(), 2U);
   json const& gate = all["gates"][0];
   EXPECT_EQ(gate["gate"], 0);
