@@ -112,6 +112,13 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
   decide();
 }
 
+/// As gate::was_held_up; here the close itself is known.
+bool captured_gate::was_held_up(bubble_record const& record) {
+  bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
+  if (!all_by_lease || record.closed_ns < record.last_out_ns) return false;
+  return record.closed_ns - record.last_out_ns < (record.last_out_ns - record.opened_ns) / 8;
+}
+
 /// What a replayed bubble says of its site. One that was skipped says only how long it was.
 void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into) {
   site_state& at = sites_[record.site];
@@ -121,6 +128,10 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
     ++(length < history::worth ? counts_.too_short : counts_.fruitless);
     at.what->past.add_length(length);
   } else {
+    if (was_held_up(record)) {
+      ++counts_.held_up;
+      held_up_ = at.what->name;
+    }
     at.what->past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
   known_sites_.note(*at.what);

@@ -8,8 +8,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lull/host/array.hpp>
@@ -102,6 +104,8 @@ class captured_gate {
   bool is_finished() const noexcept { return over_ && known_ == read_; }
   /// Of a job of this kind of worker: blocks that its launches have; 0: it has none.
   std::uint64_t blocks_of(void const* resident) const noexcept;
+  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const;
 
  private:
@@ -114,6 +118,7 @@ class captured_gate {
   std::uint32_t find(site where);
   void decide();
   void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
+  static bool was_held_up(bubble_record const& record);
   void close_now(stream_handle stream);
 
   executor& machine_;
@@ -131,6 +136,7 @@ class captured_gate {
   std::uint64_t known_ = 0;  // … whose records are complete
   std::uint64_t noted_ = 0;  // … opened when its line was looked at last
   bool over_ = false;
+  std::optional<std::string> held_up_;
   mutable std::mutex mutex_;  // all that follows
   std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
   std::uint32_t value_ = 0;

@@ -128,7 +128,10 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
 
 void captured_gates::collect(std::deque<bubble_report>& into, void const* at_work) {
   for (auto const& [gate, over] : looked_at_) gate->note(found_.data()[place_of(*gate)], over);
-  for (copied const& each : copied_) each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), first_index_, into);
+  for (copied const& each : copied_) {
+    each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), first_index_, into);
+    if (auto where = each.gate->take_held_up()) held_up_ = std::move(where);
+  }
   ++looks_;
   unread_ = 0;
   for (auto const& [gate, over] : looked_at_) unread_ += gate->to_read().count();

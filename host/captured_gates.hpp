@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,6 +43,8 @@ class captured_gates {
   bool begin_collecting(copy_lane& lane);
   /// The copies are done: replayed bubbles are added to `into`. `at_work`: the kind of worker of the job that stands in graphs.
   void collect(std::deque<bubble_report>& into, void const* at_work);
+  /// As captured_gate::take_held_up, of any.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   /// How often it was looked at what replays have left. A bubble of a graph that is replayed no more takes three looks.
   std::uint64_t looks() const noexcept { return looks_; }
   /// The last look found nothing to copy.
@@ -77,6 +81,7 @@ class captured_gates {
   pinned_array<bubble_record> pinned_;        // (captured_gate::records + most_copied,): zeros, and copies
   std::vector<copied> copied_;                // under way
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;  // their lines are under way; whether they were over before
+  std::optional<std::string> held_up_;
   std::uint64_t looks_ = 0;
   std::uint64_t unread_ = 0;                  // bubbles
   mutable std::mutex mutex_;                  // all that follows

@@ -44,6 +44,7 @@ class bubble_mark {
 struct worker_grid {
   std::uint64_t blocks = 0;
   room_plan rooms{};
+  bool fills = false;  // its SMs: no block fits beside its share
 };
 
 /// A worker of a captured bubble. Of its site the executor fills in what a graph's launch needs: rooms and `in_graph`.
@@ -112,6 +113,9 @@ class executor {
   /// The kernel's code reaches the machine. Returns the grid for one job of it: `blocks_per_processor` 0 lets the executor choose.
   /// The first call for a kernel may wait for the machine to be idle: make it before training starts.
   virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
+  /// Workers keep off one more group of processors from now on, those that are enqueued or in graphs, too. Enqueue only. False: there is
+  /// none to spare.
+  virtual bool keep_more_off() = 0;
 
   /// Zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;

@@ -15,7 +15,7 @@ using steady = std::chrono::steady_clock;
 }  // namespace
 
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
-    : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, (1 + places) * records) {
+    : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   gate_line line{};
   line.value = first_value;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lull/host/array.hpp>
@@ -106,6 +107,8 @@ class gate {
   void collect(std::deque<bubble_report>& into, device_clock& clock);
   /// The longest recent bubble.
   std::chrono::nanoseconds longest() const;
+  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const;
   /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go.
   bool passed() const;
@@ -126,12 +129,19 @@ class gate {
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
     bool after_pause = false;
+    bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};
     std::optional<std::chrono::nanoseconds> length{};  // of an observed one, once its edges tell it
     std::chrono::nanoseconds lease{0};
     std::chrono::steady_clock::time_point opened{};  // on the host
     std::chrono::steady_clock::time_point closed{};
     std::uint64_t range = 0;  // on a tool's timeline
+  };
+  /// What is copied from and to the machine.
+  struct copies {
+    std::array<bubble_record, records> zeros;
+    std::array<std::array<bubble_record, records>, places> of_worker;
+    gate_line line;  // behind the records
   };
   /// The last bubble that was collected, from which the next is expected.
   struct known {
@@ -150,7 +160,8 @@ class gate {
   /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
   bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
   void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);
-  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.data()[(1 + worker) * records + bubble % records]; }
+  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.data()->of_worker[worker][bubble % records]; }
+  bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now, device_clock const& clock) const;
   bubble_report told(std::uint64_t bubble) const;
   void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
@@ -182,7 +193,8 @@ class gate {
   runtime_counts counts_;
   std::chrono::steady_clock::time_point last_used_{};
   std::chrono::nanoseconds lease_{0};
-  pinned_array<bubble_record> pinned_;  // ((1 + places) × records,): zeros, and copies
+  pinned_array<copies> pinned_;    // (1,)
+  std::optional<std::string> held_up_;
   std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;

@@ -66,6 +66,7 @@ bool gate::begin_collecting(copy_lane& lane) {
   }();
   copy_records(lane, 0, copied_from_, copied_past_);
   if (copied_successors_) copy_records(lane, 1, copied_from_, copied_past_);
+  lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
   return true;
 }
 
@@ -75,8 +76,8 @@ void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from,
     std::uint64_t const first = bubble % records;
     std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
     bubble_record* const at = ring(worker) + first;
-    lane.copy_out(pinned_.data() + (1 + worker) * records + first, at, count * sizeof *at);
-    lane.copy_in(at, pinned_.data(), count * sizeof *at);
+    lane.copy_out(&pinned_.data()->of_worker[worker][first], at, count * sizeof *at);
+    lane.copy_in(at, pinned_.data()->zeros.data(), count * sizeof *at);
     bubble += count;
   }
 }
@@ -85,18 +86,35 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
   auto const now = steady::now();
   std::lock_guard const lock{mutex_};
   for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble) {
-    placed const& was = placed_of(bubble);
+    placed& was = placed_of(bubble);
     bubble_report one = told(bubble);
     bubble_record const& record = one.record;
     auto const length = was.timed ? was.length : seen(record);
     collected_ = bubble;
     if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
     if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
+    if (was_held_up(was, record, now, clock)) {
+      was.held_up = true;
+      ++counts_.held_up;
+      held_up_ = was.where->name;
+    }
     learn(was, record, length, clock);
     one.length = length.value_or(std::chrono::nanoseconds{0});
     into.push_back(std::move(one));
   }
   copied_from_ = copied_past_;
+}
+
+/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them. A lease is several
+/// times as long as the longest recent bubble, so that it ends there by chance is rare; then less is harvested. Where the host may wait
+/// inside the bubble it may be the host that waited.
+bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now, device_clock const& clock) const {
+  bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
+  if (was.timed || was.at_open || !all_by_lease) return false;
+  gate_line const& line = pinned_.data()->line;
+  bool const closed = line.bubbles > was.bubble || !is_open(line.value);
+  auto const left = clock.at(record.last_out_ns);
+  return closed && left && now - *left < was.lease / 8;
 }
 
 /// What a bubble that is over says of its site.
@@ -105,8 +123,9 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   if (was.timed) {
     if (length) at.past.add_length(*length);
   } else {
-    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease.
-    std::chrono::nanoseconds const at_least = record.lease_blocks != 0 ? was.lease : std::chrono::nanoseconds{0};
+    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it waited for them
+    // its own length is not known.
+    std::chrono::nanoseconds const at_least = record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
     std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
     at.past.add({.length = length.value_or(at_least),
                  .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},

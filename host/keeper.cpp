@@ -32,6 +32,7 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
       summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
       lease_(lease_at_close({})) {
   for (auto const& each : gates_) each->note_lease(lease_);
+  tell_reserved({});
 }
 
 keeper::~keeper() {
@@ -83,9 +84,21 @@ void keeper::queue(std::shared_ptr<submitted> job) {
 }
 
 keeper::time_point keeper::round() {
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
+  time_point const next = locked_round();
+  std::vector<std::string> const lines = std::exchange(to_log_, {});
+  lock.unlock();
+  // under no lock: the program's callback may wait for another of its threads
+  for (std::string const& line : lines) {
+    if (log_) log_(line);
+  }
+  return next;
+}
+
+keeper::time_point keeper::locked_round() {
   keep_a_spare_gate();
   auto const longest = collect_bubbles(false);
+  make_room();
   if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
     if (lease > lease_ || lease < lease_ / 2) {
@@ -190,6 +203,27 @@ void keeper::copy_bubbles(bool at_the_end) {
   }
 }
 
+/// Where a kernel of the trainer has waited for workers, they keep off more.
+void keeper::make_room() {
+  auto where = captured_.take_held_up();
+  for (auto const& each : gates_) {
+    if (auto at = each->take_held_up()) where = std::move(at);
+  }
+  if (!where) return;
+  bool const more = machine_->keep_more_off();
+  if (more) {
+    ++raised_;
+    tell_reserved(*where);
+  }
+  to_log_.push_back("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " +
+                    (more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off"));
+}
+
+void keeper::tell_reserved(std::string const& raised_at) {
+  placement const place = machine_->place();
+  summary_.tell({.processors = place.processors, .for_workers = place.owned_processors, .raised = raised_, .raised_at = raised_at});
+}
+
 void keeper::collect() {
   std::lock_guard const lock{mutex_};
   collect_bubbles(true);
@@ -290,7 +324,7 @@ job_state keeper::settle(submitted& job) {
   switch (job.reached()) {
     case phase_state::finished: return job.move_to(job_state::finished);
     case phase_state::failed:
-      if (log_) log_("job '" + job.description().name + "' failed: a phase has more items than a cursor can count");
+      to_log_.push_back("job '" + job.description().name + "' failed: a phase has more items than a cursor can count");
       return job.move_to(job_state::failed);
     default: return job.move_to(given_up_ ? job_state::failed : job_state::queued);
   }
@@ -361,6 +395,11 @@ std::vector<bubble_report> keeper::take_bubbles() {
 bubble_summary keeper::summary() const {
   std::lock_guard const lock{mutex_};
   return summary_;
+}
+
+std::uint64_t keeper::raised() const {
+  std::lock_guard const lock{mutex_};
+  return raised_;
 }
 
 std::uint64_t keeper::collected() const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +57,8 @@ class keeper {
   /// Of all bubbles so far, taken or not.
   bubble_summary summary() const;
   std::uint64_t collected() const;
+  /// How often workers were made to keep off one more group of processors.
+  std::uint64_t raised() const;
 
  private:
   static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
@@ -86,6 +89,9 @@ class keeper {
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void copy_bubbles(bool at_the_end);
+  time_point locked_round();
+  void make_room();
+  void tell_reserved(std::string const& raised_at);
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void keep_a_spare_gate();
@@ -119,6 +125,8 @@ class keeper {
   std::vector<gate*> copying_;       // gates whose records are under way on it
   bool copying_captures_ = false;    // and those of graphs
   std::deque<bubble_report> bubbles_;
+  std::uint64_t raised_ = 0;
+  std::vector<std::string> to_log_;  // when the lock is released
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};

@@ -139,6 +139,8 @@ typedef struct lull_counts {
   uint64_t ungraphed;       /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
   uint64_t dropped;         /* bubbles whose records were lost: they are in no report */
   uint64_t behind;          /* bubbles passed over because the records of earlier ones were not read yet */
+  uint64_t held_up;         /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
+  uint64_t raised;          /* … and workers keep off another group of SMs since */
   uint64_t armed;           /* bubbles whose workers were enqueued before they opened */
   uint64_t released;        /* … and were let go again, for it took too long or another could work */
 } lull_counts;

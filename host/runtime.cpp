@@ -172,6 +172,7 @@ class runtime::state {
     for (auto const& gate : gates_) sum += gate->counts();
     sum.foreign += foreign_;
     sum.ungraphed += unaskable_;
+    sum.raised += keeper_->raised();
     return sum;
   }
 
@@ -364,6 +365,8 @@ runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept
   captured += other.captured;
   replayed += other.replayed;
   ungraphed += other.ungraphed;
+  held_up += other.held_up;
+  raised += other.raised;
   behind += other.behind;
   dropped += other.dropped;
   return *this;

@@ -69,6 +69,8 @@ struct runtime_counts {
   std::uint64_t captured = 0;    // bubbles added to graphs that were being captured
   std::uint64_t replayed = 0;    // … opened by replays, as far as read
   std::uint64_t ungraphed = 0;   // opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask
+  std::uint64_t held_up = 0;     // bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told
+  std::uint64_t raised = 0;      // … and workers keep off another group of SMs since
   std::uint64_t behind = 0;      // bubbles passed over because the records of earlier ones were not read yet
   std::uint64_t dropped = 0;     // bubbles whose records were lost: they are in no report
 

@@ -168,6 +168,8 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .ungraphed = now.ungraphed,
                      .dropped = now.dropped,
                      .behind = now.behind,
+                     .held_up = now.held_up,
+                     .raised = now.raised,
                      .armed = now.armed,
                      .released = now.released},
          "counts");

@@ -24,6 +24,9 @@ constexpr int trainer_blocks_inside = 16;
 /// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits beside it.
 constexpr int threads_per_sm = 1024;
 
+/// More blocks than an SM holds, and fewer than an SM seems to hold that is kept off.
+constexpr std::uint32_t any_share = 1U << 16;
+
 // Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
 // for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that
 // holds the value already takes.
@@ -115,25 +118,28 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
-  placement const& where = place_.where();
   worker_grid chosen;
   chosen.rooms = place_.plan();
-  if (alone_ && where.owned_processors == where.processors) {
-    chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * where.processors);
+  if (alone_ && place_.has_all()) {
+    chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * place_.processors());
     return chosen;
   }
-  if (fit >= 2 * share) {
-    // Twice its share fits: blocks might double up on an SM, so the share is watched, and none is ever left pending.
-    chosen.rooms.inside = inside_;
-    chosen.rooms.share = static_cast<std::uint32_t>(share);
-    bool const by_id = where.how == "rooms by SM id";
-    chosen.blocks = static_cast<std::uint64_t>(share * (by_id ? where.processors : where.owned_processors));
-    return chosen;
-  }
-  int const sms = where.owned_processors - trainer_blocks_inside;
+  chosen.rooms.inside = inside_;
+  // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left pending.
+  chosen.fills = fit < 2 * share;
+  chosen.rooms.share = chosen.fills ? any_share : static_cast<std::uint32_t>(share);
+  int const sms = chosen.fills ? place_.owned_at_start() - trainer_blocks_inside : place_.by_id() ? place_.processors() : place_.owned_at_start();
   if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
+}
+
+bool cuda_executor::keep_more_off() {
+  auto group = alone_ ? std::nullopt : place_.give_up_group();
+  if (!group) return false;
+  group->inside = inside_;
+  detail::launch_keep_off(control_.get(), *group);
+  return true;
 }
 
 worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
@@ -245,11 +251,11 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     with.in_graph = 1;
     with.rooms = chosen.rooms;
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape, place_.context()};
-    if (chosen.rooms.inside != nullptr) {  // twice its share fits an SM
+    if (chosen.rooms.inside != nullptr && !chosen.fills) {
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
-      how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.where().processors);
-      if (workers.size() > 1) with.rooms.together = chosen.rooms.share * static_cast<unsigned>(place_.where().owned_processors);
+      how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.processors());
+      if (workers.size() > 1) with.rooms.together = chosen.rooms.share * static_cast<unsigned>(place_.owned_at_start());
       how.context = nullptr;
     }
     detail::add_worker(graph, opening, how, with);

@@ -26,6 +26,7 @@ class cuda_executor final : public executor {
   visit arrive() override { return arrive_on(device_); }
   void depart(visit from) noexcept override { depart_from(from); }
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
+  bool keep_more_off() override;
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }

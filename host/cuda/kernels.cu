@@ -33,6 +33,13 @@ __global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std:
   if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, most_ns);
 }
 
+__global__ void keep_off_kernel(room_plan sms) {
+  constexpr std::uint32_t more_than_fit = 1U << 20;
+  std::uint32_t const sm = threadIdx.x;
+  if ((sms.kept_off[sm / 32] >> (sm % 32) & 1U) == 0) return;
+  cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm], more_than_fit);
+}
+
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
                                 std::uint64_t* done, std::uint64_t id) {
   if (slot == nullptr) return;
@@ -69,6 +76,12 @@ void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t mo
   launch_one_thread(reinterpret_cast<void const*>(&await_leaving_kernel), stream, arguments);
 }
 
+void launch_keep_off(cudaStream_t stream, room_plan const& sms) {
+  void* arguments[] = {const_cast<room_plan*>(&sms)};
+  constexpr unsigned sm_ids = 8 * sizeof sms.kept_off;
+  LULL_CUDA(cudaLaunchKernel(reinterpret_cast<void const*>(&keep_off_kernel), dim3(1), dim3(sm_ids), arguments, 0, stream));
+}
+
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id) {
   void* arguments[] = {&slot, const_cast<slot_content*>(&content), &limit_ns, &done, &id};
@@ -81,12 +94,14 @@ void const* close_edge_again() noexcept { return reinterpret_cast<void const*>(&
 void load_kernels(cudaStream_t stream) {
   for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
                              reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
+                             reinterpret_cast<void const*>(&keep_off_kernel),
                              open_edge_again(), close_edge_again()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
   launch_close_edge(stream, nullptr, 0);
   launch_await_leaving(stream, nullptr, 0);
+  launch_keep_off(stream, {});
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);
   gate_ref nowhere;
   std::uint32_t value = 0;

@@ -16,6 +16,8 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
 void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value);
 /// The stream goes on when the gate's blocks have begun to leave, or after `most_ns`.
 void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t most_ns);
+/// Worker blocks that come to an SM of the plan's `kept_off` leave at once from now on: they find it full.
+void launch_keep_off(cudaStream_t stream, room_plan const& sms);
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id);
 

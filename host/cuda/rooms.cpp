@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda/rooms.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,27 +19,39 @@ constexpr unsigned group_sms = 8;  // the smallest set of SMs that holds a clust
                     std::to_string(most_processors) + " SMs: keep fewer rooms, or raise the cap to 8 or more"};
 }
 
+void put(std::vector<std::uint32_t> const& sms, room_plan& into) {
+  for (std::uint32_t const sm : sms) {
+    if (sm < 256) into.kept_off[sm / 32] |= 1U << (sm % 32);
+  }
+}
+
 }  // namespace
 
 worker_place::worker_place(int device, int rooms, int most_processors, bool green_context) {
-  LULL_CUDA(cudaDeviceGetAttribute(&where_.processors, cudaDevAttrMultiProcessorCount, device));
+  LULL_CUDA(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device));
   if (rooms < 0 || most_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
+  where_.processors = processors_;
   int lowest = 0;
   int highest = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  if (rooms == 0 && most_processors == 0) {
-    stream_ = cuda_stream{lowest};
-    where_.owned_processors = where_.processors;
-    where_.how = "all SMs";
-    return;
-  }
-  int const left = where_.processors - keep_off(rooms, most_processors);
+  auto groups = [&] {
+    cuda_stream const everywhere{0};
+    return detail::find_cluster_groups(everywhere.get(), processors_);
+  }();
+  int const left = processors_ - keep_off(groups, rooms, most_processors);
   if (left <= 0) nothing_left(rooms, most_processors);
-  if (green_context && try_green(device, rooms, most_processors, lowest)) return;
-  stream_ = cuda_stream{lowest};
-  plan_ = by_id_;
-  where_.owned_processors = left;
-  where_.how = "rooms by SM id";
+  bool const all = rooms == 0 && most_processors == 0;
+  if (!all && green_context && try_green(device, rooms, most_processors, lowest)) {
+    groups = detail::find_cluster_groups(stream_.get(), where_.owned_processors);
+  } else {
+    stream_ = cuda_stream{lowest};
+    plan_ = by_id_;
+    by_sm_id_ = !all;
+    where_.owned_processors = left;
+    where_.how = all ? "all SMs" : "rooms by SM id";
+  }
+  owned_at_start_ = where_.owned_processors;
+  find_spare(groups);
 }
 
 worker_place::~worker_place() {
@@ -92,20 +106,37 @@ bool worker_place::try_green(int device, int rooms, int most_processors, int pri
 }
 
 /// Chooses the SM ids of the rooms, and says how many they are.
-int worker_place::keep_off(int rooms, int most_processors) {
-  cuda_stream const everywhere{0};
+int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int most_processors) {
   int kept_off = 0;
   int left = rooms;
-  for (auto const& sms : detail::find_cluster_groups(everywhere.get(), where_.processors)) {
-    bool const over_cap = most_processors != 0 && where_.processors - kept_off > most_processors;
+  for (auto const& sms : groups) {
+    bool const over_cap = most_processors != 0 && processors_ - kept_off > most_processors;
     if (sms.size() < group_sms || (left <= 0 && !over_cap)) continue;
-    for (std::uint32_t const sm : sms) {
-      if (sm < 256) by_id_.kept_off[sm / 32] |= 1U << (sm % 32);
-    }
+    put(sms, by_id_);
     kept_off += static_cast<int>(sms.size());
     --left;
   }
   return kept_off;
+}
+
+/// Of the groups that workers on streams have, those that workers in graphs have, too.
+void worker_place::find_spare(std::vector<std::vector<std::uint32_t>> const& groups) {
+  for (auto const& sms : groups) {
+    room_plan group{};
+    put(sms, group);
+    bool const in_graphs = std::equal(std::begin(group.kept_off), std::end(group.kept_off), by_id_.kept_off,
+                                      [](std::uint32_t wanted, std::uint32_t off) { return (wanted & off) == 0; });
+    if (sms.size() == group_sms && in_graphs) spare_.push_back(group);
+  }
+}
+
+std::optional<room_plan> worker_place::give_up_group() {
+  std::lock_guard const lock{mutex_};
+  if (spare_.empty() || where_.owned_processors < 2 * static_cast<int>(group_sms)) return std::nullopt;
+  room_plan const group = spare_.back();
+  spare_.pop_back();
+  where_.owned_processors -= static_cast<int>(group_sms);
+  return group;
 }
 
 }  // namespace lull

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
 
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
@@ -22,7 +25,18 @@ class worker_place {
   cudaStream_t stream() const noexcept { return stream_.get(); }
   /// What a graph's worker nodes run in; null: the device's primary context.
   CUcontext context() const noexcept { return context_; }
-  placement const& where() const noexcept { return where_; }
+  placement where() const {
+    std::lock_guard const lock{mutex_};
+    return where_;
+  }
+  /// SMs that workers had at the start: what grids are made for.
+  int owned_at_start() const noexcept { return owned_at_start_; }
+  /// Whether workers have all SMs, which no green context and no list of SM ids keeps them off.
+  bool has_all() const noexcept { return owned_at_start_ == processors_; }
+  int processors() const noexcept { return processors_; }
+  bool by_id() const noexcept { return by_sm_id_; }
+  /// Another group that workers shall keep off, as SM ids; nothing: there is none to spare.
+  std::optional<room_plan> give_up_group();
   /// `kept_off` filled where rooms are by SM id.
   room_plan const& plan() const noexcept { return plan_; }
   /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another context.
@@ -30,14 +44,20 @@ class worker_place {
 
  private:
   bool try_green(int device, int rooms, int most_processors, int priority);
-  int keep_off(int rooms, int most_processors);
+  int keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int most_processors);
+  void find_spare(std::vector<std::vector<std::uint32_t>> const& groups);
 
   CUgreenCtx green_ = nullptr;
   CUcontext context_ = nullptr;
   cuda_stream stream_;
-  placement where_;
   room_plan plan_{};
   room_plan by_id_{};
+  int processors_ = 0;
+  int owned_at_start_ = 0;
+  bool by_sm_id_ = false;
+  mutable std::mutex mutex_;  // of all that follows
+  placement where_;
+  std::vector<room_plan> spare_;  // groups that workers use, in graphs too
 };
 
 }  // namespace lull

@@ -44,6 +44,13 @@ json figures(site_summary const& of) {
   return text;
 }
 
+json reserved(bubble_summary const& sum) {
+  auto const& told = sum.reserved();
+  if (!told) return nullptr;
+  json const at = told->raised != 0 ? json(told->raised_at) : json(nullptr);
+  return {{"sms", told->processors}, {"for_workers", told->for_workers}, {"raised", told->raised}, {"raised_at", at}};
+}
+
 }  // namespace
 
 std::string bubble_json(bubble_summary const& sum) {
@@ -53,6 +60,7 @@ std::string bubble_json(bubble_summary const& sum) {
            {"percentile_error", length_histogram::relative_error},
            {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
            {"in_other_sites", sum.in_other_sites()},
+           {"reserved", reserved(sum)},
            {"gates", json::array()}};
   std::vector<site_summary> const sites = sum.sites();
   for (site_summary const& gate : sum.gates()) {

@@ -78,6 +78,14 @@ struct latest_bubble {
   std::optional<bool> host_ahead{};
 };
 
+/// Where side work may run.
+struct reserved_processors {
+  int processors = 0;        // of the machine
+  int for_workers = 0;       // the others are reserved
+  std::uint64_t raised = 0;  // how often a further group was reserved, since a kernel of training waited for side work
+  std::string raised_at{};   // in which site's bubble that was last
+};
+
 /// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles one by
 /// one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
@@ -92,6 +100,8 @@ class bubble_summary {
   void add(std::span<bubble_report const> bubbles);
 
   summary_settings const& settings() const noexcept { return settings_; }
+  void tell(reserved_processors now) { reserved_ = std::move(now); }
+  std::optional<reserved_processors> const& reserved() const noexcept { return reserved_; }
   std::uint64_t seen() const noexcept { return seen_; }          // all that were added
   std::uint64_t in_other_sites() const noexcept { return in_other_sites_; }
 
@@ -134,6 +144,7 @@ class bubble_summary {
   static site_summary figures_of(site_state const& of, site_state const& all_of_gate);
 
   summary_settings settings_;
+  std::optional<reserved_processors> reserved_{};
   std::vector<site_state> sites_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
   std::deque<latest_bubble> latest_;

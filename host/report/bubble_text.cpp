@@ -28,13 +28,19 @@ std::string right(std::string const& text, std::size_t width) {
 }
 
 /// In exactly as many columns, on one line.
-std::string left(std::string text, std::size_t width) {
+/// What a site is called, in a line of text.
+std::string shortened(std::string text, std::size_t width) {
   std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
   if (columns(text) > width) {
     std::size_t end = 0;
     for (std::size_t taken = 0; taken + 3 < width || !begins(text[end]); ++end) taken += begins(text[end]) ? 1 : 0;
     text = text.substr(0, end) + "...";
   }
+  return text;
+}
+
+std::string left(std::string text, std::size_t width) {
+  text = shortened(std::move(text), width);
   return text + std::string(width - columns(text), ' ');
 }
 
@@ -93,6 +99,19 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
   return text + "\n";
 }
 
+/// Empty where side work has all SMs.
+std::string reserved(bubble_summary const& sum) {
+  auto const& told = sum.reserved();
+  if (!told || told->for_workers == told->processors) return {};
+  std::string text = "Side work keeps off " + std::to_string(told->processors - told->for_workers) + " of " + std::to_string(told->processors) + " SMs";
+  if (told->raised != 0) {
+    text += ": since " + std::to_string(told->raised) + (told->raised == 1 ? " time" : " times") +
+            " a kernel of training waited for it, last in\n'" +
+            shortened(told->raised_at, name_width) + "', 8 more each time";
+  }
+  return text + ".\n\n";
+}
+
 std::string legend(bubble_summary const& sum) {
   harvest_assumptions const& assumed = sum.settings().harvest;
   return "share: of the time from the gate's first opening to its last close. ahead: bubbles whose end the\n"
@@ -111,7 +130,7 @@ std::string bubble_text(bubble_summary const& sum) {
   std::string text;
   if (sum.settings().cpu_time) text += std::string{cpu_time_note} + "\n\n";
   for (site_summary const& gate : sum.gates()) text += gate_table(gate, sites);
-  return text + legend(sum);
+  return text + reserved(sum) + legend(sum);
 }
 
 }  // namespace lull

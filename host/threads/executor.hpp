@@ -25,6 +25,7 @@ class threads_executor final : public executor {
   visit arrive() override { return {}; }
   void depart(visit) noexcept override {}
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
+  bool keep_more_off() override { return false; }
   stream_found look_at(stream_handle stream, visit) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;

@@ -81,6 +81,7 @@ class record {
   std::atomic<bool> capturing{false};  // in a way that cannot be asked for
   std::atomic<bool> foreign{false};
   std::atomic<bool> lost{false};
+  std::atomic<bool> can_keep_more_off{true};
   std::atomic<bool> exchanges_throw{false};  // asked for by the dispatcher
   executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
@@ -109,6 +110,10 @@ class recording_executor final : public executor {
   visit arrive() override { return inner_.arrive(); }
   void depart(visit from) noexcept override { inner_.depart(from); }
   worker_grid load(worker_kernel const& kernel, int blocks) override { return inner_.load(kernel, blocks); }
+  bool keep_more_off() override {
+    into_.note("keep_more_off");
+    return into_.can_keep_more_off;
+  }
   void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void release(void* memory) noexcept override { inner_.release(memory); }
   mapped_memory map(std::size_t bytes) override { return inner_.map(bytes); }

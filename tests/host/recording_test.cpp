@@ -290,6 +290,91 @@ TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
 }
 
+/// Bubbles of which some last until all workers have left.
+class runtime_held_up : public runtime_recorded {
+ protected:
+  void SetUp() override {
+    side_ = make();
+    job_ = submit_endless(*side_);
+    await(*side_, job_, job_state::placed);
+    for (int i = 0; i < 2; ++i) bubble_of(100ms);  // from now on leases last 400 ms
+    seen.take();
+  }
+  void bubble_of(std::chrono::milliseconds length) {
+    std::uint64_t const before = side_->summary().seen();
+    bubble_id const id = side_->open(&trainer, site{"recv"});
+    trainer.enqueue([length] { std::this_thread::sleep_for(length); });
+    side_->close(id, &trainer);
+    ended(before);
+  }
+  void bubble_until_workers_left() {
+    std::uint64_t const before = side_->summary().seen();
+    std::atomic<bool> closed{false};
+    bubble_id const id = side_->open(&trainer, site{"recv"});
+    trainer.enqueue([&] {
+      while (!closed || !side_->machine().workers_done()) std::this_thread::sleep_for(100us);
+    });
+    side_->close(id, &trainer);
+    closed = true;
+    ended(before);
+  }
+  bool any_line_has(std::string const& words) {
+    auto const lines = log();
+    return std::any_of(lines.begin(), lines.end(), [&](auto const& line) { return line.find(words) != std::string::npos; });
+  }
+  /// A dispatcher that comes too late cannot tell what the bubble waited for.
+  void until_held_up() {
+    for (int tries = 0; tries < 20 && side_->counts().held_up == 0; ++tries) bubble_until_workers_left();
+    ASSERT_EQ(side_->counts().held_up, 1U);
+  }
+  calls kept_off() {
+    calls all = seen.take();
+    std::erase_if(all, [](std::string const& call) { return call != "keep_more_off"; });
+    return all;
+  }
+
+  std::unique_ptr<runtime> side_;
+  job job_;
+
+ private:
+  void ended(std::uint64_t before) {
+    trainer.synchronize();
+    while (side_->summary().seen() == before) std::this_thread::sleep_for(100us);
+  }
+};
+
+TEST_F(runtime_held_up, makes_workers_keep_off_more) {
+  until_held_up();
+  EXPECT_EQ(side_->counts().raised, 1U);
+  EXPECT_EQ(kept_off(), calls{"keep_more_off"});
+  EXPECT_EQ(side_->summary().reserved()->raised, 1U);
+  EXPECT_EQ(side_->summary().reserved()->raised_at, "recv");
+  while (log().empty()) std::this_thread::yield();
+  EXPECT_TRUE(any_line_has("'recv'"));
+  EXPECT_TRUE(any_line_has("one more group of SMs"));
+}
+
+TEST_F(runtime_held_up, does_not_make_leases_longer) {
+  until_held_up();
+  auto const began = std::chrono::steady_clock::now();
+  bubble_until_workers_left();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1200ms);  // four times as long as it was held up: 1.6 s
+}
+
+TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told) {
+  seen.can_keep_more_off = false;
+  until_held_up();
+  EXPECT_EQ(side_->counts().raised, 0U);
+  while (log().empty()) std::this_thread::yield();
+  EXPECT_TRUE(any_line_has("no further group"));
+}
+
+TEST_F(runtime_held_up, is_not_said_of_a_bubble_that_outlasts_the_lease) {
+  bubble_of(900ms);
+  EXPECT_EQ(side_->counts().held_up, 0U);
+  EXPECT_EQ(kept_off(), calls{});
+}
+
 TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
   auto const side = make();
   job const task = submit(*side, "a");

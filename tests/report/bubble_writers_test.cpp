@@ -79,6 +79,19 @@ TEST(bubble_text, says_what_is_not_known_or_of_other_sites) {
   EXPECT_EQ(bubble_text(bubble_summary{}), "No bubble was seen.\n");
 }
 
+TEST(bubble_text, says_which_processors_are_reserved_and_why) {
+  bubble_summary sum = two_gates();
+  sum.tell({.processors = 8, .for_workers = 8});
+  EXPECT_FALSE(contains(bubble_text(sum), "keeps off"));
+  sum.tell({.processors = 132, .for_workers = 116});
+  EXPECT_TRUE(contains(bubble_text(sum), "Side work keeps off 16 of 132 SMs.\n"));
+  sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
+  EXPECT_TRUE(contains(bubble_text(sum), "keeps off 24 of 132 SMs: since 1 time a kernel of training waited for it, last in\n'recv', 8 more"));
+  json const told = json::parse(bubble_json(sum))["reserved"];
+  EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"raised", 1}, {"raised_at", "recv"}}));
+  EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
+}
+
 TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {
   bubble_summary sum = two_gates({.cpu_time = true});
   sum.add(harvested({.site = "a\nname \x1b[31m that goes on ééééééééééé and on and on", .at = 0ms, .length = 123'456'789us}));

@@ -94,6 +94,8 @@ class Counts(ctypes.Structure):
         ("ungraphed", ctypes.c_uint64),
         ("dropped", ctypes.c_uint64),
         ("behind", ctypes.c_uint64),
+        ("held_up", ctypes.c_uint64),
+        ("raised", ctypes.c_uint64),
         ("armed", ctypes.c_uint64),
         ("released", ctypes.c_uint64),
     ]
