@@ -43,7 +43,8 @@ typedef enum lull_status {
   LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
   LULL_ERROR_DEVICE = 9,    /* a call to CUDA failed */
-  LULL_ERROR_INTERNAL = 10  /* a bug of ours */
+  LULL_ERROR_INTERNAL = 10, /* a bug of ours */
+  LULL_ERROR_EXCHANGE = 11  /* the program's own exchange returned something else than 0 */
 } lull_status;
 
 /* LULL_ABI of the library. */
@@ -57,6 +58,32 @@ const char *lull_status_text(lull_status status);
 const char *lull_error_text(void);
 /* Text: every task that lull_submit knows, with its options. */
 lull_status lull_tasks(char *text, size_t size, size_t *needed);
+
+/* ---- rooms: what the program's own transport needs ---- */
+
+/* Enqueues the program's own sends and receives on `stream`, and makes that stream wait for all of them. Returns 0, or anything else
+   where it failed. Called by the thread that asks, once; must open no bubbles and must not throw. */
+typedef int32_t (*lull_exchange)(void *context, void *stream);
+
+typedef struct lull_room_need {
+  uint32_t size;         /* sizeof(lull_room_need), set by the caller */
+  int32_t rooms;         /* for lull_options.rooms; -1: none */
+  int32_t resident;      /* kernels of the exchange on the device at once, as asked for */
+  uint32_t kernels;      /* that the exchange launches; of the largest: */
+  uint32_t blocks;       /* of NCCL's kernels, a block is a channel */
+  uint32_t threads;      /* a block */
+  uint32_t cluster;      /* blocks */
+  uint32_t registers;    /* a thread */
+  uint32_t shared_bytes; /* a block, static and dynamic */
+} lull_room_need;
+
+/* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in which `resident` of its
+   largest kernels fit at once. Call it before lull_create, after something was exchanged once, so that connections are made by
+   ordinary calls; where the exchange is collective all ranks call it. It may wait for the device. The calling thread's current device
+   stays what it was. Each call captures anew, so give the text its room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE
+   fills `need` all the same. LULL_ERROR_ARGUMENT: there is no such device, no CUDA, or a kernel that fits no group of SMs. */
+lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void *context, int32_t resident, lull_room_need *need, char *text,
+                               size_t size, size_t *needed);
 
 /* ---- runtimes: one a device ---- */
 
@@ -84,7 +111,7 @@ typedef struct lull_options {
   int32_t device;              /* CUDA device */
   int32_t mode;                /* lull_mode */
   int32_t launch;              /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
-  int32_t rooms;               /* groups of SMs that workers keep off; 0: two, which hold one NCCL kernel; -1: none */
+  int32_t rooms;               /* groups of SMs that workers keep off: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1: none */
   int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
   int32_t armed_ahead_us;      /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers are enqueued

@@ -136,6 +136,7 @@ extern "C" char const* lull_status_text(lull_status status) {
     case LULL_ERROR_LIMIT: return "a limit is reached";
     case LULL_ERROR_DEVICE: return "the device failed";
     case LULL_ERROR_INTERNAL: return "internal error";
+    case LULL_ERROR_EXCHANGE: return "the program's exchange failed";
   }
   return "unknown status";
 }

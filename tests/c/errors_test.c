@@ -207,6 +207,38 @@ static void requests_are_checked(lull_runtime *side, lull_threads_stream *stream
   CHECK_FAILS(lull_threads_stream_sleep(stream, 11 * SECOND), LULL_ERROR_ARGUMENT, "10 seconds");
 }
 
+static int32_t exchange_that_is_not_called(void *context, void *stream) {
+  (void)context;
+  (void)stream;
+  CHECK(!"nothing is captured");
+  return 0;
+}
+
+/* What is refused before the exchange, on any machine. */
+static void room_needs_are_checked(void) {
+  static const int32_t no_such_device = 1000;
+  lull_room_need need;
+  char text[256];
+  size_t needed = 0;
+  memset(&need, 0x55, sizeof need);
+  need.size = sizeof need;
+  CHECK_FAILS(lull_measure_rooms(no_such_device, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, &needed),
+              LULL_ERROR_ARGUMENT, "CUDA");
+  CHECK(need.size == sizeof need && need.rooms == 0 && need.shared_bytes == 0 && text[0] == '\0');
+  CHECK_FAILS(lull_measure_rooms(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT, "exchange is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
+              "resident is 0: at least 1");
+  CHECK_FAILS(lull_measure_rooms(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
+              "device is -1");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
+              "need is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL), LULL_ERROR_ARGUMENT, "text is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL), LULL_ERROR_SIZE, "room for 0");
+  need.size = 3;
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ABI, "sizeof");
+}
+
 static void memory_is_limited(void) {
   lull_options options = LULL_OPTIONS;
   lull_runtime *side = NULL;
@@ -243,7 +275,7 @@ int main(void) {
 
   CHECK(lull_error_text()[0] == '\0');
   CHECK(strchr(lull_version(), '.') != NULL);
-  for (status = LULL_OK; status <= LULL_ERROR_INTERNAL; ++status) {
+  for (status = LULL_OK; status <= LULL_ERROR_EXCHANGE; ++status) {
     CHECK(strcmp(lull_status_text((lull_status)status), "unknown status") != 0);
   }
   CHECK(strcmp(lull_status_text((lull_status)99), "unknown status") == 0);
@@ -267,6 +299,7 @@ int main(void) {
   CHECK_OK(lull_threads_stream_destroy(stream));
   refuses(side, job, stream); /* dead: the job died with its runtime */
 
+  room_needs_are_checked();
   memory_is_limited();
   handles_run_out();
   return 0;

@@ -14,6 +14,7 @@
 
 #include <lull/host/c/held.hpp>
 #include <lull/host/c/options.hpp>
+#include <lull/host/c/rooms.hpp>
 #include <lull/tests/support/held_task.hpp>
 #include <lull/tests/support/threads_job.hpp>
 
@@ -57,6 +58,29 @@ TEST(options, name_each_type_once) {
   EXPECT_EQ(loaded("compute,streaming,compute:items=7;rounds=3"), 2U);
   EXPECT_EQ(loaded("product,product:rows=64;columns=64"), 1U);
   EXPECT_EQ(loaded("product:leave=saved;rows=64,product:rows=64;leave=saved,product:leave=behind,compute"), 3U);
+}
+
+TEST(exchange, gets_context_and_stream_and_its_failure_is_told) {
+  struct called {
+    std::int32_t returns;
+    void* stream;
+  } seen{0, nullptr};
+  lull_exchange const noting = [](void* context, void* stream) {
+    auto& into = *static_cast<called*>(context);
+    into.stream = stream;
+    return into.returns;
+  };
+  auto const exchange = exchange_of(noting, &seen);
+  exchange(&seen);
+  EXPECT_EQ(seen.stream, &seen);
+  seen.returns = -7;
+  try {
+    exchange(&seen);
+    FAIL() << "it did not throw";
+  } catch (refusal const& why) {
+    EXPECT_EQ(why.status(), LULL_ERROR_EXCHANGE);
+    EXPECT_STREQ(why.what(), "the exchange returned -7: no rooms were measured");
+  }
 }
 
 /// A runtime of one block, with a trainer's stream.

@@ -7,6 +7,7 @@
 
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/lull.h>
 #include <lull/host/room_need.hpp>
 
 namespace lull {
@@ -72,6 +73,37 @@ TEST_F(rooms_on_cuda, nothing_runs_and_nothing_is_left_behind) {
   EXPECT_THROW(measure_rooms(0, [](stream_handle) { throw std::runtime_error{"the exchange's own"}; }), std::runtime_error);
   EXPECT_THROW(measure_rooms(0, nccl_shape, 0), usage_error);
   EXPECT_EQ(measure_rooms(0, nccl_shape).rooms, 2);  // the stream of the failed one is gone
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(rooms_on_cuda, the_c_library_says_the_same) {
+  std::int32_t returns = 0;
+  lull_exchange const exchange = [](void* context, void* stream) {
+    nccl_shape(stream);
+    return *static_cast<std::int32_t*>(context);
+  };
+  lull_room_need need{};
+  need.size = sizeof need;
+  char text[256];
+  std::size_t needed = 0;
+  ASSERT_EQ(lull_measure_rooms(0, exchange, &returns, 2, &need, text, sizeof text, &needed), LULL_OK) << lull_error_text();
+  room_need const same = measure_rooms(0, nccl_shape, 2);
+  EXPECT_EQ(need.rooms, same.rooms);
+  EXPECT_EQ(need.resident, 2);
+  EXPECT_EQ(need.kernels, 1U);
+  EXPECT_EQ((kernel_shape{need.blocks, need.threads, need.cluster, need.registers, need.shared_bytes}), same.largest) << text;
+  EXPECT_EQ(text, same.text);
+  EXPECT_EQ(needed, same.text.size() + 1);
+
+  EXPECT_EQ(lull_measure_rooms(0, exchange, &returns, 1, &need, text, 8, &needed), LULL_ERROR_SIZE);
+  EXPECT_EQ(need.rooms, 2);
+  returns = 3;
+  EXPECT_EQ(lull_measure_rooms(0, exchange, &returns, 1, &need, text, sizeof text, nullptr), LULL_ERROR_EXCHANGE);
+  EXPECT_STREQ(lull_error_text(), "lull_measure_rooms: the exchange returned 3: no rooms were measured");
+  EXPECT_EQ(need.rooms, 0);
+  lull_exchange const nothing = [](void*, void*) -> std::int32_t { return 0; };
+  EXPECT_EQ(lull_measure_rooms(0, nothing, nullptr, 1, &need, text, sizeof text, nullptr), LULL_OK) << lull_error_text();
+  EXPECT_EQ(need.rooms, -1);  // as lull_options::rooms spells none
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
