@@ -27,7 +27,7 @@ class TheLibrary(unittest.TestCase):
         header = re.sub(r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL)
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
         types_of |= {"void *": ctypes.c_void_p, "const char *": ctypes.c_char_p, "lull_log ": binding.LogFunction}
-        structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts)
+        structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts, binding.RoomNeed)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):

@@ -2,6 +2,7 @@
 """As much of torch as brackets and restoring need: classes with C-like methods, functions bound early, a hook, streams that are
 threads; and the base of the tests with it. What real works do on real streams is shown by torch_two_gpus_test.py."""
 
+import contextlib
 import os
 import sys
 import types
@@ -97,10 +98,29 @@ def make(version="2.11.0+cu130", stream=None):
     torch.optim = types.ModuleType("torch.optim")
     torch.optimizer_module = types.ModuleType("torch.optim.optimizer")
     torch.optimizer_module.register_optimizer_step_post_hook = register_optimizer_step_post_hook
+    class ExternalStream:
+        def __init__(self, stream_ptr, device=None):
+            self.cuda_stream, self.device_index = stream_ptr, device
+
+    entered = []
+
+    @contextlib.contextmanager
+    def with_stream(one):
+        entered.append(one)
+        try:
+            yield
+        finally:
+            entered.pop()
+
+    def current_stream():
+        return entered[-1] if entered else ExternalStream(stream.__index__(), torch.current_device)
+
     torch.cuda = types.SimpleNamespace(
         is_available=lambda: True,
-        current_device=lambda: 0,
-        current_stream=lambda: types.SimpleNamespace(device_index=torch.current_device, cuda_stream=stream.__index__()),
+        current_device=lambda: torch.current_device,
+        current_stream=current_stream,
+        ExternalStream=ExternalStream,
+        stream=with_stream,
     )
     torch.current_device = 0
     return torch

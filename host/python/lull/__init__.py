@@ -8,7 +8,21 @@
 """
 
 from .binding import Error, Status
+from .rooms import RoomNeed, measure_rooms
 from .runtime import Job, Runtime, ThreadsStream, tasks
 from .session import Session, bubble, harvest, observe
 
-__all__ = ["Error", "Job", "Runtime", "Session", "Status", "ThreadsStream", "bubble", "harvest", "observe", "tasks"]
+__all__ = [
+    "Error",
+    "Job",
+    "RoomNeed",
+    "Runtime",
+    "Session",
+    "Status",
+    "ThreadsStream",
+    "bubble",
+    "harvest",
+    "measure_rooms",
+    "observe",
+    "tasks",
+]

@@ -29,9 +29,11 @@ class Status(enum.IntEnum):
     ERROR_LIMIT = 8
     ERROR_DEVICE = 9
     ERROR_INTERNAL = 10
+    ERROR_EXCHANGE = 11
 
 
 LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+ExchangeFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Options(ctypes.Structure):
@@ -101,10 +103,25 @@ class Counts(ctypes.Structure):
     ]
 
 
+class RoomNeed(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("rooms", ctypes.c_int32),
+        ("resident", ctypes.c_int32),
+        ("kernels", ctypes.c_uint32),
+        ("blocks", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("cluster", ctypes.c_uint32),
+        ("registers", ctypes.c_uint32),
+        ("shared_bytes", ctypes.c_uint32),
+    ]
+
+
 _P, _U64, _TEXT = ctypes.c_void_p, ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]
 _INT = ctypes.POINTER(ctypes.c_int)
 _CALLS = {
     "lull_tasks": _TEXT,
+    "lull_measure_rooms": [ctypes.c_int32, ExchangeFunction, _P, ctypes.c_int32, ctypes.POINTER(RoomNeed), *_TEXT],
     "lull_create": [ctypes.POINTER(Options), ctypes.POINTER(_P)],
     "lull_destroy": [_P],
     "lull_get_mode": [_P, _INT],

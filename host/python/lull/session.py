@@ -304,6 +304,11 @@ def observe(*, report=None, device=None, executor=None, force=False, bracket_wai
     return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
 
 
+def is_on():
+    """Whether this process is in a session's scope, also where Lull is off in it."""
+    return _active is not None
+
+
 def bubble(site, stream=None):
     """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255 bytes; `stream`
     as in streams.pointer_of."""

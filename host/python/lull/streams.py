@@ -7,12 +7,18 @@ import sys
 from .binding import Error
 
 
+def torch_with_cuda():
+    """torch, where the program has imported it and it has CUDA; else None."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and torch.cuda.is_available() else None
+
+
 def pointer_of(stream):
     """Takes what speaks __cuda_stream__ (version 0), torch streams, integers (ThreadsStream is one), and None: torch's current
     stream."""
     if stream is None:
-        torch = sys.modules.get("torch")
-        if torch is None or not torch.cuda.is_available():
+        torch = torch_with_cuda()
+        if torch is None:
             raise Error("no stream was given, and there is no torch with CUDA whose current stream could be meant")
         return torch.cuda.current_stream().cuda_stream
     speaks = getattr(stream, "__cuda_stream__", None)

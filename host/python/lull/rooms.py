@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many groups of SMs workers must keep off, found from what a trainer's own exchange launches."""
+
+import contextlib
+import ctypes
+import dataclasses
+import os
+
+from . import binding, session
+from .binding import Error, Status, check, load
+from .streams import torch_with_cuda
+
+_TEXT_BYTES = 256  # of the longest line
+
+
+@dataclasses.dataclass(frozen=True)
+class RoomNeed:
+    """What an exchange needs. `rooms` is what `harvest` takes, `text` one line for a log; blocks, threads, cluster, registers and
+    shared_bytes are those of the largest of its `kernels`, of which `resident` were asked for at once."""
+
+    rooms: int
+    text: str
+    resident: int
+    kernels: int
+    blocks: int
+    threads: int
+    cluster: int
+    registers: int
+    shared_bytes: int
+
+
+class _Exchange:
+    """The program's function as the C library calls it. What it raises is kept, since nothing may be raised through C."""
+
+    def __init__(self, function, torch, device):
+        self.raised = None
+        self.callback = binding.ExchangeFunction(self._call)  # this object keeps it alive
+        self._function, self._torch, self._device = function, torch, device
+
+    def _call(self, _, stream):
+        try:
+            with self._current(stream):
+                self._function(stream)
+        except BaseException as why:
+            self.raised = why
+            return 1
+        return 0
+
+    def _current(self, stream):
+        if self._torch is None:
+            return contextlib.nullcontext()
+        cuda = self._torch.cuda
+        return cuda.stream(cuda.ExternalStream(stream, device=self._device))
+
+
+def measure_rooms(exchange, *, device=None, resident=1):
+    """Captures `exchange(stream)`, the trainer's own sends and receives, into a graph that is never launched, and returns the RoomNeed of
+    `resident` of its largest kernels at once: `harvest(tasks, rooms=measure_rooms(exchange).rooms)`.
+
+    `stream` is the CUDA stream as an integer. Where the program has imported torch with CUDA it is also torch's current stream, and
+    `exchange` need not look at its argument. All work must be enqueued on that stream, or waited for by it: `Work.wait()`. Use tensors that
+    were allocated before, and keep them until this returns. Exchange something once before, so that connections are made by ordinary
+    calls. Where the exchange is collective all ranks call this, and before `harvest`. `device`: None, torch's current one, or 0 without torch. What
+    `exchange` raises comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
+    if os.environ.get("LULL") == "off":
+        return RoomNeed(0, "no rooms were measured: LULL=off", resident, *[0] * 6)
+    if session.is_on():
+        raise Error("rooms are measured before lull.harvest or lull.observe is on: its bubbles would be taken for the exchange", Status.ERROR_STATE)
+    torch = torch_with_cuda()
+    if device is None:
+        device = 0 if torch is None else torch.cuda.current_device()
+    given = _Exchange(exchange, torch, device)
+    need = binding.RoomNeed(size=ctypes.sizeof(binding.RoomNeed))
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    status = load().lull_measure_rooms(device, given.callback, None, resident, ctypes.byref(need), text, len(text), None)
+    if given.raised is not None:
+        raise given.raised
+    check(status)
+    found = {name: getattr(need, name) for name, _ in binding.RoomNeed._fields_ if name not in ("size", "rooms")}
+    return RoomNeed(rooms=max(need.rooms, 0), text=text.value.decode(errors="replace"), **found)  # -1: none
