@@ -119,6 +119,21 @@ class Brackets(fake_torch.WithFakeTorch):
         late.wait()
         self.assertEqual(self.sites, [])
 
+    def test_a_wait_on_the_stream_that_is_current_then(self):
+        """As within torch.cuda.graph, which makes its capture stream current."""
+        other = lull.ThreadsStream()
+        cuda = self.torch.cuda
+        with self.observe() as side:
+            works = [self.group().recv([fake_torch.Tensor()], 1, 0) for _ in range(2)]
+            with lull.bubble("mine", self.stream):  # open on the stream of before
+                with cuda.stream(cuda.ExternalStream(other.__index__(), 0)):
+                    works[0].wait()
+            works[1].wait()
+            counts = side.counts()
+        other.close()
+        self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
+        self.assertEqual(self.sites, ["mine", "recv from 1 #0", "recv from 1 #1"])
+
     def test_works_are_not_kept_alive(self):
         with self.observe() as side:
             for _ in range(10):

@@ -60,12 +60,13 @@ def measure_rooms(exchange, *, device=None, resident=1):
     `stream` is the CUDA stream as an integer. Where the program has imported torch with CUDA it is also torch's current stream, and
     `exchange` need not look at its argument. All work must be enqueued on that stream, or waited for by it: `Work.wait()`. Use tensors that
     were allocated before, and keep them until this returns. Exchange something once before, so that connections are made by ordinary
-    calls. Where the exchange is collective all ranks call this, and before `harvest`. `device`: None, torch's current one, or 0 without torch. What
-    `exchange` raises comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
+    calls. Where the exchange is collective all ranks call this, and before `harvest`. `device`: None, torch's current one, or 0 without
+    torch. What `exchange` raises comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
     if os.environ.get("LULL") == "off":
         return RoomNeed(0, "no rooms were measured: LULL=off", resident, *[0] * 6)
     if session.is_on():
-        raise Error("rooms are measured before lull.harvest or lull.observe is on: its bubbles would be taken for the exchange", Status.ERROR_STATE)
+        why = "measure rooms before lull.harvest or lull.observe is on: its bubbles would be taken for the exchange"
+        raise Error(why, Status.ERROR_STATE)
     torch = torch_with_cuda()
     if device is None:
         device = 0 if torch is None else torch.cuda.current_device()
