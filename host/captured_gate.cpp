@@ -38,6 +38,10 @@ std::uint32_t captured_gate::find(site where) {
 
 bubble_id captured_gate::open(stream_handle stream, site where) {
   std::lock_guard const lock{mutex_};
+  if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
+    machine_.capture_keep(stream, not_kept_yet_);
+    not_kept_yet_.reset();
+  }
   std::uint32_t const at = find(where);
   if (open_) {
     if (at != open_site_) {
@@ -63,13 +67,12 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
   open_ = true;
   open_site_ = at;
   ++counts_.captured;
-  if (not_kept_yet_ != nullptr) machine_.capture_keep(stream, std::exchange(not_kept_yet_, nullptr));
   return {index_, bubbles_};
 }
 
 void captured_gate::close(bubble_id id, stream_handle stream) {
   std::lock_guard const lock{mutex_};
-  if (!open_ || id.bubble != bubbles_ || machine_.capture_of(stream) != capture_) {
+  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_) {
     ++counts_.unmatched;
     return;
   }
@@ -94,10 +97,12 @@ void captured_gate::note(gate_line const& line, bool over) {
 /// two bubbles may be mixed, and all are dropped.
 void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
                          std::deque<bubble_report>& into) {
-  std::lock_guard const lock{mutex_};
+  // Copies that are waited for come when the lock is released: on the device they may stand after what the trainer has enqueued.
+  std::unique_lock lock{mutex_};
   if (noted_ - read_ >= records / 2) {
     counts_.replayed += noted_ - read_;
     counts_.dropped += noted_ - read_;
+    lock.unlock();
     read_ = known_ = noted_;
     machine_.fill_zero(ring_.data(), ring_.bytes());
     return;
@@ -109,7 +114,9 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
     if (closed) learn(record, working, told_as, into);
   }
   read_ = which.past - 1;
-  decide();
+  auto const changed = decide();
+  lock.unlock();
+  for (auto const& [at, skip] : changed) machine_.write(skip_.data() + at, &skip, sizeof skip);
 }
 
 /// As gate::was_held_up; here the close itself is known.
@@ -145,17 +152,18 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
                   .record = record});
 }
 
-/// Which sites' workers leave at once from now on.
-void captured_gate::decide() {
+/// Which sites' workers leave at once from now on, and which do no more.
+std::vector<std::pair<std::size_t, std::uint32_t>> captured_gate::decide() {
+  std::vector<std::pair<std::size_t, std::uint32_t>> changed;
   for (std::size_t i = 0; i < std::min(sites_.size(), most_sites); ++i) {
     site_state& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
     bool const skip = at.what->past.judge() != history::verdict::harvest;
     if (skip == at.skipped) continue;
     at.skipped = skip;
-    std::uint32_t const word = skip ? 1 : 0;
-    machine_.write(skip_.data() + i, &word, sizeof word);
+    changed.emplace_back(i, skip ? 1 : 0);
   }
+  return changed;
 }
 
 std::uint64_t captured_gate::blocks_of(void const* resident) const noexcept {

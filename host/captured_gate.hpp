@@ -116,7 +116,7 @@ class captured_gate {
   };
 
   std::uint32_t find(site where);
-  void decide();
+  std::vector<std::pair<std::size_t, std::uint32_t>> decide();
   void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
   static bool was_held_up(bubble_record const& record);
   void close_now(stream_handle stream);

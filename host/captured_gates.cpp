@@ -149,10 +149,12 @@ void captured_gates::forget(captured_gate const& gone) {
 }
 
 runtime_counts captured_gates::counts() const {
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
   runtime_counts sum = of_gone_;
-  for (auto const& gate : gates_) sum += gate->counts();
   sum.ungraphed += ignored_;
+  auto const gates = gates_;
+  lock.unlock();
+  for (auto const& gate : gates) sum += gate->counts();
   return sum;
 }
 

@@ -3,6 +3,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -169,6 +173,45 @@ TEST_F(runtime_on_cuda, without_rooms_half_of_each_sm_is_left_to_the_trainer) {
 
 TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) {
   is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
+}
+
+/// One group of eight holds half of the kernel: it waits for a worker once, and not again.
+TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
+  std::mutex said_mutex;
+  std::string said;
+  side_.reset();
+  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 1}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
+                                                      std::lock_guard const lock{said_mutex};
+                                                      said += line;
+                                                    }});
+  int const before = side_->machine().place().owned_processors;
+  device_probe probe{side_->machine(), {1u << 10}};
+  probe_task endless = probe.task();
+  endless.polls = ~std::uint32_t{0};  // until it has to leave
+  job task = side_->submit(endless);
+  while (!side_->ready(stream_.get())) {
+  }
+  auto const lease_exits_of = [&](auto const& wait) {
+    std::uint64_t const seen = side_->summary().seen();
+    {
+      bubble const idle{*side_, stream_.get(), site{"recv"}};
+      wait();
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
+    return side_->take_bubbles().back().record.lease_blocks;
+  };
+  auto const exchange = [&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); };
+  // So that the next lease is 50 ms.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
+  for (int i = 0; i < 2 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
+  EXPECT_EQ(side_->counts().raised, 1U);
+  EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+  std::lock_guard const lock{said_mutex};
+  EXPECT_NE(said.find("one more group of SMs"), std::string::npos) << said;
 }
 
 void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait) {
