@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benches and writes one JSON record a section.
 
-    scripts/record.py --build build/gpu --results docs/results yield harvest         on a machine with a GPU
-    scripts/record.py --build build/release --results docs/results setup pagerank_cpu  on any, with nothing else running
+    scripts/record.py --build build/gpu --results docs/results yield harvest               on a machine with a GPU
+    scripts/record.py --build build/release --results docs/results setup pagerank_cpu sites  on any, with nothing else running
 
 Every figure is measured twice by the same program, one process a run: `first` and `second`, whose difference stands beside
 them as `noise`. `interval` holds, for each figure of which samples are known, the 95 % interval of its median by order
@@ -54,6 +54,7 @@ RESIZE = [
 ]
 WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
+SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 HARVEST = [(longest, mode) for longest in ("10ms", "1ms", "100us") for mode in ("lull", "naive")]
 
@@ -307,6 +308,7 @@ SECTIONS = {
     "two_streams": ("us", two_streams),
     "our_threads": ("per cent of a core", our_threads),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
+    "sites": ("us", lambda build: twice(build, SITES, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }
 
