@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <string>
@@ -22,6 +23,12 @@ class site_table {
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
   std::shared_ptr<State> const& find(std::string_view name) {
+    // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look into the map, whose
+    // nodes are in no cache.
+    if (!by_use_.empty() && by_use_.back()->name == name) {
+      by_use_.splice(by_use_.begin(), by_use_, std::prev(by_use_.end()));
+      return by_use_.front();
+    }
     if (auto const known = by_name_.find(name); known != by_name_.end()) {
       by_use_.splice(by_use_.begin(), by_use_, known->second);
       return by_use_.front();
