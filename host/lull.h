@@ -85,7 +85,7 @@ typedef struct lull_room_need {
 lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void *context, int32_t resident, lull_room_need *need, char *text,
                                size_t size, size_t *needed);
 
-/* ---- runtimes: one a device ---- */
+/* ---- runtimes: one harvests a device ---- */
 
 typedef struct lull_runtime lull_runtime;
 
@@ -131,7 +131,8 @@ typedef struct lull_options {
 #define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's current
-   device stays what it was. At most 64 runtimes live at a time. */
+   device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of the process harvests
+   the same CUDA device; any number may observe beside it, or be off. */
 lull_status lull_create(const lull_options *options, lull_runtime **runtime);
 /* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are dead then.
    LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */

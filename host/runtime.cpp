@@ -7,9 +7,9 @@
 #include <mutex>
 #include <thread>
 
-#include <pthread.h>
-
 #include <lull/host/captured_gates.hpp>
+#include <lull/host/detail/forks.hpp>
+#include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/detail/launcher.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/error.hpp>
@@ -49,14 +49,6 @@ runtime_options with_safe_log(runtime_options options) {
   return options;
 }
 
-/// Forks of this process so far: a child has none of our threads, and CUDA does not work in it.
-std::atomic<std::uint64_t> forks{0};
-
-std::uint64_t forks_now() {
-  static bool const counted = pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
-  return counted ? forks.load() : 0;
-}
-
 }  // namespace
 
 class runtime::state {
@@ -66,7 +58,8 @@ class runtime::state {
         machine_(std::move(machine)),
         mode_(options_.mode),
         asked_(options_.mode),
-        forks_(forks_now()) {
+        forks_(detail::forks_now()) {
+    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda) harvested_.emplace(options_.machine.device);
     visiting const here{*machine_};
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
@@ -198,7 +191,7 @@ class runtime::state {
   }
 
   /// In a process that was forked from the one that made the runtime.
-  bool in_child() const noexcept { return forks.load(std::memory_order_relaxed) != forks_; }
+  bool in_child() const noexcept { return detail::forks_now() != forks_; }
 
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
@@ -336,6 +329,7 @@ class runtime::state {
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
   std::uint64_t const forks_;
+  std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
   std::atomic<bool> gates_used_up_{false};
   std::atomic<std::uint64_t> foreign_{0};
   std::atomic<std::uint64_t> unaskable_{0};  // captures

@@ -77,7 +77,8 @@ struct runtime_counts {
   runtime_counts& operator+=(runtime_counts const& other) noexcept;
 };
 
-/// Fills the bubbles of one device's trainer streams with the jobs that were submitted. One a device.
+/// Fills the bubbles of one device's trainer streams with the jobs that were submitted. One of a process harvests a CUDA device at a time:
+/// while it lives, making another with mode `on` throws usage_error; any number may observe beside it, or be off.
 /// Thread-safe. `open`, `close` and `bubble` only enqueue: they do not block, allocate (but for the first bubble of a site) or
 /// synchronise; an error of the machine inside them turns the runtime off and is logged, never thrown into the trainer.
 class runtime {

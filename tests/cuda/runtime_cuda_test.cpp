@@ -13,6 +13,7 @@
 
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/cuda/device_probe.hpp>
 
@@ -137,6 +138,27 @@ TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
   EXPECT_EQ(task.progress().state, job_state::cancelled);
   EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+}
+
+TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one_that_observes_is_not) {
+  runtime_options second{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}};
+  EXPECT_THROW(runtime{second}, usage_error);
+  second.mode = runtime_mode::observe;
+  runtime observer{second};
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task(), "probe");
+  for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
+    bubble const seen{observer, stream_.get(), site{"wait"}};
+    one_bubble(50'000);
+    if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  ASSERT_TRUE(task.wait(10s));
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  EXPECT_GT(observer.counts().opened, 0U);
+  side_.reset();
+  second.mode = runtime_mode::on;
+  EXPECT_EQ(runtime{second}.mode(), runtime_mode::on);
 }
 
 TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/surroundings.hpp>
@@ -142,6 +143,60 @@ TEST_F(misbehaving, a_forked_child_harvests_nothing_and_ends) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   is_still_done(*side, task);
+}
+
+TEST_F(misbehaving, a_second_runtime_that_harvests_a_gpu_is_refused) {
+  seen.kind = executor_kind::cuda;
+  auto first = make();
+  try {
+    make();
+    FAIL() << "two of them would take an SM's share twice";
+  } catch (usage_error const& why) {
+    EXPECT_NE(std::string{why.what()}.find("CUDA device 0"), std::string::npos) << why.what();
+  }
+  runtime_options other;
+  for (runtime_mode const mode : {runtime_mode::observe, runtime_mode::off}) {  // they run nothing
+    other.mode = mode;
+    EXPECT_EQ(make(other)->mode(), mode);
+  }
+  other.mode = runtime_mode::on;
+  other.machine.device = 1;
+  EXPECT_EQ(make(other)->mode(), runtime_mode::on);
+  EXPECT_THROW(make(), usage_error) << "those took nothing and let nothing go";
+  seen.kind = executor_kind::threads;
+  EXPECT_EQ(make()->mode(), runtime_mode::on);
+  seen.kind = executor_kind::cuda;
+  first.reset();
+  EXPECT_EQ(make()->mode(), runtime_mode::on);
+}
+
+TEST_F(misbehaving, a_runtime_that_could_not_be_made_harvests_no_gpu) {
+  seen.kind = executor_kind::cuda;
+  runtime_options without_code;
+  without_code.tasks = {task_type{}};
+  EXPECT_THROW(make(without_code), usage_error);
+  EXPECT_EQ(make()->mode(), runtime_mode::on);
+}
+
+TEST_F(misbehaving, a_forked_child_may_harvest_what_its_parent_does) {
+  seen.kind = executor_kind::cuda;
+  auto const side = make();
+  pid_t const child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    try {
+      detail::harvested_device const again{0};
+      const_cast<std::unique_ptr<runtime>&>(side).reset();  // the parent's: lets nothing go here
+      detail::harvested_device const twice{0};
+    } catch (usage_error const& why) {
+      _exit(std::string_view{why.what()}.find("already") != std::string_view::npos && !side ? 0 : 2);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_THROW(make(), usage_error);
 }
 
 TEST_F(misbehaving, beside_blocking_launches_and_injected_tools_a_gpus_runtime_is_off) {
