@@ -6,7 +6,8 @@
  * a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call may come from any
  * thread at any time, two calls on one handle too, unless its comment says otherwise; destroying a handle makes the calls
  * inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a site) or synchronise. All other
- * calls may block and belong outside bubbles, best before training starts.
+ * calls may block and belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent
+ * returns LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
  *
  * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. A time of UINT64_MAX
  * nanoseconds has no end.
@@ -38,7 +39,7 @@ typedef enum lull_status {
   LULL_ERROR_ARGUMENT = 2,  /* a pointer that must not be null, a value or an option that cannot be */
   LULL_ERROR_HANDLE = 3,    /* null, of another kind, or destroyed */
   LULL_ERROR_ABI = 4,       /* program and library do not fit together */
-  LULL_ERROR_STATE = 5,     /* not now: the job has not finished, another thread is still inside */
+  LULL_ERROR_STATE = 5,     /* not now: the job has not finished, another thread is still inside, the handle is a parent process's */
   LULL_ERROR_SIZE = 6,      /* the text does not fit: see *needed */
   LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */

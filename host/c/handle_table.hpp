@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include <lull/host/detail/forks.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::c {
@@ -31,6 +32,7 @@ class handle_table {
   struct slot {
     std::atomic<std::uint64_t> word{0};
     std::atomic<Object*> object{nullptr};
+    std::atomic<std::uint64_t> forks{0};  // 1 + those of the process that inserted here last; 0: none did
   };
 
  public:
@@ -92,10 +94,19 @@ class handle_table {
       slot& at = slots_[index];
       if (at.object.load(std::memory_order_relaxed) != nullptr) continue;
       std::uint64_t const number = at.word.load(std::memory_order_acquire) / generation;
+      at.forks.store(1 + lull::detail::forks_now(), std::memory_order_relaxed);  // carried by the handle
       at.object.store(object.release(), std::memory_order_release);  // to pins: the object is whole
       return number << 24 | Kind << 16 | index;
     }
     throw limit_error{"all " + std::to_string(Capacity) + " handles of this kind are in use: destroy some"};
+  }
+
+  /// Whether its object was left behind in a process that this one was forked from: none of the threads inside it are here to leave, and
+  /// its locks may be held for ever.
+  bool is_parents(std::uint64_t handle) noexcept {
+    slot* const at = slot_of(handle);
+    std::uint64_t const made = at == nullptr ? 0 : at->forks.load(std::memory_order_relaxed);
+    return made != 0 && made != 1 + lull::detail::forks_now();
   }
 
   pin find(std::uint64_t handle) noexcept {

@@ -52,7 +52,14 @@ job_table& jobs();
 stream_table& streams();
 
 template <class Table, class Handle>
+void require_not_parents(Table& table, Handle const* handle) {
+  if (!table.is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
+  throw refusal{LULL_ERROR_STATE, "this process was forked from the one that made the handle: make another after the fork"};
+}
+
+template <class Table, class Handle>
 typename Table::pin alive(Table& table, Handle const* handle) {
+  require_not_parents(table, handle);
   auto found = table.find(reinterpret_cast<std::uintptr_t>(handle));
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
@@ -63,6 +70,7 @@ inline constexpr std::chrono::seconds longest_leaving{10};
 
 template <class Table, class Handle>
 typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::steady_clock::time_point deadline = deadline_after(longest_leaving)) try {
+  require_not_parents(table, handle);
   auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), deadline);
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
