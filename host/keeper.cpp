@@ -2,7 +2,6 @@
 #include <lull/host/keeper.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include <lull/host/error.hpp>
@@ -36,9 +35,8 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
 }
 
 keeper::~keeper() {
-  for (slot_line* const each : allocated_) machine_->release(each);
-  for (place const& each : places_) {
-    for (slot_of_gate const& slot : each.slots) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+  for (slot_of_gate const& slot : places_[0].slots) {
+    if (slot.graph != nullptr) machine_->unmap(slot.answer, sizeof(std::uint64_t));
   }
 }
 
@@ -55,26 +53,14 @@ void keeper::add(std::shared_ptr<submitted> job) {
 void keeper::make_slots_for(worker_kernel const& kernel) {
   auto const is_its = [&](slot_of_gate const& slot) { return slot.of_stream != nullptr && slot.resident == kernel.resident; };
   if (std::any_of(places_[0].slots.begin(), places_[0].slots.end(), is_its)) return;
-  std::array<std::vector<slot_of_gate>, places> made;
-  auto* const slots = static_cast<slot_line*>(machine_->allocate(places * gates_.size() * sizeof(slot_line)));
-  try {
-    allocated_.push_back(slots);
-    for (std::size_t i = 0; i < places * gates_.size(); ++i) {
-      made[i / gates_.size()].push_back({.slot = slots + i,
-                                         .answer = machine_->map(sizeof(std::uint64_t)),
-                                         .resident = kernel.resident,
-                                         .of_stream = gates_[i % gates_.size()].get(),
-                                         .graph = {}});
-    }
-  } catch (...) {
-    for (auto const& of_place : made) {
-      for (slot_of_gate const& each : of_place) machine_->unmap(each.answer, sizeof(std::uint64_t));
-    }
-    throw;
-  }
-  for (std::size_t p = 0; p < places; ++p) {
-    auto& into = places_[p].slots;
-    into.insert(into.end(), std::make_move_iterator(made[p].begin()), std::make_move_iterator(made[p].end()));
+  for (place& each : places_) each.slots.reserve(each.slots.size() + gates_.size());
+  slot_memory const& made = of_streams_.emplace_back(*machine_, places * gates_.size());
+  for (std::size_t i = 0; i < places * gates_.size(); ++i) {  // nothing here throws: there is room
+    places_[i / gates_.size()].slots.push_back({.slot = made.lines.data() + i,
+                                                .answer = {made.answers.host() + i, made.answers.device() + i},
+                                                .resident = kernel.resident,
+                                                .of_stream = gates_[i % gates_.size()].get(),
+                                                .graph = {}});
   }
 }
 
@@ -85,20 +71,9 @@ void keeper::queue(std::shared_ptr<submitted> job) {
 
 keeper::time_point keeper::round() {
   std::unique_lock lock{mutex_};
-  time_point const next = locked_round();
-  std::vector<std::string> const lines = std::exchange(to_log_, {});
-  lock.unlock();
-  // under no lock: the program's callback may wait for another of its threads
-  for (std::string const& line : lines) {
-    if (log_) log_(line);
-  }
-  return next;
-}
-
-keeper::time_point keeper::locked_round() {
   keep_a_spare_gate();
   auto const longest = collect_bubbles(false);
-  make_room();
+  make_room(lock);
   if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
     if (lease > lease_ || lease < lease_ / 2) {
@@ -110,7 +85,7 @@ keeper::time_point keeper::locked_round() {
     job_state const now = job->move_to(given_up_ ? job_state::failed : job_state::queued);
     return now == job_state::cancelled || now == job_state::failed;
   });
-  for (int p = 0; p < places; ++p) look_after(p);
+  for (int p = 0; p < places; ++p) look_after(p, lock);
   return next_round();
 }
 
@@ -204,7 +179,7 @@ void keeper::copy_bubbles(bool at_the_end) {
 }
 
 /// Where a kernel of the trainer has waited for workers, they keep off more.
-void keeper::make_room() {
+void keeper::make_room(std::unique_lock<std::mutex>& lock) {
   auto where = captured_.take_held_up();
   for (auto const& each : gates_) {
     if (auto at = each->take_held_up()) where = std::move(at);
@@ -215,8 +190,9 @@ void keeper::make_room() {
     ++raised_;
     tell_reserved(*where);
   }
-  to_log_.push_back("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " +
-                    (more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off"));
+  say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " +
+                    (more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off"),
+      lock);
 }
 
 void keeper::tell_reserved(std::string const& raised_at) {
@@ -229,7 +205,7 @@ void keeper::collect() {
   collect_bubbles(true);
 }
 
-void keeper::look_after(int index) {
+void keeper::look_after(int index, std::unique_lock<std::mutex>& lock) {
   place& here = places_[static_cast<std::size_t>(index)];
   if (here.at == stage::empty) choose_for(index);
   if (here.at == stage::filling && move_slots(index, true)) {
@@ -247,7 +223,7 @@ void keeper::look_after(int index) {
     here.at = stage::emptying;
   }
   if (here.at == stage::emptying && move_slots(index, false)) {
-    job_state const now = settle(*here.who);
+    job_state const now = settle(*here.who, lock);
     if (now == job_state::paused || now == job_state::queued) queue(here.who);
     here.who.reset();
     here.at = stage::empty;
@@ -318,13 +294,22 @@ bool keeper::move_slots(int index, bool fill) {
   return all;
 }
 
+/// The program's callback is called without the lock, for it may wait for another of the program's threads that is inside a call of ours;
+/// only the dispatcher changes a place meanwhile.
+void keeper::say(std::string const& line, std::unique_lock<std::mutex>& lock) {
+  if (!log_) return;
+  lock.unlock();
+  log_(line);
+  lock.lock();
+}
+
 /// A job came out of its place: no block is inside, and what they did is complete.
-job_state keeper::settle(submitted& job) {
+job_state keeper::settle(submitted& job, std::unique_lock<std::mutex>& lock) {
   job.read_totals();
   switch (job.reached()) {
     case phase_state::finished: return job.move_to(job_state::finished);
     case phase_state::failed:
-      to_log_.push_back("job '" + job.description().name + "' failed: a phase has more items than a cursor can count");
+      say("job '" + job.description().name + "' failed: a phase has more items than a cursor can count", lock);  // before anybody sees it over
       return job.move_to(job_state::failed);
     default: return job.move_to(given_up_ ? job_state::failed : job_state::queued);
   }

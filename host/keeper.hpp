@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/array.hpp>
 #include <lull/host/captured_gates.hpp>
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/executor.hpp>
@@ -81,6 +82,12 @@ class keeper {
     gate* of_stream = nullptr;       // or
     std::shared_ptr<captured_gate> graph;
   };
+  /// What the streams' slots of one kind of worker are made of.
+  struct slot_memory {
+    slot_memory(executor& machine, std::size_t count) : lines(machine, count), answers(machine, count) {}
+    machine_array<slot_line> lines;       // (count,)
+    mapped_array<std::uint64_t> answers;  // (count,)
+  };
   struct place {
     stage at = stage::empty;
     std::shared_ptr<submitted> who;
@@ -89,21 +96,21 @@ class keeper {
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void copy_bubbles(bool at_the_end);
-  time_point locked_round();
-  void make_room();
+  void make_room(std::unique_lock<std::mutex>& lock);
+  void say(std::string const& line, std::unique_lock<std::mutex>& lock);
   void tell_reserved(std::string const& raised_at);
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void keep_a_spare_gate();
   time_point next_round() const;
   bool is_served(gate const& of) const;
-  void look_after(int index);
+  void look_after(int index, std::unique_lock<std::mutex>& lock);
   void choose_for(int index);
   bool gives_way(int index) const;
   bool in_graphs() const;
   std::shared_ptr<submitted> best_waiting() const;
   bool move_slots(int index, bool fill);
-  job_state settle(submitted& job);
+  job_state settle(submitted& job, std::unique_lock<std::mutex>& lock);
   void queue(std::shared_ptr<submitted> job);
   void renew_leases();
 
@@ -116,7 +123,7 @@ class keeper {
   std::shared_ptr<wake_signal> const wakes_;
   std::atomic<int> quiet_{0};
   mutable std::mutex mutex_;  // all that follows
-  std::vector<slot_line*> allocated_;  // of the streams' slots, a piece for each kind of worker
+  std::deque<slot_memory> of_streams_;  // a piece for each kind of worker
   bool given_up_ = false;
   std::uint64_t submitted_ = 0;
   std::deque<std::shared_ptr<submitted>> waiting_;  // the next one first
@@ -126,7 +133,6 @@ class keeper {
   bool copying_captures_ = false;    // and those of graphs
   std::deque<bubble_report> bubbles_;
   std::uint64_t raised_ = 0;
-  std::vector<std::string> to_log_;  // when the lock is released
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};

@@ -86,6 +86,8 @@ class record {
   executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};      // so many questions for a length come too early
+  std::atomic<int> maps_left{-1};             // so many more, then the mapped memory is used up; less than 0: no limit
+  std::atomic<int> memories{0};               // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
@@ -114,10 +116,26 @@ class recording_executor final : public executor {
     into_.note("keep_more_off");
     return into_.can_keep_more_off;
   }
-  void* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
-  void release(void* memory) noexcept override { inner_.release(memory); }
-  mapped_memory map(std::size_t bytes) override { return inner_.map(bytes); }
-  void unmap(mapped_memory memory, std::size_t bytes) noexcept override { inner_.unmap(memory, bytes); }
+  void* allocate(std::size_t bytes) override {
+    void* const made = inner_.allocate(bytes);
+    ++into_.memories;
+    return made;
+  }
+  void release(void* memory) noexcept override {
+    if (memory != nullptr) --into_.memories;
+    inner_.release(memory);
+  }
+  mapped_memory map(std::size_t bytes) override {
+    if (into_.maps_left == 0) throw limit_error{"the mapped memory is used up"};
+    if (into_.maps_left > 0) --into_.maps_left;
+    mapped_memory const made = inner_.map(bytes);
+    ++into_.memories;
+    return made;
+  }
+  void unmap(mapped_memory memory, std::size_t bytes) noexcept override {
+    if (memory.host != nullptr) --into_.memories;
+    inner_.unmap(memory, bytes);
+  }
   void write(void* to, void const* from, std::size_t bytes) override { inner_.write(to, from, bytes); }
   void publish(std::uint64_t* word, std::uint64_t value) override { inner_.publish(word, value); }
   void read(void* to, void const* from, std::size_t bytes) override { inner_.read(to, from, bytes); }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the dispatcher gives back where something fails, and that it holds no lock while it calls the program.
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/threads_job.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind) {
+  auto const side = make();
+  int const before = seen.memories;
+  job task;
+  int refused = 0;
+  for (; !task; ++refused) {
+    seen.maps_left = refused;
+    try {
+      task = submit(*side, "a");
+    } catch (limit_error const&) {
+      EXPECT_EQ(seen.memories, before) << refused << " pieces were mapped";
+    }
+  }
+  EXPECT_GT(refused, 1);
+  seen.maps_left = -1;
+  await(*side, task, job_state::placed);
+  int const with_a = seen.memories;
+  job const same_kind = submit(*side, "b");
+  EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
+}
+
+/// Has more items than a cursor can count.
+struct uncountable_task {
+  static constexpr team_shape shape{.threads = 32};
+  std::uint64_t extent(position, std::uint64_t) const noexcept { return std::uint64_t{1} << 50; }
+  void operator()(chunk, auto const&) const noexcept {}
+};
+static_assert(side_task<uncountable_task>);
+
+TEST_F(runtime_recorded, what_the_dispatcher_logs_may_wait_for_another_thread_of_the_program) {
+  runtime* made = nullptr;
+  std::future<void> looks;
+  std::promise<bool> looked;
+  auto with = options();
+  with.log = [&](std::string_view line) {
+    if (line.find("failed") == line.npos) return;
+    looks = std::async(std::launch::async, [&] { made->summary(); });
+    looked.set_value(looks.wait_for(10s) == std::future_status::ready);
+  };
+  runtime side{std::make_unique<recording_executor>(seen), with};
+  made = &side;
+  job const task = side.submit(test::threads_job(uncountable_task{}));
+  await(side, task, job_state::placed);
+  while (!task.wait(0ns)) {
+    one_bubble(side);
+    trainer.synchronize();
+  }
+  EXPECT_EQ(task.progress().state, job_state::failed);
+  EXPECT_TRUE(looked.get_future().get()) << "the dispatcher held a lock while it called the program";
+}
+
+}  // namespace
+}  // namespace lull
