@@ -28,13 +28,15 @@ enum class runtime_mode { off, observe, on };
 /// CUDA_DEVICE_MAX_CONNECTIONS=1, where it is chosen by itself; short leases then bound the wait: 200 µs, longer where the host was seen not to block.
 enum class launch_time { at_close, at_open };
 
+inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds{1'000};
+
 struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
   launch_time launch = launch_time::at_close;
   /// How long before its bubble a worker may be enqueued, to wait for it on the device; none: as each site needs, within two
-  /// milliseconds, and at once where nothing is known; 0: only when the bubble is open. While a worker waits, each kernel of the trainer may start later by a
-  /// microsecond (docs/decisions/armed-late.md).
+  /// milliseconds, and at once where nothing is known; 0: only when the bubble is open; at most `max_armed_ahead`. While a worker waits,
+  /// each kernel of the trainer may start later by a microsecond (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
   std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device

@@ -27,6 +27,10 @@ std::optional<runtime_mode> mode_from_environment() {
 }  // namespace
 
 runtime_options as_far_as_it_goes(runtime_options asked, executor_kind kind) {
+  if (asked.armed_ahead && (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
+    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) + " ns: it must be 0 to " +
+                      std::to_string(max_armed_ahead.count()) + ", or left out"};
+  }
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };

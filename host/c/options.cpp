@@ -15,7 +15,7 @@ namespace lull::c {
 
 namespace {
 
-constexpr std::int32_t max_armed_ahead_us = 1'000'000'000;
+constexpr std::int32_t max_armed_ahead_us = std::chrono::duration_cast<std::chrono::duration<std::int32_t, std::micro>>(max_armed_ahead).count();
 
 /// Tasks whose options do not tell them apart share a type; it is loaded once.
 void add(std::vector<task_type>& types, task_type const& type) {

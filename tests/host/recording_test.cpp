@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
@@ -174,6 +175,19 @@ TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
   await(*by_environment, other, job_state::placed);
   EXPECT_EQ(by_environment->mode(), runtime_mode::off);
   EXPECT_EQ(calls_of_one_bubble(*by_environment), calls{});
+}
+
+TEST_F(runtime_recorded, an_armed_ahead_out_of_range_is_refused) {
+  auto with = options();
+  for (auto const wrong : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1'000s} + 1ns, -1ns, std::chrono::nanoseconds::min()}) {
+    with.armed_ahead = wrong;
+    EXPECT_THROW(make(with), usage_error) << wrong.count();
+  }
+  with.armed_ahead = 1'000s;
+  auto const side = make(with);
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
 TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
