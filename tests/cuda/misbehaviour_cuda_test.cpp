@@ -208,8 +208,8 @@ void exit_in_the_middle() {
 
 TEST(misbehaving_process_on_cuda, may_exit_with_a_task_that_never_ends) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // no call of CUDA here: the child is forked before it starts anew
-  if (std::getenv("CUDA_VISIBLE_DEVICES") == nullptr && std::system("nvidia-smi > /dev/null 2>&1") != 0) GTEST_SKIP() << "NOT RUN: no device";
+  // It makes no context, and the child is a new process before it calls CUDA.
+  if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   EXPECT_EXIT(exit_in_the_middle(), testing::ExitedWithCode(0), "");
 }
 
