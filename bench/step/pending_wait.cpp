@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a wait that is pending on another stream costs each kernel of the trainer's. A chain of short kernels on the
-// trainer's stream, a candidate stream that waits for the chain's end; what a kernel of the chain takes longer than in
+// trainer's stream (host/cli/pending_chain.hpp), a candidate stream that waits for the chain's end; what a kernel of the chain takes longer than in
 // a chain right before, without the candidate. Streams, kinds of waits and their order are shuffled. Then the same in
 // captured graphs, and how soon a worker starts that waited in each way. Device stamps. One JSON object on standard
 // output; times in ns.
@@ -20,8 +20,10 @@
 
 #include <lull/bench/step/kernels.hpp>
 #include <lull/bench/step/process.hpp>
-#include <lull/bench/step/worker_streams.hpp>
 #include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/cli/pending_chain.hpp>
+#include <lull/host/cli/short_kernels.hpp>
+#include <lull/host/cli/worker_streams.hpp>
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
@@ -35,7 +37,7 @@ using json = nlohmann::ordered_json;
 
 struct arguments {
   int connections = 0;
-  int kernels = 900;    // of a chain; the driver holds about a thousand launches
+  int kernels = 900;    // of a chain
   int candidates = 10;  // of each kind of stream
   int repeats = 2;      // of each trial
   int starts = 200;
@@ -51,10 +53,6 @@ constexpr std::array wait_names{"event", "host_word", "device_word"};
 enum class leaf { none, plain, programmatic };
 constexpr std::array leaves{leaf::none, leaf::plain, leaf::programmatic};
 constexpr std::array leaf_names{"none", "leaf", "programmatic_leaf"};
-
-constexpr std::uint64_t head_start_ns = 6'000'000;  // until all of a chain, and the wait, is enqueued
-constexpr std::uint64_t values = 132 * 256 * 6;
-constexpr int rounds = 128;
 
 json spread(std::vector<double> samples, double slow_ns) {
   std::sort(samples.begin(), samples.end());
@@ -79,13 +77,8 @@ class bench_waits {
     trainer::load();
     bench::load_step_kernels();
     void* memory = nullptr;
-    LULL_CUDA(cudaMalloc(&memory, values * sizeof(float)));
-    values_ = static_cast<float*>(memory);
-    trainer::fill_random_bf16(nullptr, values_, values * 2, 3);
     LULL_CUDA(cudaMalloc(&memory, 256));
     device_word_ = static_cast<std::uint32_t*>(memory);
-    LULL_CUDA(cudaMalloc(&memory, 256));
-    stamps_ = static_cast<std::uint64_t*>(memory);
     LULL_CUDA(cudaHostAlloc(&memory, 256, cudaHostAllocMapped));
     host_word_ = static_cast<std::uint32_t*>(memory);
     LULL_CUDA(cudaHostGetDevicePointer(&memory, host_word_, 0));
@@ -96,9 +89,7 @@ class bench_waits {
   }
   ~bench_waits() {
     cudaDeviceSynchronize();
-    cudaFree(values_);
     cudaFree(device_word_);
-    cudaFree(stamps_);
     cudaFreeHost(host_word_);
   }
   bench_waits(bench_waits const&) = delete;
@@ -117,26 +108,13 @@ class bench_waits {
   };
 
   cudaStream_t trainer_of(bool own) const { return own ? own_.get() : nullptr; }
-  void chain(cudaStream_t stream) {
-    for (int i = 0; i < given_.kernels; ++i) {
-      std::uint64_t* const at = i == 0 ? stamps_ : i == given_.kernels - 1 ? stamps_ + 1 : nullptr;
-      bench::stir(stream, values_, values, rounds, at);
-    }
-  }
-  /// Of the last chain, from kernel to kernel. Blocks until the device is done.
-  double kernel_ns() {
-    LULL_CUDA(cudaDeviceSynchronize());
-    std::uint64_t when[2] = {};
-    LULL_CUDA(cudaMemcpy(when, stamps_, sizeof when, cudaMemcpyDeviceToHost));
-    return static_cast<double>(when[1] - when[0]) / (given_.kernels - 1);
-  }
   std::uint32_t* word_of(wait_kind kind) const {
     return kind == wait_kind::host_word ? host_word_on_device_ : device_word_;
   }
-  void memory_operation(cudaStream_t stream, CUstreamBatchMemOpParams operation) {
-    LULL_DRIVER(driver().memory_operations(stream, 1, &operation, 0));
+  void memory_operation(stream_handle stream, CUstreamBatchMemOpParams operation) {
+    LULL_DRIVER(driver().memory_operations(static_cast<CUstream>(stream), 1, &operation, 0));
   }
-  void wait(cudaStream_t stream, std::uint32_t* word, std::uint32_t value) {
+  void wait(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
     CUstreamBatchMemOpParams operation{};
     operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     operation.waitValue.address = reinterpret_cast<CUdeviceptr>(word);
@@ -144,49 +122,39 @@ class bench_waits {
     operation.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
     memory_operation(stream, operation);
   }
-  void write(cudaStream_t stream, std::uint32_t* word, std::uint32_t value) {
+  void write(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
     CUstreamBatchMemOpParams operation{};
     operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     operation.writeValue.address = reinterpret_cast<CUdeviceptr>(word);
     operation.writeValue.value = value;
     memory_operation(stream, operation);
   }
-  double one_chain(cudaStream_t stream, bool foreign, cudaStream_t waits, wait_kind kind);
+  double one_chain(cudaStream_t stream, bool foreign, stream_handle waits, wait_kind kind);
   void capture(leaf what, cuda_graph& into);
 
   arguments const given_;
   cuda_stream own_{0};
   cuda_stream foreign_{0};
   cuda_event end_{event_timing::off};
-  bench::worker_streams candidates_{given_.candidates};
-  float* values_ = nullptr;
+  worker_streams candidates_{given_.candidates};
+  pending_chain chain_{given_.kernels};
   std::uint32_t* device_word_ = nullptr;
   std::uint32_t* host_word_ = nullptr;
   std::uint32_t* host_word_on_device_ = nullptr;
-  std::uint64_t* stamps_ = nullptr;  // (2,) u64: start of the first kernel of a chain, and of the last
-  std::uint32_t round_ = 0;          // words only grow
+  std::uint32_t round_ = 0;  // words only grow
 };
 
 /// A null `waits`: no wait but the foreign one, if there is that.
-double bench_waits::one_chain(cudaStream_t stream, bool foreign, cudaStream_t waits, wait_kind kind) {
+double bench_waits::one_chain(cudaStream_t stream, bool foreign, stream_handle waits, wait_kind kind) {
   ++round_;
-  trainer::wait_one_thread(stream, head_start_ns, nullptr);
-  chain(stream);
-  LULL_CUDA(cudaEventRecord(end_.get(), stream));
-  if (foreign) {
-    LULL_CUDA(cudaStreamWaitEvent(foreign_.get(), end_.get(), 0));
-    bench::nothing(foreign_.get());
-  }
-  if (waits != nullptr) {
-    if (kind == wait_kind::event) {
-      LULL_CUDA(cudaStreamWaitEvent(waits, end_.get(), 0));
-    } else {
-      write(stream, word_of(kind), round_);  // before the wait: with one connection that would stand before the write
-      wait(waits, word_of(kind), round_);
-    }
-    bench::nothing(waits);
-  }
-  return kernel_ns();
+  return chain_.kernel_ns(stream, [&] {
+    if (foreign) chain_.wait_for_end(foreign_.get());
+    if (waits == nullptr) return;
+    if (kind == wait_kind::event) return chain_.wait_for_end(waits);
+    write(stream, word_of(kind), round_);  // before the wait: with one connection that would stand before the write
+    wait(waits, word_of(kind), round_);
+    trainer::nothing(waits);
+  });
 }
 
 json bench_waits::streams() {
@@ -204,7 +172,7 @@ json bench_waits::streams() {
   std::shuffle(trials.begin(), trials.end(), random);
   for (int i = 0; i < 3; ++i) {  // warms up
     for (bool const own : {false, true})
-      one_chain(trainer_of(own), true, candidates_.all().front().stream, wait_kind::event);
+      one_chain(trainer_of(own), true, candidates_.any(false), wait_kind::event);
   }
   json rows = json::array();
   std::vector<double> more[2][3][2][2];  // own, kind, foreign, green
@@ -243,7 +211,7 @@ json bench_waits::streams() {
 void bench_waits::capture(leaf what, cuda_graph& into) {
   cuda_stream const captures{0};
   LULL_CUDA(cudaStreamBeginCapture(captures.get(), cudaStreamCaptureModeRelaxed));
-  chain(captures.get());
+  chain_.enqueue(captures.get());
   if (what != leaf::none) {
     detail::captured_graph const under = detail::graph_under_capture(captures.get()).value();
     CUgraphEdgeData edge{};
@@ -266,10 +234,11 @@ void bench_waits::capture(leaf what, cuda_graph& into) {
     CUgraphNode made{};
     LULL_DRIVER(driver().add_node(&made, under.graph, under.behind.data(), &edge, 1, &node));
   }
-  for (int i = 0; i < 5; ++i) bench::stir(captures.get(), values_, values, rounds, nullptr);
+  for (int i = 0; i < 5; ++i) chain_.kernel(captures.get());
   cudaGraph_t graph{};
   LULL_CUDA(cudaStreamEndCapture(captures.get(), &graph));
   into = cuda_graph{graph};
+  LULL_CUDA(cudaGraphUpload(into.executable(), own_.get()));  // not in a launch, while the stream is kept back
 }
 
 json bench_waits::graphs() {
@@ -286,14 +255,11 @@ json bench_waits::graphs() {
   std::shuffle(trials.begin(), trials.end(), random);
   std::vector<double> found[leaves.size()][2];
   for (auto const& [each, foreign] : trials) {
-    trainer::wait_one_thread(own_.get(), head_start_ns / 3, nullptr);
-    LULL_CUDA(cudaGraphLaunch(made[each].executable(), own_.get()));
-    if (foreign) {
-      LULL_CUDA(cudaEventRecord(end_.get(), own_.get()));
-      LULL_CUDA(cudaStreamWaitEvent(foreign_.get(), end_.get(), 0));
-      bench::nothing(foreign_.get());
-    }
-    found[each][foreign].push_back(kernel_ns());
+    found[each][foreign].push_back(chain_.kernel_ns(
+        own_.get(), [&, graph = made[each].executable()] { LULL_CUDA(cudaGraphLaunch(graph, own_.get())); },
+        [&, foreign = foreign] {
+          if (foreign) chain_.wait_for_end(foreign_.get());
+        }));
   }
   json rows = json::array();
   for (std::size_t each = 0; each < leaves.size(); ++each) {
@@ -322,7 +288,7 @@ json bench_waits::starts() {
   std::vector<double> first[3][2];
   std::vector<double> last[3][2];
   for (auto const& [kind, green] : trials) {
-    cudaStream_t const waits = candidates_.any(green);
+    auto* const waits = static_cast<cudaStream_t>(candidates_.any(green));
     if (waits == nullptr) continue;
     ++round_;
     std::uint64_t const none[3] = {0, ~std::uint64_t{0}, 0};

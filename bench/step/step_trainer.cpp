@@ -5,6 +5,7 @@
 
 #include <lull/bench/step/kernels.hpp>
 #include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/cli/short_kernels.hpp>
 
 namespace lull::bench {
 
@@ -70,13 +71,13 @@ void step_trainer::alone(runtime& side, std::uint64_t ns) {
 void step_trainer::segment(std::uint64_t* begin, std::uint64_t* end) {
   cudaStream_t const stream = own_.get();
   for (int k = 0; k < shape_.kernels; ++k) {
-    stir(stream, values_, count_, shape_.rounds, k == 0 ? begin : k == shape_.kernels - 1 ? end : nullptr);
+    trainer::stir(stream, values_, count_, shape_.rounds, k == 0 ? begin : k == shape_.kernels - 1 ? end : nullptr);
   }
   if (!shape_.foreign) return;
   // The host is a segment ahead, so one such wait follows the other, and the first of them is pending.
   LULL_CUDA(cudaEventRecord(behind_segment_.get(), stream));
   LULL_CUDA(cudaStreamWaitEvent(foreign_.get(), behind_segment_.get(), 0));
-  nothing(foreign_.get());
+  trainer::nothing(foreign_.get());
 }
 
 void step_trainer::bubble(runtime* side, site where, std::uint64_t ns) {

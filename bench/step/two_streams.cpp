@@ -20,6 +20,7 @@
 #include <lull/bench/step/process.hpp>
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/bench/work/endless_work.hpp>
+#include <lull/host/cli/short_kernels.hpp>
 #include <lull/host/cli/statistics.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
@@ -115,7 +116,7 @@ class two_streams {
     if (order.enqueued == first::b) part_of_a(side, order.where, when, limit_ns);
   }
   void part_of_a(runtime* side, waits where, moments* when, std::uint64_t limit_ns) {
-    auto const wait = [&] { bench::wait_for_word(a_.get(), words_, round_, limit_ns, words_ + 32); };
+    auto const wait = [&] { trainer::wait_for_word(a_.get(), words_, round_, limit_ns, words_ + 32); };
     if (where == waits::before_bubble) wait();
     bubble_id const id = side != nullptr ? side->open(a_.get(), site{"a"}) : bubble_id{};
     if (where == waits::inside_bubble) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// CUDA streams such as a runtime launches workers on: of the lowest priority, and of a green context that leaves two
+/// groups of SMs out.
+class worker_streams {
+ public:
+  struct one {
+    stream_handle stream;
+    bool green;
+  };
+
+  /// So many of each, on the current device; none of the second kind where the driver has no green contexts. Throws
+  /// cuda_error.
+  explicit worker_streams(int of_each);
+  ~worker_streams();
+  worker_streams(worker_streams const&) = delete;
+  worker_streams& operator=(worker_streams const&) = delete;
+
+  std::vector<one> const& all() const noexcept { return all_; }
+  /// The first of a kind; null: there is none.
+  stream_handle any(bool green) const noexcept;
+
+ private:
+  struct parts;
+
+  std::vector<one> all_;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace lull
