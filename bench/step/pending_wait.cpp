@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a wait that is pending on another stream costs each kernel of the trainer's. A chain of short kernels on the
-// trainer's stream (host/cli/pending_chain.hpp), a candidate stream that waits for the chain's end; what a kernel of the chain takes longer than in
+// trainer's stream, a candidate stream that waits for the chain's end; what a kernel of the chain takes longer than in
 // a chain right before, without the candidate. Streams, kinds of waits and their order are shuffled. Then the same in
 // captured graphs, and how soon a worker starts that waited in each way. Device stamps. One JSON object on standard
-// output; times in ns.
+// output; times in ns. `lull doctor` measures a part of this, with the same chain.
 //   pending_wait --connections 8
 #include <algorithm>
 #include <array>
@@ -23,6 +23,7 @@
 #include <lull/bench/trainer/kernels.hpp>
 #include <lull/host/cli/pending_chain.hpp>
 #include <lull/host/cli/short_kernels.hpp>
+#include <lull/host/cli/waiting_cost.hpp>
 #include <lull/host/cli/worker_streams.hpp>
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/driver.hpp>
@@ -41,7 +42,7 @@ struct arguments {
   int candidates = 10;  // of each kind of stream
   int repeats = 2;      // of each trial
   int starts = 200;
-  double slow_ns = 300;
+  double slow_ns = slow_wait_ns;
   std::uint64_t seed = 7;
   int limit = 120;  // s
 };

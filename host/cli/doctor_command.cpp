@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include <lull/host/cli/commands.hpp>
 #include <lull/host/cli/cuda_facts.hpp>
+#include <lull/host/cli/finding.hpp>
 #include <lull/host/cli/machine.hpp>
+#include <lull/host/cli/waiting_cost.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/surroundings.hpp>
 
 namespace lull {
 namespace {
-
-enum class health { good, worth_a_look, stops };
-
-constexpr std::array<std::string_view, 3> names{"ok", "look", "stop"};
-
-struct finding {
-  std::string what;
-  health state;
-  std::string found;
-  std::string to_do;  // empty: nothing
-};
 
 std::string environment(char const* name) {
   char const* const text = std::getenv(name);
@@ -143,28 +130,12 @@ exit_code doctor_command(doctor_settings const& asked, std::ostream& out) {
   std::optional<gpu_description> const gpu =
       facts.device_name ? gpu_monitor{pci_bus_id(asked.device)}.describe() : std::nullopt;
   std::vector<finding> const all{check_driver(facts, gpu), check_runtime(facts), check_device(facts, asked.device),
-                                 check_rooms(facts, asked), check_lazy_loading(facts), check_connections(), check_mps(),
+                                 check_rooms(facts, asked), check_lazy_loading(facts), check_connections(),
+                                 check_waiting(measure_waiting(asked.device), environment("CUDA_DEVICE_MAX_CONNECTIONS")), check_mps(),
                                  check_profilers(), check_blocking(), check_lull(), check_power(gpu)};
-  bool stops = false;
-  auto list = nlohmann::ordered_json::array();
-  for (finding const& each : all) {
-    stops = stops || each.state == health::stops;
-    std::string_view const state = names[static_cast<std::size_t>(each.state)];
-    if (asked.json) {
-      list.push_back({{"name", each.what}, {"state", state}, {"found", each.found}, {"to_do", each.to_do}});
-      continue;
-    }
-    out << state << std::string(6 - state.size(), ' ') << each.what << std::string(15 - each.what.size(), ' ') << each.found << '\n';
-    if (!each.to_do.empty()) out << std::string(21, ' ') << "-> " << each.to_do << '\n';
-  }
-  if (asked.json) {
-    nlohmann::ordered_json const whole{{"schema", "lull.doctor/1"}, {"version", LULL_VERSION}, {"harvests", !stops}, {"findings", list}};
-    out << whole.dump(2) << '\n';
-  } else {
-    out << (stops ? "Something stops harvesting on a GPU; the threads executor runs anywhere.\n" : "Nothing stops harvesting.\n");
-  }
+  out << (asked.json ? findings_json(all, LULL_VERSION) : findings_text(all));
   out.flush();
-  return stops ? exit_code::failed : exit_code::done;
+  return any_stops(all) ? exit_code::failed : exit_code::done;
 }
 
 }  // namespace lull

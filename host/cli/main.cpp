@@ -104,7 +104,7 @@ exit_code dispatch(int argc, char** argv) {
   add_task_options(*runs, run);
   runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
   runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
-  CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, and what to do");
+  CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, what to do, and what waits on the device cost");
   doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");

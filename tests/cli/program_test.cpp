@@ -333,9 +333,19 @@ TEST_F(program, naive_and_none_compare_training_alone) {
 TEST_F(program, doctor_lists_what_it_looked_at) {
   outcome const found = ask("doctor --json");
   EXPECT_TRUE(found.code == 0 || found.code == 1) << found.text;
-  for (char const* what : {"driver", "lazy loading", "connections", "MPS", "profilers", "cluster rooms", "power cap"}) {
+  for (char const* what : {"driver", "lazy loading", "connections", "pending waits", "MPS", "profilers", "cluster rooms", "power cap"}) {
     EXPECT_NE(found.text.find(what), std::string::npos) << what;
   }
+  bool const measured = found.text.find("\"base_us\"") != std::string::npos;
+  bool const says_why_not = found.text.find("NOT RUN: ") != std::string::npos || found.text.find("not measured: ") != std::string::npos;
+  EXPECT_NE(measured, says_why_not) << found.text;
+}
+
+TEST_F(program, doctor_measures_nothing_where_there_is_no_device) {
+  outcome const found = ask("doctor --json --device 1023");  // no computer has so many
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("\"found\": \"NOT RUN: "), std::string::npos) << found.text;
+  EXPECT_EQ(found.text.find("base_us"), std::string::npos) << found.text;
 }
 
 }  // namespace
