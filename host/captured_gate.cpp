@@ -13,8 +13,8 @@ constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 
 }  // namespace
 
-captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint64_t capture,
-                             stream_handle stream, std::span<captured_type const> types)
+captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
+                             std::uint64_t capture, stream_handle stream, std::span<captured_type const> types)
     : machine_(machine),
       known_sites_(sites),
       index_(index),
@@ -22,10 +22,12 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       stream_(stream),
       ring_(machine, records),
       skip_(machine, most_sites),
+      skips_(skips),
       slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
       // release: what the graph's launches did to the gate, to whoever finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
+  std::fill_n(skips_, most_sites, 0U);
   for (std::size_t t = 0; t < types.size(); ++t) slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
 }
 
@@ -97,14 +99,12 @@ void captured_gate::note(gate_line const& line, bool over) {
 /// two bubbles may be mixed, and all are dropped.
 void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
                          std::deque<bubble_report>& into) {
-  // Copies that are waited for come when the lock is released: on the device they may stand after what the trainer has enqueued.
-  std::unique_lock lock{mutex_};
+  std::lock_guard const lock{mutex_};
   if (noted_ - read_ >= records / 2) {
     counts_.replayed += noted_ - read_;
     counts_.dropped += noted_ - read_;
-    lock.unlock();
     read_ = known_ = noted_;
-    machine_.fill_zero(ring_.data(), ring_.bytes());
+    ring_is_mixed_ = true;
     return;
   }
   for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {
@@ -114,9 +114,12 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
     if (closed) learn(record, working, told_as, into);
   }
   read_ = which.past - 1;
-  auto const changed = decide();
-  lock.unlock();
-  for (auto const& [at, skip] : changed) machine_.write(skip_.data() + at, &skip, sizeof skip);
+  decide();
+}
+
+void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
+  if (std::exchange(skips_changed_, false)) lane.copy_in(skip_.data(), skips_, skip_.bytes());
+  if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
 }
 
 /// As gate::was_held_up; here the close itself is known.
@@ -153,17 +156,16 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
 }
 
 /// Which sites' workers leave at once from now on, and which do no more.
-std::vector<std::pair<std::size_t, std::uint32_t>> captured_gate::decide() {
-  std::vector<std::pair<std::size_t, std::uint32_t>> changed;
+void captured_gate::decide() {
   for (std::size_t i = 0; i < std::min(sites_.size(), most_sites); ++i) {
     site_state& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
     bool const skip = at.what->past.judge() != history::verdict::harvest;
     if (skip == at.skipped) continue;
     at.skipped = skip;
-    changed.emplace_back(i, skip ? 1 : 0);
+    skips_[i] = skip ? 1 : 0;
+    skips_changed_ = true;
   }
-  return changed;
 }
 
 std::uint64_t captured_gate::blocks_of(void const* resident) const noexcept {

@@ -76,9 +76,9 @@ class captured_gate {
     std::uint64_t count() const noexcept { return past - from; }
   };
 
-  /// `line` is zero.
-  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint64_t capture, stream_handle stream,
-                std::span<captured_type const> types);
+  /// `line` is zero. `skips`: (most_sites,) of pinned memory, for this gate alone while it lives.
+  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips, std::uint64_t capture,
+                stream_handle stream, std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
   captured_gate& operator=(captured_gate const&) = delete;
 
@@ -95,6 +95,8 @@ class captured_gate {
   void note(gate_line const& line, bool over);
   /// What there is to read, as far as was noted; no more than the ring holds.
   unread to_read() const noexcept { return {read_ + 1, std::min(known_, read_ + records) + 1}; }
+  /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
+  void write_to(copy_lane& lane, bubble_record const* zeros);
   /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they are dropped and
   /// counted. `working`: the blocks of the job at hand.
   void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
@@ -116,7 +118,7 @@ class captured_gate {
   };
 
   std::uint32_t find(site where);
-  std::vector<std::pair<std::size_t, std::uint32_t>> decide();
+  void decide();
   void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
   static bool was_held_up(bubble_record const& record);
   void close_now(stream_handle stream);
@@ -128,6 +130,9 @@ class captured_gate {
   stream_handle const stream_;
   machine_array<bubble_record> ring_;  // (records,)
   machine_array<std::uint32_t> skip_;  // (most_sites,)
+  std::uint32_t* const skips_;         // what stands there, or soon will
+  bool skips_changed_ = false;
+  bool ring_is_mixed_ = false;
   machine_array<slot_line> slot_lines_;
   gate_ref ref_;
   std::vector<captured_slot> slots_;

@@ -17,6 +17,7 @@ captured_gates::captured_gates(executor& machine, std::uint32_t first_index, std
       lines_(machine, most_gates),
       found_(machine, most_gates),
       pinned_(machine, captured_gate::records + most_copied),
+      skips_(machine, most_gates * captured_gate::most_sites),
       free_(most_gates) {
   std::iota(free_.rbegin(), free_.rend(), first_index_);
 }
@@ -59,9 +60,10 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
 
 std::shared_ptr<captured_gate> captured_gates::make(std::uint64_t capture, stream_handle stream, std::span<captured_type const> types) {
   std::uint32_t const index = free_.back();
-  gate_line* const line = lines_.data() + (index - first_index_);
+  std::size_t const place = index - first_index_;
+  gate_line* const line = lines_.data() + place;
   machine_.fill_zero(line, sizeof *line);
-  auto made = std::make_shared<captured_gate>(machine_, sites_, index, line, capture, stream, types);
+  auto made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips_.data() + place * captured_gate::most_sites, capture, stream, types);
   gates_.reserve(gates_.size() + 1);
   new_.push_back(made);
   gates_.push_back(made);
@@ -104,6 +106,7 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
   copied_.clear();
   std::size_t used = captured_gate::records;  // the zeros
   for (auto const& gate : gates) {
+    gate->write_to(lane, pinned_.data());
     auto const which = gate->to_read();
     if (which.count() == 0 || used + which.count() > captured_gate::records + most_copied) continue;
     bubble_record* const to = pinned_.data() + used;

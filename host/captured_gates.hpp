@@ -79,6 +79,7 @@ class captured_gates {
   machine_array<gate_line> lines_;            // (most_gates,)
   pinned_array<gate_line> found_;             // (most_gates,): copies of them
   pinned_array<bubble_record> pinned_;        // (captured_gate::records + most_copied,): zeros, and copies
+  pinned_array<std::uint32_t> skips_;         // (most_gates × captured_gate::most_sites,)
   std::vector<copied> copied_;                // under way
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;  // their lines are under way; whether they were over before
   std::optional<std::string> held_up_;

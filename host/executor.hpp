@@ -177,8 +177,9 @@ class executor {
 
   // -- off the trainer's path --
 
-  /// Whether nothing that was enqueued on a trainer's stream can touch our memory any more; `value` was the gate's last edge.
-  virtual bool passed(gate_ref gate, std::uint32_t value) = 0;
+  /// Whether nothing that was enqueued on a trainer's stream can touch a gate's memory any more; `value` was its last edge, and `seen` its
+  /// line, as it was copied lately.
+  virtual bool passed(gate_line const& seen, std::uint32_t value) const noexcept = 0;
   /// Whether all workers launched with the mark are out: nothing but their enqueued work is waited for.
   virtual bool workers_left(bubble_mark& mark) = 0;
   /// Length of the last timed bubble that used the mark; nothing yet while its end is not reached.

@@ -17,9 +17,8 @@ using steady = std::chrono::steady_clock;
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
     : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
-  gate_line line{};
-  line.value = first_value;
-  line_.write({&line, 1});
+  seen_.value = first_value;
+  line_.write({&seen_, 1});
   for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
 }
 
@@ -43,7 +42,7 @@ std::optional<steady::time_point> gate::idle_since() const {
 
 void gate::vacate() {
   auto const since = idle_since();
-  if (!since || !passed()) return;  // under no lock: the copy may stand after what the trainer has enqueued
+  if (!since || !passed()) return;
   std::unique_lock const edges{edges_, std::try_to_lock};
   if (!edges || idle_since() != since) return;  // it has opened a bubble meanwhile
   stream_id_.store(0, std::memory_order_release);
@@ -294,11 +293,8 @@ runtime_counts gate::counts() const {
 }
 
 bool gate::passed() const {
-  std::uint32_t const last = [&] {
-    std::lock_guard const lock{mutex_};
-    return value_;
-  }();
-  return machine_.passed(ref_, last);
+  std::lock_guard const lock{mutex_};
+  return machine_.passed(seen_, value_);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

@@ -110,7 +110,7 @@ class gate {
   /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
   std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const;
-  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go.
+  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was copied.
   bool passed() const;
   void note_lease(std::chrono::nanoseconds lease) noexcept;
 
@@ -198,6 +198,7 @@ class gate {
   std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;
+  gate_line seen_{};  // its line, as it was copied last
 };
 
 }  // namespace lull::detail

@@ -57,7 +57,13 @@ bool gate::begin_collecting(copy_lane& lane) {
   }
   // A record is read when its workers are surely out.
   while (copied_past_ <= latest && is_over(copied_past_)) ++copied_past_;
-  if (copied_past_ == copied_from_) return false;
+  if (copied_past_ == copied_from_) {
+    // Its last closing edge may come long after its last workers have left.
+    std::lock_guard const lock{mutex_};
+    if (open_ || collected_ != bubbles_ || seen_.value == value_) return false;
+    lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
+    return true;
+  }
   copied_successors_ = [&] {
     std::lock_guard const lock{mutex_};
     bool any = false;  // of the bubble before, too: a late block works in the one after its own
@@ -103,6 +109,7 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
     into.push_back(std::move(one));
   }
   copied_from_ = copied_past_;
+  seen_ = pinned_.data()->line;
 }
 
 /// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them. A lease is several

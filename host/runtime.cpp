@@ -259,7 +259,7 @@ class runtime::state {
   bool all_over() const noexcept {
     try {
       return until(give_up_ - std::chrono::steady_clock::now(), [this] {
-        // what asks the device by a copy comes last
+        keeper_->collect();  // copies the gates' lines
         return keeper_->empty() && machine_->workers_done() &&
                std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
       });

@@ -304,12 +304,6 @@ std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark)
   return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
 }
 
-bool cuda_executor::passed(gate_ref gate, std::uint32_t value) {
-  gate_line line{};
-  read(&line, gate.line, sizeof line);
-  return line.value == value;
-}
-
 bool cuda_executor::workers_left(bubble_mark& mark) {
   auto& events = static_cast<cuda_mark&>(mark);
   return !events.has_workers() || is_done(cudaEventQuery(events.left()));

@@ -59,7 +59,7 @@ class cuda_executor final : public executor {
                      position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override;
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
-  bool passed(gate_ref gate, std::uint32_t value) override;
+  bool passed(gate_line const& seen, std::uint32_t value) const noexcept override { return seen.value == value; }
   bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;

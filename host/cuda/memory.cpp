@@ -13,6 +13,12 @@
 
 namespace lull {
 
+namespace {
+
+constexpr std::chrono::minutes most_wait{1};
+
+}  // namespace
+
 cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device), limit_bytes_(limit_bytes) {
   int lowest = 0;
   int highest = 0;
@@ -22,7 +28,7 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device),
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device};
   LULL_CUDA(cudaMemPoolCreate(&pool_, &properties));
-  std::uint64_t keep = ~std::uint64_t{0};  // what was freed stays in the pool: giving it back would synchronise
+  std::uint64_t keep = ~std::uint64_t{0};  // what was freed goes back when we say so: otherwise it would at a synchronisation of the trainer's
   LULL_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
   void* small = nullptr;
   LULL_CUDA(cudaMalloc(&small, small_arena_bytes));
@@ -47,9 +53,17 @@ cuda_memory::~cuda_memory() {
 }
 
 void cuda_memory::wait() {
+  auto const give_up = std::chrono::steady_clock::now() + most_wait;
   for (int looks = 0;; ++looks) {
     cudaError_t const state = cudaStreamQuery(stream_.get());
-    if (state == cudaSuccess) return;
+    if (state == cudaSuccess) {
+      late_ = false;
+      return;
+    }
+    if (std::chrono::steady_clock::now() >= give_up) {
+      late_ = true;
+      throw limit_error{"the device did not come to a copy of ours within a minute: what was enqueued before it does not end"};
+    }
     if (state != cudaErrorNotReady) LULL_CUDA(state);
     if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's
     if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
@@ -88,7 +102,7 @@ void cuda_memory::from_pool(void** memory, std::size_t bytes) {
 
 void cuda_memory::release(void* memory) noexcept {
   if (memory == nullptr) return;
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
   auto const found = allocated_.find(memory);
   if (found == allocated_.end()) return;
   std::size_t const bytes = found->second;
@@ -97,8 +111,25 @@ void cuda_memory::release(void* memory) noexcept {
   auto* const at = static_cast<unsigned char*>(memory);
   if (at >= small_device_ && at < small_device_ + small_arena_bytes) {
     small_.give_back(static_cast<std::size_t>(at - small_device_), bytes);
-  } else {
-    cudaFreeAsync(memory, stream_.get());
+    return;
+  }
+  cudaFreeAsync(memory, stream_.get());
+  lock.unlock();
+  give_back();
+}
+
+/// What was freed is the trainer's again: this waits for no kernel and keeps up no launch (docs/decisions/memory-goes-back.md). It goes when
+/// the stream has come to the free. Should that stand behind something of the trainer's, then with the next that is freed.
+void cuda_memory::give_back() noexcept {
+  try {
+    on_device const here{device_};
+    constexpr int most_looks = 100;
+    for (int looks = 0; looks < most_looks && cudaStreamQuery(stream_.get()) == cudaErrorNotReady; ++looks) {
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
+    if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) cudaGetLastError();
+  } catch (device_error const&) {  // the device is gone, and its memory with it
   }
 }
 
@@ -150,6 +181,7 @@ void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
     std::lock_guard const lock{staging_mutex_};  // others' small copies go between two parts
+    if (late_) wait();
     std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
     LULL_CUDA(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
     wait();
@@ -162,6 +194,7 @@ void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
     std::lock_guard const lock{staging_mutex_};
+    if (late_) wait();
     LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost, stream_.get()));
     wait();
     std::memcpy(static_cast<unsigned char*>(to) + at, staging, part);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -51,10 +52,12 @@ class cuda_memory {
 
   void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
+  void give_back() noexcept;
 
   int const device_;
   std::mutex mutex_;          // of what is allocated
   std::mutex staging_mutex_;  // of the staging memory
+  std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;
   std::size_t used_bytes_ = 0;
   std::map<void*, std::size_t> allocated_;

@@ -57,7 +57,7 @@ class threads_executor final : public executor {
                      position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
-  bool passed(gate_ref, std::uint32_t) override { return on_their_way_.load(std::memory_order_acquire) == 0; }
+  bool passed(gate_line const&, std::uint32_t) const noexcept override { return on_their_way_.load(std::memory_order_acquire) == 0; }
   bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/bench/trainer/kernels.hpp>
+#include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
@@ -234,6 +235,35 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   ASSERT_TRUE(task.wait(10s));
   std::lock_guard const lock{said_mutex};
   EXPECT_NE(said.find("one more group of SMs"), std::string::npos) << said;
+}
+
+std::size_t free_bytes() {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  LULL_CUDA(cudaMemGetInfo(&free, &all));
+  return free;
+}
+
+/// While a kernel of the trainer runs, and a worker waits for its bubble behind that: neither is waited for.
+TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
+  constexpr std::size_t bytes = std::size_t{1} << 30;
+  constexpr std::size_t granularity = std::size_t{64} << 20;
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  auto array = std::make_unique<machine_array<char>>(side_->machine(), bytes);
+  std::size_t const before = free_bytes();
+  trainer::wait_one_thread(stream_.get(), 1'000'000'000, nullptr);
+  one_bubble(1'000'000);
+  auto const began = std::chrono::steady_clock::now();
+  array.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 500ms);
+  EXPECT_GE(free_bytes(), before + bytes - granularity);
+  EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
 }
 
 void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait) {

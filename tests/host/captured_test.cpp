@@ -164,7 +164,7 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
     replay({capture(*side, 0us)}, [] { return false; }, 1);
     // here hundreds of captures take no longer than the dispatcher's rounds in which gates are let go
     if (i % 200 != 199) continue;
-    ASSERT_TRUE(until([&] { return side->counts().replayed == 3U * static_cast<unsigned>(i + 1); }));
+    ASSERT_TRUE(until([&] { return side->counts().replayed == 3U * static_cast<unsigned>(i + 1) && side->machine().workers_done(); }));
   }
   EXPECT_TRUE(until([&] { return side->counts().replayed == 30'000; }));
   runtime_counts const counts = side->counts();

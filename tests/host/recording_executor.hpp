@@ -197,7 +197,7 @@ class recording_executor final : public executor {
     inner_.plain_between(stream, kernel, functor, ended, next, extent);
   }
   void synchronize(stream_handle stream) override { inner_.synchronize(stream); }
-  bool passed(gate_ref gate, std::uint32_t value) override { return inner_.passed(gate, value); }
+  bool passed(gate_line const& seen, std::uint32_t value) const noexcept override { return inner_.passed(seen, value); }
   bool workers_left(bubble_mark& mark) override { return inner_.workers_left(mark); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {
     if (into_.lengths_not_there > 0 && into_.lengths_not_there-- > 0) return std::nullopt;
