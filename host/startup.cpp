@@ -39,6 +39,7 @@ runtime_options as_far_as_it_goes(runtime_options asked, executor_kind kind) {
   if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
   std::optional<std::string> why = launches_that_block();
   if (!why) why = injected_tool();
+  if (!why && asked.mode == runtime_mode::on) why = too_few_connections();
   if (why && !told) {
     say("off: " + *why + "; LULL=on harvests nevertheless");
     asked.mode = runtime_mode::off;

@@ -50,4 +50,11 @@ std::optional<std::string> injected_tool() {
 
 bool one_connection() { return environment("CUDA_DEVICE_MAX_CONNECTIONS") == "1"; }
 
+std::optional<std::string> too_few_connections() {
+  std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
+  if (asked != "2" && asked != "3") return std::nullopt;
+  return "CUDA_DEVICE_MAX_CONNECTIONS=" + asked +
+         ": streams of the trainer that wait for each other would share queues with each other or with Lull's, and may wait for ever: leave it unset, or set it to 1";
+}
+
 }  // namespace lull

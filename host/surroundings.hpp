@@ -15,5 +15,8 @@ std::optional<std::string> launches_that_block();
 std::optional<std::string> injected_tool();
 /// CUDA_DEVICE_MAX_CONNECTIONS=1: all streams share one queue, and a worker queued behind a bubble's end comes when it is over.
 bool one_connection();
+/// CUDA_DEVICE_MAX_CONNECTIONS=2 or 3: with more streams than connections those that wait for each other may share a queue, and wait for
+/// ever. A trainer's two and a runtime's two are four (docs/decisions/armed-late.md).
+std::optional<std::string> too_few_connections();
 
 }  // namespace lull

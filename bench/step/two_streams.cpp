@@ -222,6 +222,10 @@ int run(arguments const& given) {
       std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     };
     runtime side{all_default};
+    if (side.mode() != runtime_mode::on) {
+      rows.push_back({{"task", task}, {"not_run", "Lull is off here"}});
+      continue;
+    }
     bench::endless_work const work{side, bench::work_kinds().at(task), settings};
     until_ready(side, streams);
     for (order_of_pair const order : orders) rows.push_back(run_order(streams, side, task, order, pairs, hangs));

@@ -81,6 +81,7 @@ finding check_connections() {
   std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
   if (asked.empty()) return {"connections", health::good, "CUDA_DEVICE_MAX_CONNECTIONS is not set", ""};
   std::string const found = "CUDA_DEVICE_MAX_CONNECTIONS=" + asked;
+  if (auto const few = too_few_connections()) return {"connections", health::stops, found, *few + "; LULL=on harvests nevertheless"};
   if (!one_connection()) return {"connections", health::good, found, ""};
   return {"connections", health::worth_a_look, found, "all streams share one queue, so workers are launched at open; 8 or more lets them wait for the close"};
 }

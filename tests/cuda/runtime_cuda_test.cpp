@@ -146,16 +146,18 @@ TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one
   EXPECT_THROW(runtime{second}, usage_error);
   second.mode = runtime_mode::observe;
   runtime observer{second};
-  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
-  job const task = side_->submit(probe.task(), "probe");
-  for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
-    bubble const seen{observer, stream_.get(), site{"wait"}};
-    one_bubble(50'000);
-    if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  {
+    device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+    job const task = side_->submit(probe.task(), "probe");
+    for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
+      bubble const seen{observer, stream_.get(), site{"wait"}};
+      one_bubble(50'000);
+      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    ASSERT_TRUE(task.wait(10s));
+    EXPECT_STREQ(probe.wrong(), nullptr);
   }
-  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-  ASSERT_TRUE(task.wait(10s));
-  EXPECT_STREQ(probe.wrong(), nullptr);
   EXPECT_GT(observer.counts().opened, 0U);
   side_.reset();
   second.mode = runtime_mode::on;

@@ -220,6 +220,27 @@ TEST_F(misbehaving, beside_blocking_launches_and_injected_tools_a_gpus_runtime_i
   unsetenv("CUDA_LAUNCH_BLOCKING");
 }
 
+TEST_F(misbehaving, with_two_or_three_connections_a_gpu_is_not_harvested_unless_the_environment_wants_it) {
+  seen.kind = executor_kind::cuda;
+  for (char const* few : {"2", "3"}) {
+    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", few, 1), 0);
+    EXPECT_EQ(make()->mode(), runtime_mode::off);
+    ASSERT_FALSE(log_.empty());
+    EXPECT_NE(log_.back().find("wait for ever"), std::string::npos) << log_.back();
+    runtime_options observes;
+    observes.mode = runtime_mode::observe;
+    EXPECT_EQ(make(observes)->mode(), runtime_mode::observe);
+    ASSERT_EQ(setenv("LULL", "on", 1), 0);
+    EXPECT_EQ(make()->mode(), runtime_mode::on);
+    unsetenv("LULL");
+  }
+  for (char const* enough : {"1", "4", "8"}) {
+    ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", enough, 1), 0);
+    EXPECT_EQ(make()->mode(), runtime_mode::on);
+  }
+  unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+}
+
 TEST_F(misbehaving, with_one_connection_a_gpus_workers_are_launched_at_open) {
   seen.kind = executor_kind::cuda;
   ASSERT_EQ(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1), 0);
