@@ -6,7 +6,7 @@
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
 #   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
 #                                   short_bubbles pictures instants product leaving resize whole_job,
-#                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams our_threads, and with PyTorch stage:compute stage:foreign
+#                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams connections our_threads, and with PyTorch stage:compute stage:foreign
 #                                   stage:tasks stage:ahead (or stage); nccl, on a machine with two GPUs; sites; setup and pagerank_cpu, on any idle machine
 set -euo pipefail
 cd "$(dirname "$0")/.."

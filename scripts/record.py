@@ -29,8 +29,8 @@ CAPTURED = [
     for behind in ("burst_132", "burst_264", "cublas_2048")
 ] + [f"yield_latency/task:{task}/behind:burst_264/captured/iterations: --others" for task in ("compute", "streaming")]
 LANDING = [
-    f"yield_latency/task:compute/behind:burst_264/landing:{how}/iterations:" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "joined")
-] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/iterations:" for task in ("streaming", "pagerank") for how in ("2000ns_later", "joined")]
+    f"yield_latency/task:compute/behind:burst_264/landing:{how}/iterations:" for how in ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "waited")
+] + [f"yield_latency/task:{task}/behind:burst_264/landing:{how}/iterations:" for task in ("streaming", "pagerank") for how in ("2000ns_later", "waited")]
 EDGES = [
     f"yield_latency/task:compute/behind:burst_264/iterations:{arguments}"
     for arguments in ("", " --successor", " --setter=kernel", " --launch=at_open", " --threads=256", " --threads=512", " --rooms=0")
@@ -277,6 +277,18 @@ def two_streams(build):
     return rows
 
 
+def connections(build):
+    """The same without Lull, and with further streams of the program that launch kernels: from how many on two streams that wait for each
+    other hang."""
+    rows = []
+    for count in (1, 2, 3, 4, 6, 8):
+        for further in range(5):
+            command = [f"{build}/bin/bench/two_streams", "--connections", str(count), "--further", str(further)]
+            found = (read_json(shell(command, 60), ends=(0, 1)) for _ in range(2))
+            rows.append({"connections": count, "further": further, **paired(command, *found)})
+    return rows
+
+
 def our_threads(build):
     """What the runtime's own threads take of a core."""
     command = [f"{build}/bin/bench/our_threads"]
@@ -306,6 +318,7 @@ SECTIONS = {
     **{f"stage:{name}": ("as named", lambda build, of=of: stage(build, *of)) for name, of in STAGE.items()},
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
+    "connections": ("us", connections),
     "our_threads": ("per cent of a core", our_threads),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
     "sites": ("us", lambda build: twice(build, SITES, 240)),

@@ -2,8 +2,9 @@
 // Two streams of a trainer with a peer between them: A waits, before its bubble or inside it, for a word that B sets
 // behind its own bubble. The workers of both must not make B wait for what A's bubble waits for. All options of the
 // runtime are the default ones. Device stamps. One JSON object on standard output. Exit code 0: no wait ran out; 1: one
-// did, or an error; 2: nothing was run.
+// did, or an error; 2: nothing was run. With --further N there is no Lull: N further streams launch an empty kernel a pair.
 //   two_streams --connections 8
+//   two_streams --connections 2 --further 1
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -38,7 +39,8 @@ struct arguments {
   double bubble_us = 60;
   std::vector<std::string> tasks{"streaming", "pagerank"};
   std::string kronecker = "20";
-  int limit = 240;  // s
+  int further = -1;  // streams, without Lull; -1: with Lull
+  int limit = 240;   // s
 };
 
 enum class waits { before_bubble, inside_bubble };
@@ -74,6 +76,7 @@ struct outcome {
 class two_streams {
  public:
   explicit two_streams(arguments const& given) : bubble_ns_(static_cast<std::uint64_t>(given.bubble_us * 1e3)) {
+    for (int i = 0; i < given.further; ++i) further_.emplace_back(0);
     trainer::load();
     bench::load_step_kernels();
     void* memory = nullptr;
@@ -100,6 +103,7 @@ class two_streams {
     std::uint32_t const before = expired();
     for (std::uint64_t done = 0; done < pairs && found.hangs < enough_hangs; done += group) {
       for (int i = 0; i < group; ++i) pair(side, order, moments_ + i, limit_ns);
+      for (cuda_stream const& each : further_) LULL_CUDA(cudaStreamSynchronize(each.get()));
       LULL_CUDA(cudaStreamSynchronize(a_.get()));
       LULL_CUDA(cudaStreamSynchronize(b_.get()));
       take(order, found);
@@ -112,6 +116,7 @@ class two_streams {
   void pair(runtime* side, order_of_pair order, moments* when, std::uint64_t limit_ns) {
     ++round_;
     if (order.enqueued == first::a) part_of_a(side, order.where, when, limit_ns);
+    for (cuda_stream const& each : further_) trainer::nothing(each.get());
     part_of_b(side, when);
     if (order.enqueued == first::b) part_of_a(side, order.where, when, limit_ns);
   }
@@ -156,6 +161,7 @@ class two_streams {
   std::uint64_t const bubble_ns_;
   cuda_stream a_{0};
   cuda_stream b_{0};
+  std::vector<cuda_stream> further_;
   std::uint32_t* words_ = nullptr;  // what A waits for, and 32 words on how many waits ran out
   moments* moments_ = nullptr;      // (group,)
   std::uint32_t round_ = 0;
@@ -209,6 +215,24 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   return made;
 }
 
+/// What hangs without Lull.
+int run_alone(arguments const& given) {
+  two_streams streams{given};
+  json rows = json::array();
+  std::uint64_t hangs = 0;
+  for (order_of_pair const order : orders) {
+    outcome const found = streams.run(nullptr, order, plain_pairs, plain_hang_ns);
+    hangs += found.hangs;
+    rows.push_back({{"a_waits", order.where == waits::before_bubble ? "before" : "inside"},
+                    {"enqueued_first", order.enqueued == first::a ? "a" : "b"},
+                    {"pairs", found.beyond_us.size()},
+                    {"hangs", found.hangs}});
+  }
+  json const made{{"name", "two_streams"}, {"connections", given.connections}, {"further", given.further}, {"hangs", hangs}, {"orders", rows}};
+  std::cout << made.dump() << std::endl;
+  return hangs == 0 ? 0 : 1;
+}
+
 int run(arguments const& given) {
   two_streams streams{given};
   std::uint64_t const pairs = std::max<std::uint64_t>(1, given.bubbles / 2 / (std::size(orders) * given.tasks.size()));
@@ -252,6 +276,7 @@ int main(int argc, char** argv) try {
   app.add_option("--bubble-us", given.bubble_us, "length of a bubble")->check(CLI::Range(10.0, 1e6));
   app.add_option("--task", given.tasks, "side tasks")->check(CLI::IsMember(tasks));
   app.add_option("--kronecker", given.kronecker, "log2 of the vertices of pagerank's graph")->check(CLI::Range(10, 26));
+  app.add_option("--further", given.further, "without Lull, and so many further streams that launch an empty kernel a pair")->check(CLI::Range(0, 32));
   app.add_option("--limit", given.limit, "seconds after which the process ends")->check(CLI::Range(1, 3600));
   CLI11_PARSE(app, argc, argv);
   bench::set_connections(given.connections);
@@ -260,7 +285,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "two_streams: NOT RUN: %s\n", why.c_str());
     return 2;
   }
-  return run(given);
+  return given.further < 0 ? run(given) : run_alone(given);
 } catch (std::exception const& problem) {
   std::fprintf(stderr, "two_streams: %s\n", problem.what());
   return 1;

@@ -26,6 +26,7 @@ struct options {
   bench::work_settings work;
   edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
+  std::optional<std::chrono::nanoseconds> armed_ahead = {};
 };
 
 struct plan {
@@ -78,6 +79,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
   runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
                      .mode = runtime_mode::on,
                      .launch = with.launch,
+                     .armed_ahead = with.armed_ahead,
                      .lands = what.lands,
                      .tasks = types_of(what.task, with),
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
@@ -169,6 +171,8 @@ options parse(int argc, char** argv, CLI::App& app) {
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
+  app.add_option_function<int>("--armed-ahead", [&](int us) { with.armed_ahead = std::chrono::microseconds{us}; }, "how long before its bubble a worker may wait; us")
+      ->check(CLI::Range(0, 1'000'000));
   app.add_flag("--successor", with.work.successor, "a second job stands behind the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
   app.parse(argc, argv);

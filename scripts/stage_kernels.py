@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tells apart why a step of the stage of measure_stage.py takes longer beside side work: its kernels, by kind and by how long ago the last
+bubble was, and the gaps between them, from CUPTI's trace. Same options as measure_stage.py; the first task and one row a task.
+
+    LULL=on LULL_LIBRARY=build/gpu/host/c/liblull.so PYTHONPATH=host/python python3 scripts/stage_kernels.py \\
+        --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks pagerank+product
+
+Each step launches the same kernels, so each is compared with itself: the median over steps with side work against the median without. One JSON
+object on standard output. A trace slows the host, not the kernels: step times are measure_stage.py's to tell."""
+
+import json
+import os
+import signal
+import statistics
+import sys
+
+import measure_stage
+
+STEPS = 8  # of each kind
+BUBBLE_NS = 1_000_000  # a gap that long is a bubble
+NEXT_NS = 20_000  # a longer one is no gap between two kernels that were enqueued together
+AGES_MS = (1, 5, 20)  # since the last bubble
+OURS = ("open_edge", "close_edge", "await_leaving", "wait_kernel", "resident_kernel", "exchange_kernel")
+
+
+def traced(torch, trainer, bubble):
+    """(steps, kernels): start, end and name of the trainer's kernels."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
+        for _ in range(STEPS // measure_stage.GROUP):
+            trainer.group(bubble)
+    events = [one for one in trace.profiler.kineto_results.events() if str(one.device_type()) == "DeviceType.CUDA" and one.duration_ns() > 0]
+    streams = [one.device_resource_id() for one in events]
+    stream = statistics.mode(streams)
+    mine = sorted(
+        (one.start_ns(), one.start_ns() + one.duration_ns(), one.name())
+        for one in events
+        if one.device_resource_id() == stream and not any(each in one.name() for each in OURS) and "Mem" not in one.name()
+    )
+    if len(mine) % STEPS:
+        sys.exit(f"stage_kernels.py: {len(mine)} kernels in {STEPS} steps: not the same in each")
+    count = len(mine) // STEPS
+    return [mine[at : at + count] for at in range(0, len(mine), count)]
+
+
+def kind(name):
+    if any(each in name for each in ("nvjet", "gemm", "cutlass")):
+        return "products"
+    return "attention" if "sdpa" in name or "flash" in name else "other"
+
+
+def ages(step):
+    """Since the last bubble, for each kernel; the first one's step began behind one."""
+    found, since = [], step[0][0]
+    for before, now in zip([None, *step], step):
+        if before is not None and now[0] - before[1] > BUBBLE_NS:
+            since = now[0]
+        found.append((now[0] - since) / 1e6)
+    return found
+
+
+def compared(plain, lull):
+    def medians(steps):
+        return [statistics.median(one[1] - one[0] for one in each) for each in zip(*steps)]
+
+    before, after = medians(plain), medians(lull)
+    names, since = [one[2] for one in plain[0]], ages(lull[0])
+
+    def change(chosen):
+        chosen = list(chosen)
+        base = sum(before[at] for at in chosen)
+        return {"kernels": len(chosen), "ms": base / 1e6, "longer_percent": 100 * (sum(after[at] for at in chosen) / base - 1) if base else 0}
+
+    def gaps(steps):
+        every = [now[0] - one[1] for step in steps for one, now in zip(step, step[1:])]
+        return [each for each in every if each < NEXT_NS]
+
+    all_of_them = range(len(before))
+    edges = (0, *AGES_MS, float("inf"))
+    without, with_lull = gaps(plain), gaps(lull)
+    return {
+        "all": change(all_of_them),
+        "by_kind": {each: change(at for at in all_of_them if kind(names[at]) == each) for each in ("products", "attention", "other")},
+        "by_ms_since_a_bubble": {f"{low} to {high}": change(at for at in all_of_them if low <= since[at] < high) for low, high in zip(edges, edges[1:])},
+        "gap_us": {
+            "without": {"n": len(without), "mean": statistics.fmean(without) / 1e3, "median": statistics.median(without) / 1e3},
+            "with": {"n": len(with_lull), "mean": statistics.fmean(with_lull) / 1e3, "median": statistics.median(with_lull) / 1e3},
+        },
+    }
+
+
+def main():
+    given = measure_stage.parse(None)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(given.limit)
+    if given.connections:
+        os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = str(given.connections)
+    import lull
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("stage_kernels.py: NOT RUN: torch finds no GPU")
+    trainer = measure_stage.Trainer(torch, given)
+    rows = []
+    for task in given.tasks:
+        for _ in range(given.scopes):
+            with lull.harvest([measure_stage.TASKS.get(task, task)]) as side:
+                if side.mode != "on":
+                    sys.exit(f"stage_kernels.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
+                for _ in range(measure_stage.WARM_UP):
+                    trainer.step(lull.bubble)
+                plain = traced(torch, trainer, measure_stage.no_bubble)
+                beside = traced(torch, trainer, lull.bubble)
+                plain += traced(torch, trainer, measure_stage.no_bubble)
+                beside += traced(torch, trainer, lull.bubble)
+            rows.append({"task": task, **compared(plain, beside)})
+    print(json.dumps({"name": "stage_kernels", "connections": given.connections, "torch": torch.__version__, "steps": 2 * STEPS, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()
