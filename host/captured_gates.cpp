@@ -62,7 +62,8 @@ std::shared_ptr<captured_gate> captured_gates::make(std::uint64_t capture, strea
   std::uint32_t const index = free_.back();
   std::size_t const place = index - first_index_;
   gate_line* const line = lines_.data() + place;
-  machine_.fill_zero(line, sizeof *line);
+  gate_line const zero{};
+  machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
   auto made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips_.data() + place * captured_gate::most_sites, capture, stream, types);
   gates_.reserve(gates_.size() + 1);
   new_.push_back(made);

@@ -21,7 +21,7 @@ STEPS = 8  # of each kind
 BUBBLE_NS = 1_000_000  # a gap that long is a bubble
 NEXT_NS = 20_000  # a longer one is no gap between two kernels that were enqueued together
 AGES_MS = (1, 5, 20)  # since the last bubble
-OURS = ("open_edge", "close_edge", "await_leaving", "wait_kernel", "resident_kernel", "exchange_kernel")
+OURS = ("open_edge", "close_edge", "wait", "resident_kernel", "exchange_kernel")
 
 
 def traced(torch, trainer, bubble):
@@ -37,7 +37,7 @@ def traced(torch, trainer, bubble):
         for one in events
         if one.device_resource_id() == stream and not any(each in one.name() for each in OURS) and "Mem" not in one.name()
     )
-    if len(mine) % STEPS:
+    if len(mine) % STEPS:  # the trace has lost some, or steps differ
         sys.exit(f"stage_kernels.py: {len(mine)} kernels in {STEPS} steps: not the same in each")
     count = len(mine) // STEPS
     return [mine[at : at + count] for at in range(0, len(mine), count)]

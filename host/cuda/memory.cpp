@@ -124,10 +124,14 @@ void cuda_memory::give_back() noexcept {
   try {
     on_device const here{device_};
     constexpr int most_looks = 100;
-    for (int looks = 0; looks < most_looks && cudaStreamQuery(stream_.get()) == cudaErrorNotReady; ++looks) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    cudaError_t state = cudaErrorNotReady;
+    for (int looks = 0; looks < most_looks && state == cudaErrorNotReady; ++looks) {
+      state = cudaStreamQuery(stream_.get());
+      if (state == cudaErrorNotReady) std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
     if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
+    if (state != cudaSuccess) return;
+    cudaStreamSynchronize(stream_.get());  // it is done: only behind this does the pool take what was freed for free
     if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) cudaGetLastError();
   } catch (device_error const&) {  // the device is gone, and its memory with it
   }
