@@ -24,6 +24,7 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       skip_(machine, most_sites),
       skips_(skips),
       slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
+      no_room_is_kept_(machine.place().owned_processors + machine.place().raised == machine.place().processors),
       // release: what the graph's launches did to the gate, to whoever finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
@@ -53,14 +54,13 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
     ++counts_.abandoned;
     close_now(stream);
   }
-  placement const place = machine_.place();
   std::vector<captured_worker> workers;
   for (captured_slot const& each : slots_) {
     worker_site site;
     site.slot = each.slot;
     site.gate = ref_;
     site.skip = at < most_sites ? skip_.data() + at : nullptr;
-    if (place.owned_processors == place.processors) site.most_lease_ns = lease_without_rooms_ns;
+    if (no_room_is_kept_) site.most_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, each.grid, site});
   }
   opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
@@ -101,16 +101,17 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};
   if (noted_ - read_ >= records / 2) {
-    counts_.replayed += noted_ - read_;
-    counts_.dropped += noted_ - read_;
-    read_ = known_ = noted_;
+    counts_.replayed += known_ - read_;
+    counts_.dropped += known_ - read_;
+    read_ = known_;
     ring_is_mixed_ = true;
     return;
   }
   for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {
     bubble_record const& record = copies[bubble - which.from];
     bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
-    ++(closed ? counts_.replayed : counts_.dropped);
+    ++counts_.replayed;
+    if (!closed) ++counts_.dropped;
     if (closed) learn(record, working, told_as, into);
   }
   read_ = which.past - 1;
@@ -122,10 +123,10 @@ void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
   if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
 }
 
-/// As gate::was_held_up; here the close itself is known.
-bool captured_gate::was_held_up(bubble_record const& record) {
+/// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles may be as long.
+bool captured_gate::was_held_up(bubble_record const& record) const {
   bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
-  if (!all_by_lease || record.closed_ns < record.last_out_ns) return false;
+  if (no_room_is_kept_ || !all_by_lease || record.closed_ns < record.last_out_ns) return false;
   return record.closed_ns - record.last_out_ns < (record.last_out_ns - record.opened_ns) / 8;
 }
 
@@ -138,10 +139,9 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
     ++(length < history::worth ? counts_.too_short : counts_.fruitless);
     at.what->past.add_length(length);
   } else {
-    if (was_held_up(record)) {
-      ++counts_.held_up;
-      held_up_ = at.what->name;
-    }
+    bool const held_up = was_held_up(record);
+    if (held_up) ++counts_.held_up;
+    if (at.held_up.add(held_up)) held_up_ = at.what->name;
     at.what->past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
   known_sites_.note(*at.what);

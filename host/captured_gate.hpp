@@ -84,6 +84,7 @@ class captured_gate {
 
   std::uint32_t index() const noexcept { return index_; }
   gate_ref ref() const noexcept { return ref_; }
+  stream_handle stream() const noexcept { return stream_; }
   bool serves(std::uint64_t capture, stream_handle stream) const noexcept { return capture == capture_ && stream == stream_; }
   std::span<captured_slot const> slots() const noexcept { return slots_; }
 
@@ -114,13 +115,14 @@ class captured_gate {
   struct site_state {
     std::shared_ptr<captured_sites::site_state> what;
     bool skipped = false;
+    hold_ups held_up{};
     bool seen = true;  // since it was decided last; what was known before the capture counts, too
   };
 
   std::uint32_t find(site where);
   void decide();
   void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
-  static bool was_held_up(bubble_record const& record);
+  bool was_held_up(bubble_record const& record) const;
   void close_now(stream_handle stream);
 
   executor& machine_;
@@ -136,6 +138,7 @@ class captured_gate {
   machine_array<slot_line> slot_lines_;
   gate_ref ref_;
   std::vector<captured_slot> slots_;
+  bool const no_room_is_kept_;
   std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t read_ = 0;   // replayed bubbles
   std::uint64_t known_ = 0;  // … whose records are complete

@@ -33,6 +33,7 @@ bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site
   return gate != nullptr ? gate->open(stream, where) : bubble_id{};
 }
 
+/// What belongs to one capture and stream comes from one thread.
 std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode) {
   std::unique_lock lock{mutex_};
   auto const known = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
@@ -43,33 +44,38 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
   } else if (free_.empty()) {
     why = "there are more captured graphs than gates";
   } else {
-    std::span<captured_type const> types{types_};
-    if (mode != runtime_mode::on) types = {};
+    auto const types = mode == runtime_mode::on ? types_ : std::vector<captured_type>{};
+    std::uint32_t const index = free_.back();
+    free_.pop_back();
+    // Under no lock: our copies to the device may stand behind what the trainer has enqueued.
+    lock.unlock();
+    std::shared_ptr<captured_gate> made;
     try {
-      return make(capture, stream, types);
+      gate_line const zero{};
+      gate_line* const line = lines_.data() + (index - first_index_);
+      machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
+      made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips_.data() + (index - first_index_) * captured_gate::most_sites,
+                                             capture, stream, types);
     } catch (limit_error const& full) {
       why = full.what();
+    } catch (...) {
+      lock.lock();
+      free_.push_back(index);
+      throw;
     }
+    lock.lock();
+    if (made != nullptr) {
+      gates_.push_back(made);
+      new_.push_back(made);
+      return made;
+    }
+    free_.push_back(index);
   }
   ++ignored_;
   bool const said = std::exchange(said_why_, true);
   lock.unlock();
   if (!said && log_) log_("a graph is captured without side work: " + why);
   return nullptr;
-}
-
-std::shared_ptr<captured_gate> captured_gates::make(std::uint64_t capture, stream_handle stream, std::span<captured_type const> types) {
-  std::uint32_t const index = free_.back();
-  std::size_t const place = index - first_index_;
-  gate_line* const line = lines_.data() + place;
-  gate_line const zero{};
-  machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
-  auto made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips_.data() + place * captured_gate::most_sites, capture, stream, types);
-  gates_.reserve(gates_.size() + 1);
-  new_.push_back(made);
-  gates_.push_back(made);
-  free_.pop_back();
-  return made;
 }
 
 bool captured_gates::close(bubble_id id, stream_handle stream) {
@@ -97,6 +103,19 @@ bool captured_gates::any() const {
 std::vector<std::shared_ptr<captured_gate>> captured_gates::take_new() {
   std::lock_guard const lock{mutex_};
   return std::exchange(new_, {});
+}
+
+void captured_gates::take_later(std::shared_ptr<captured_gate> graph) {
+  std::lock_guard const lock{mutex_};
+  new_.push_back(std::move(graph));
+}
+
+/// The number of a stream's gate in reports. Beyond so many they are told as the last.
+std::uint32_t captured_gates::told_as(stream_handle stream) {
+  auto const known = std::find(streams_.begin(), streams_.end(), stream);
+  auto const place = static_cast<std::size_t>(known - streams_.begin());
+  if (known == streams_.end() && place < most_streams) streams_.push_back(stream);
+  return first_index_ + static_cast<std::uint32_t>(std::min(place, most_streams - 1));
 }
 
 /// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were copied.
@@ -133,7 +152,7 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
 void captured_gates::collect(std::deque<bubble_report>& into, void const* at_work) {
   for (auto const& [gate, over] : looked_at_) gate->note(found_.data()[place_of(*gate)], over);
   for (copied const& each : copied_) {
-    each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), first_index_, into);
+    each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), told_as(each.gate->stream()), into);
     if (auto where = each.gate->take_held_up()) held_up_ = std::move(where);
   }
   ++looks_;

@@ -22,14 +22,14 @@
 
 namespace lull::detail {
 
-/// The captured gates of a runtime. In reports they are one gate, however many graphs come and go. `enable`, `open`, `close` and `counts`
+/// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs come and go. `enable`, `open`, `close` and `counts`
 /// come from any thread, the rest from the dispatcher.
 class captured_gates {
  public:
   static constexpr std::size_t most_gates = 1024;  // alive at once
   static constexpr std::size_t most_types = 8;
 
-  /// `first_index`: of its gates; reports name them all by it.
+  /// `first_index`: of its gates.
   captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log);
 
   /// Later captures hold a worker for it.
@@ -56,11 +56,14 @@ class captured_gates {
   bool any() const;
   /// Those that have come since it was asked last.
   std::vector<std::shared_ptr<captured_gate>> take_new();
+  /// One of them, next time again.
+  void take_later(std::shared_ptr<captured_gate> graph);
   void forget(captured_gate const& gone);
   runtime_counts counts() const;
 
  private:
   static constexpr std::size_t most_copied = 4096;  // records at a time
+  static constexpr std::size_t most_streams = 16;   // that reports tell apart
 
   struct copied {
     std::shared_ptr<captured_gate> gate;
@@ -69,7 +72,7 @@ class captured_gates {
   };
 
   std::shared_ptr<captured_gate> find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode);
-  std::shared_ptr<captured_gate> make(std::uint64_t capture, stream_handle stream, std::span<captured_type const> types);
+  std::uint32_t told_as(stream_handle stream);
   std::size_t place_of(captured_gate const& gate) const noexcept { return gate.index() - first_index_; }
 
   executor& machine_;
@@ -80,6 +83,7 @@ class captured_gates {
   pinned_array<gate_line> found_;             // (most_gates,): copies of them
   pinned_array<bubble_record> pinned_;        // (captured_gate::records + most_copied,): zeros, and copies
   pinned_array<std::uint32_t> skips_;         // (most_gates × captured_gate::most_sites,)
+  std::vector<stream_handle> streams_;        // that reports have told of
   std::vector<copied> copied_;                // under way
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;  // their lines are under way; whether they were over before
   std::optional<std::string> held_up_;

@@ -30,7 +30,9 @@ using stream_handle = void*;
 struct placement {
   int processors = 0;        // SMs, or cores
   int owned_processors = 0;  // of them those that workers may use
-  std::string how;           // "green context", "rooms by SM id", …
+  int raised = 0;            // of the others those that they keep off since a kernel was seen to wait
+  int device = 0;            // of CUDA
+  std::string how{};         // "green context", "rooms by SM id", …
 };
 
 /// What is asked of one bubble: whether its workers are out, and of an observed one its length. Reused for a later bubble of the same
@@ -44,7 +46,6 @@ class bubble_mark {
 struct worker_grid {
   std::uint64_t blocks = 0;
   room_plan rooms{};
-  bool fills = false;  // its SMs: no block fits beside its share
 };
 
 /// A worker of a captured bubble. Of its site the executor fills in what a graph's launch needs: rooms and `in_graph`.

@@ -102,7 +102,7 @@ class gate {
   std::uint64_t outstanding() const;
 
   /// Enqueues copies of what is known of bubbles that are over; false: there are none.
-  bool begin_collecting(copy_lane& lane);
+  bool begin_collecting(copy_lane& lane, bool at_the_end);
   /// The copies are done: measured bubbles are added to `into`.
   void collect(std::deque<bubble_report>& into, device_clock& clock);
   /// The longest recent bubble.
@@ -119,6 +119,7 @@ class gate {
     std::string name;
     history past;
     forecast opens;
+    hold_ups held_up;
   };
   struct placed {  // a bubble whose opening edge is enqueued
     std::uint64_t bubble = 0;
@@ -157,6 +158,7 @@ class gate {
   bool expected_before_launch(placed const& of) const;
   void decided(std::uint64_t bubble);
   bool is_over(std::uint64_t bubble);
+  bool may_pass_unseen(bool at_the_end) const;
   /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
   bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
   void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);

@@ -47,7 +47,7 @@ std::chrono::nanoseconds gate::longest() const {
   return sites_.longest();
 }
 
-bool gate::begin_collecting(copy_lane& lane) {
+bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   std::uint64_t latest = 0;
   {
     std::lock_guard const lock{mutex_};
@@ -58,9 +58,7 @@ bool gate::begin_collecting(copy_lane& lane) {
   // A record is read when its workers are surely out.
   while (copied_past_ <= latest && is_over(copied_past_)) ++copied_past_;
   if (copied_past_ == copied_from_) {
-    // Its last closing edge may come long after its last workers have left.
-    std::lock_guard const lock{mutex_};
-    if (open_ || collected_ != bubbles_ || seen_.value == value_) return false;
+    if (!may_pass_unseen(at_the_end)) return false;
     lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
     return true;
   }
@@ -74,6 +72,12 @@ bool gate::begin_collecting(copy_lane& lane) {
   if (copied_successors_) copy_records(lane, 1, copied_from_, copied_past_);
   lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
   return true;
+}
+
+/// Its last closing edge may come long after its last workers have left. At the end a bubble may still be open.
+bool gate::may_pass_unseen(bool at_the_end) const {
+  std::lock_guard const lock{mutex_};
+  return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
 }
 
 /// A worker's records of bubbles [from, past), and zeroes into their places for later ones.
@@ -99,11 +103,9 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
     collected_ = bubble;
     if (length && !was.timed) landings_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
     if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
-    if (was_held_up(was, record, now, clock)) {
-      was.held_up = true;
-      ++counts_.held_up;
-      held_up_ = was.where->name;
-    }
+    was.held_up = was_held_up(was, record, now, clock);
+    if (was.held_up) ++counts_.held_up;
+    if (!was.timed && was.where->held_up.add(was.held_up)) held_up_ = was.where->name;
     learn(was, record, length, clock);
     one.length = length.value_or(std::chrono::nanoseconds{0});
     into.push_back(std::move(one));
@@ -112,9 +114,8 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
   seen_ = pinned_.data()->line;
 }
 
-/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them. A lease is several
-/// times as long as the longest recent bubble, so that it ends there by chance is rare; then less is harvested. Where the host may wait
-/// inside the bubble it may be the host that waited.
+/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them, or it is a pause of
+/// the trainer that ended there by chance. Where the host may wait inside the bubble it may be the host that waited.
 bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now, device_clock const& clock) const {
   bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
   if (was.timed || was.at_open || !all_by_lease) return false;

@@ -22,6 +22,22 @@ inline constexpr std::chrono::nanoseconds most_lease_at_open(std::chrono::nanose
   return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
 }
 
+/// A site's bubbles that were held up: a kernel of the trainer waited for workers, as it seems.
+class hold_ups {
+ public:
+  /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just behind a lease, but
+  /// a kernel that finds no room waits again in the next bubble.
+  bool add(bool held_up) noexcept {
+    in_a_row_ = held_up ? in_a_row_ + 1 : 0;
+    if (in_a_row_ < 2) return false;
+    in_a_row_ = 0;
+    return true;
+  }
+
+ private:
+  int in_a_row_ = 0;
+};
+
 /// Of a bubble that a worker was launched in, what its site learns from.
 struct harvest_seen {
   std::chrono::nanoseconds length{0};  // zero: not known

@@ -31,7 +31,7 @@ keeper::keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<ga
       summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
       lease_(lease_at_close({})) {
   for (auto const& each : gates_) each->note_lease(lease_);
-  tell_reserved({});
+  tell_reserved({}, 0);
 }
 
 keeper::~keeper() {
@@ -73,7 +73,7 @@ keeper::time_point keeper::round() {
   std::unique_lock lock{mutex_};
   keep_a_spare_gate();
   auto const longest = collect_bubbles(false);
-  make_room(lock);
+  reserve_more(lock);
   if (longest.count() != 0) {
     auto const lease = lease_at_close(longest);
     if (lease > lease_ || lease < lease_ / 2) {
@@ -127,11 +127,16 @@ bool keeper::is_served(gate const& of) const {
 void keeper::follow_captures() {
   auto& slots = places_[0].slots;
   for (std::shared_ptr<captured_gate> const& graph : captured_.take_new()) {
+    std::size_t const before = slots.size();
+    slots.reserve(before + graph->slots().size());
     try {
       for (captured_slot const& each : graph->slots()) {
         slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .resident = each.kernel.resident, .graph = graph});
       }
-    } catch (limit_error const&) {  // no pinned memory now: what it has of slots is served
+    } catch (limit_error const&) {  // no pinned memory now
+      for (std::size_t at = before; at < slots.size(); ++at) machine_->unmap(slots[at].answer, sizeof(std::uint64_t));
+      slots.resize(before);
+      captured_.take_later(graph);
     }
   }
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
@@ -169,7 +174,7 @@ void keeper::copy_bubbles(bool at_the_end) {
     follow_captures();
   }
   for (auto const& each : gates_) {
-    if (each->begin_collecting(*lane_)) copying_.push_back(each.get());
+    if (each->begin_collecting(*lane_, at_the_end)) copying_.push_back(each.get());
   }
   auto const now = std::chrono::steady_clock::now();
   if (at_the_end || now - captures_read_ >= read_captures_every) {
@@ -178,26 +183,24 @@ void keeper::copy_bubbles(bool at_the_end) {
   }
 }
 
-/// Where a kernel of the trainer has waited for workers, they keep off more.
-void keeper::make_room(std::unique_lock<std::mutex>& lock) {
+/// Where kernels of the trainer have waited for workers, they keep off more.
+void keeper::reserve_more(std::unique_lock<std::mutex>& lock) {
   auto where = captured_.take_held_up();
   for (auto const& each : gates_) {
     if (auto at = each->take_held_up()) where = std::move(at);
   }
   if (!where) return;
   bool const more = machine_->keep_more_off();
-  if (more) {
-    ++raised_;
-    tell_reserved(*where);
-  }
+  if (!more && std::exchange(said_no_more_, true)) return;
+  if (more) tell_reserved(*where, ++raised_);
   say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " +
                     (more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off"),
       lock);
 }
 
-void keeper::tell_reserved(std::string const& raised_at) {
+void keeper::tell_reserved(std::string const& raised_at, std::uint64_t raised) {
   placement const place = machine_->place();
-  summary_.tell({.processors = place.processors, .for_workers = place.owned_processors, .raised = raised_, .raised_at = raised_at});
+  summary_.tell({.processors = place.processors, .for_workers = place.owned_processors, .raised = raised, .raised_at = raised_at});
 }
 
 void keeper::collect() {

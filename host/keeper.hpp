@@ -96,9 +96,9 @@ class keeper {
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void copy_bubbles(bool at_the_end);
-  void make_room(std::unique_lock<std::mutex>& lock);
+  void reserve_more(std::unique_lock<std::mutex>& lock);
   void say(std::string const& line, std::unique_lock<std::mutex>& lock);
-  void tell_reserved(std::string const& raised_at);
+  void tell_reserved(std::string const& raised_at, std::uint64_t raised);
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void keep_a_spare_gate();
@@ -133,6 +133,7 @@ class keeper {
   bool copying_captures_ = false;    // and those of graphs
   std::deque<bubble_report> bubbles_;
   std::uint64_t raised_ = 0;
+  bool said_no_more_ = false;
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace lull::detail {
 
@@ -24,10 +26,10 @@ bool graphs_over(captured_gates const& graphs) noexcept {
 void leave_behind(remains what) noexcept {
   // Never destroyed, and reachable, so that a leak checker knows it for what it is.
   static std::mutex guard;
-  static auto* const left = new std::vector<remains>;
+  static auto* const left = new std::vector<std::unique_ptr<remains>>;  // by pointer: moved, members would go in another order
   std::lock_guard const lock{guard};
-  left->push_back(std::move(what));
-  std::erase_if(*left, [](remains const& each) { return !each.for_ever && graphs_over(*each.captured); });
+  left->push_back(std::make_unique<remains>(std::move(what)));
+  std::erase_if(*left, [](auto const& each) { return !each->for_ever && graphs_over(*each->captured); });
 }
 
 }  // namespace lull::detail

@@ -59,7 +59,7 @@ class runtime::state {
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(detail::forks_now()) {
-    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda) harvested_.emplace(options_.machine.device);
+    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda) harvested_.emplace(machine_->place().device);
     visiting const here{*machine_};
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));

@@ -24,9 +24,6 @@ constexpr int trainer_blocks_inside = 16;
 /// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits beside it.
 constexpr int threads_per_sm = 1024;
 
-/// More blocks than an SM holds, and fewer than an SM seems to hold that is kept off.
-constexpr std::uint32_t any_share = 1U << 16;
-
 // Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
 // for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that
 // holds the value already takes.
@@ -126,9 +123,9 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   }
   chosen.rooms.inside = inside_;
   // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left pending.
-  chosen.fills = fit < 2 * share;
-  chosen.rooms.share = chosen.fills ? any_share : static_cast<std::uint32_t>(share);
-  int const sms = chosen.fills ? place_.owned_at_start() - trainer_blocks_inside : place_.by_id() ? place_.processors() : place_.owned_at_start();
+  bool const fills = fit < 2 * share;
+  chosen.rooms.share = fills ? detail::any_share : static_cast<std::uint32_t>(share);
+  int const sms = fills ? place_.owned_at_start() - trainer_blocks_inside : place_.by_id() ? place_.processors() : place_.owned_at_start();
   if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
@@ -251,7 +248,7 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     with.in_graph = 1;
     with.rooms = chosen.rooms;
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape, place_.context()};
-    if (chosen.rooms.inside != nullptr && !chosen.fills) {
+    if (chosen.rooms.inside != nullptr && chosen.rooms.share != detail::any_share) {  // twice its share fits an SM
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
       how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.processors());

@@ -34,10 +34,9 @@ __global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std:
 }
 
 __global__ void keep_off_kernel(room_plan sms) {
-  constexpr std::uint32_t more_than_fit = 1U << 20;
   std::uint32_t const sm = threadIdx.x;
   if ((sms.kept_off[sm / 32] >> (sm % 32) & 1U) == 0) return;
-  cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm], more_than_fit);
+  cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm], kept_off);
 }
 
 __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content const content, std::uint64_t limit_ns,
@@ -116,6 +115,7 @@ std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream,
   constexpr int cluster = 8;
   constexpr int rounds = 40;  // placements vary; SMs that ever shared a cluster belong together
   int const blocks = processors / cluster * cluster;
+  if (blocks == 0) return {};
   std::uint32_t* where = nullptr;
   LULL_CUDA(cudaMalloc(&where, static_cast<std::size_t>(blocks) * sizeof *where));
   std::vector<std::uint32_t> ids(static_cast<std::size_t>(blocks));

@@ -11,6 +11,12 @@
 
 namespace lull::detail {
 
+/// Of the counters of worker blocks on each SM (room_plan::inside): a share that no block is over by itself, and what is added where an SM
+/// is kept off, so that every block is over its share.
+inline constexpr std::uint32_t any_share = 1U << 16;
+inline constexpr std::uint32_t kept_off = 1U << 20;
+static_assert(any_share < kept_off);
+
 /// The executor's own small kernels, launched. Enqueue only.
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
 void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value);

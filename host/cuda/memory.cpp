@@ -72,7 +72,7 @@ void cuda_memory::wait() {
 
 void* cuda_memory::allocate(std::size_t bytes) {
   on_device const here{device_};
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
                       " more were asked for with " + std::to_string(used_bytes_) + " in use; raise memory_limit"};
@@ -84,10 +84,16 @@ void* cuda_memory::allocate(std::size_t bytes) {
   } else {
     from_pool(&memory, bytes);
   }
-  LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
-  wait();
   allocated_[memory] = bytes;
   used_bytes_ += bytes;
+  try {
+    LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
+    wait();
+  } catch (...) {  // who has it next zeroes it behind this
+    lock.unlock();
+    release(memory);
+    throw;
+  }
   return memory;
 }
 
@@ -115,7 +121,7 @@ void cuda_memory::release(void* memory) noexcept {
   }
   cudaFreeAsync(memory, stream_.get());
   lock.unlock();
-  give_back();
+  if (bytes >= least_given_back) give_back();
 }
 
 /// What was freed is the trainer's again: this waits for no kernel and keeps up no launch (docs/decisions/memory-goes-back.md). It goes when

@@ -31,6 +31,7 @@ worker_place::worker_place(int device, int rooms, int most_processors, bool gree
   LULL_CUDA(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device));
   if (rooms < 0 || most_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
   where_.processors = processors_;
+  where_.device = device;
   int lowest = 0;
   int highest = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -136,6 +137,7 @@ std::optional<room_plan> worker_place::give_up_group() {
   room_plan const group = spare_.back();
   spare_.pop_back();
   where_.owned_processors -= static_cast<int>(group_sms);
+  where_.raised += static_cast<int>(group_sms);
   return group;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <lull/host/history.hpp>
 
@@ -45,7 +46,7 @@ class site_table {
   void clear() noexcept {
     by_name_.clear();
     by_use_.clear();
-    longest_ = {};
+    longest_ = longest_before_ = {};
     noted_ = 0;
   }
 
@@ -53,12 +54,11 @@ class site_table {
   void note(State const& at) noexcept {
     longest_ = std::max(longest_, at.past.longest());
     if (++noted_ < by_use_.size()) return;
+    longest_before_ = std::exchange(longest_, {});
     noted_ = 0;
-    longest_ = {};
-    for (auto const& each : by_use_) longest_ = std::max(longest_, each->past.longest());
   }
-  /// The longest recent bubble of all sites. One that is recent no more may count until as many bubbles were noted as there are sites.
-  std::chrono::nanoseconds longest() const noexcept { return longest_; }
+  /// The longest recent bubble of all sites of which any was noted lately: among as many bubbles as there are sites, or twice as many.
+  std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, longest_before_); }
 
  private:
   using sites = std::list<std::shared_ptr<State>>;
@@ -66,7 +66,8 @@ class site_table {
   sites by_use_;                                                      // the one that was used last in front
   std::unordered_map<std::string_view, typename sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};
-  std::uint64_t noted_ = 0;  // since they were all looked through
+  std::chrono::nanoseconds longest_before_{0};
+  std::uint64_t noted_ = 0;  // for longest_
 };
 
 }  // namespace lull::detail

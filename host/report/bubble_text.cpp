@@ -27,7 +27,6 @@ std::string right(std::string const& text, std::size_t width) {
   return std::string(taken < width ? width - taken : 1, ' ') + text;
 }
 
-/// In exactly as many columns, on one line.
 /// What a site is called, in a line of text.
 std::string shortened(std::string text, std::size_t width) {
   std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
@@ -39,6 +38,7 @@ std::string shortened(std::string text, std::size_t width) {
   return text;
 }
 
+/// In exactly as many columns, on one line.
 std::string left(std::string text, std::size_t width) {
   text = shortened(std::move(text), width);
   return text + std::string(width - columns(text), ' ');

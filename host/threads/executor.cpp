@@ -143,7 +143,7 @@ threads_executor::threads_executor(executor_options const& options)
 
 threads_executor::~threads_executor() = default;
 
-placement threads_executor::place() const { return {pool_.blocks(), pool_.blocks(), "CPU threads"}; }
+placement threads_executor::place() const { return {.processors = pool_.blocks(), .owned_processors = pool_.blocks(), .how = "CPU threads"}; }
 
 worker_grid threads_executor::load(worker_kernel const& kernel, int) {
   if (!kernel) throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};

@@ -160,8 +160,9 @@ TEST_F(misbehaving, a_second_runtime_that_harvests_a_gpu_is_refused) {
     EXPECT_EQ(make(other)->mode(), mode);
   }
   other.mode = runtime_mode::on;
-  other.machine.device = 1;
+  seen.device = 1;
   EXPECT_EQ(make(other)->mode(), runtime_mode::on);
+  seen.device = 0;
   EXPECT_THROW(make(), usage_error) << "those took nothing and let nothing go";
   seen.kind = executor_kind::threads;
   EXPECT_EQ(make()->mode(), runtime_mode::on);

@@ -82,6 +82,7 @@ class record {
   std::atomic<bool> foreign{false};
   std::atomic<bool> lost{false};
   std::atomic<bool> can_keep_more_off{true};
+  std::atomic<int> device{0};
   std::atomic<bool> exchanges_throw{false};  // asked for by the dispatcher
   executor_kind kind = executor_kind::threads;  // that it claims to be
   threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
@@ -108,7 +109,11 @@ class recording_executor final : public executor {
   explicit recording_executor(record& into) : into_(into), inner_{{.kind = executor_kind::threads, .processors = 2}} {}
 
   executor_kind kind() const noexcept override { return into_.kind; }
-  placement place() const override { return inner_.place(); }
+  placement place() const override {
+    placement found = inner_.place();
+    found.device = into_.device;
+    return found;
+  }
   visit arrive() override { return inner_.arrive(); }
   void depart(visit from) noexcept override { inner_.depart(from); }
   worker_grid load(worker_kernel const& kernel, int blocks) override { return inner_.load(kernel, blocks); }
@@ -197,7 +202,10 @@ class recording_executor final : public executor {
     inner_.plain_between(stream, kernel, functor, ended, next, extent);
   }
   void synchronize(stream_handle stream) override { inner_.synchronize(stream); }
-  bool passed(gate_line const& seen, std::uint32_t value) const noexcept override { return inner_.passed(seen, value); }
+  bool passed(gate_line const& seen, std::uint32_t value) const noexcept override {
+    // where nobody counts what is on its way, the copied line tells
+    return into_.kind == executor_kind::cuda ? seen.value == value : inner_.passed(seen, value);
+  }
   bool workers_left(bubble_mark& mark) override { return inner_.workers_left(mark); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {
     if (into_.lengths_not_there > 0 && into_.lengths_not_there-- > 0) return std::nullopt;

@@ -316,8 +316,7 @@ TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
-// -- destruction in every state: it returns, every job is over, and nobody touches the job's arrays any more (the
-// sanitizers see)
+// -- destruction in every state: it returns, every job is over, and nobody touches the job's arrays any more (the sanitizers see)
 
 class runtime_destroyed : public runtime_recorded, public testing::WithParamInterface<launch_time> {
  protected:
@@ -356,6 +355,16 @@ TEST_P(runtime_destroyed, inside_an_open_bubble) {
   await(*side_, task, job_state::placed);
   side_->open(&trainer, site{"wait"});
   destroy_and_expect_cancelled({task});
+}
+
+TEST_P(runtime_destroyed, inside_an_open_bubble_where_copied_lines_tell_what_has_passed) {
+  job const task = submit(*side_, "a");
+  await(*side_, task, job_state::placed);
+  side_->open(&trainer, site{"wait"});
+  trainer.synchronize();
+  seen.kind = executor_kind::cuda;
+  side_.reset();
+  for (std::string const& line : log()) EXPECT_EQ(line.find("left alone"), std::string::npos) << line;
 }
 
 TEST_P(runtime_destroyed, behind_a_cancel) {
