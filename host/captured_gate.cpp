@@ -95,12 +95,12 @@ void captured_gate::note(gate_line const& line, bool over) {
   over_ = over;
 }
 
-/// Their places in the ring are zero again for bubbles that come half a ring later at the earliest; where replays were faster, records of
-/// two bubbles may be mixed, and all are dropped.
+/// Behind the copies, and behind the zeros in their places, the line was copied: where a bubble had come by then that is a ring later than
+/// one of these, records of two may be mixed, and all are dropped.
 void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};
-  if (noted_ - read_ >= records / 2) {
+  if (noted_ - read_ >= records) {
     counts_.replayed += known_ - read_;
     counts_.dropped += known_ - read_;
     read_ = known_;

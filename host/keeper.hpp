@@ -30,6 +30,7 @@ namespace lull::detail {
 class keeper {
  public:
   using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds later{5};  // a round, while a job stands ready, or graphs may be replayed
 
   /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a job.
   keeper(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured, device_clock& clock,
@@ -63,7 +64,6 @@ class keeper {
 
  private:
   static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
-  static constexpr std::chrono::milliseconds later{5};       // while a job stands ready, or graphs may be replayed
   static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
   static constexpr std::chrono::microseconds at_once{200};    // while control is at work
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream

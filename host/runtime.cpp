@@ -129,7 +129,11 @@ class runtime::state {
       return {};
     }
     if (found.is == stream_found::captured) {
-      if (found.capture != 0) return captured_->open(found.capture, stream, where, mode_);
+      if (found.capture != 0) {
+        bubble_id const opened = captured_->open(found.capture, stream, where, mode_);
+        if (opened.bubble != 0) wake_->notify_before(std::chrono::steady_clock::now() + detail::keeper::later);  // it may be replayed from now on
+        return opened;
+      }
       ++unaskable_;
       return {};
     }

@@ -16,6 +16,7 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/tasks/synthetic.hpp>
 #include <lull/tests/cuda/device_probe.hpp>
 
 namespace lull {
@@ -205,15 +206,13 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   std::mutex said_mutex;
   std::string said;
   side_.reset();
-  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
+  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {type_of<compute_task>()}, .log = [&](std::string_view line) {
                                                       std::lock_guard const lock{said_mutex};
                                                       said += line;
                                                     }});
   int const before = side_->machine().place().owned_processors;
-  device_probe probe{side_->machine(), {1u << 10}};
-  probe_task endless = probe.task();
-  endless.polls = ~std::uint32_t{0};  // until it has to leave
-  job task = side_->submit(endless);
+  auto sink = std::make_unique<machine_array<float>>(side_->machine(), 1);
+  job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});  // never ends; half of an SM's threads
   while (!side_->ready(stream_.get())) {
   }
   auto const lease_exits_of = [&](auto const& wait) {
