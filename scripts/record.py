@@ -259,6 +259,25 @@ def stage_rows(command, first, second):
     return rows
 
 
+def stage_kernels(build):
+    """The kernels of that stage beside side work, and the gaps between them. A scope is a run: whether a wait slows it differs from one to the
+    next."""
+    rows = []
+    for count, tasks in ((8, ("compute", "pagerank", "product")), (32, ("compute",))):
+        command = ["scripts/stage_kernels.py", "--connections", str(count), "--scopes", "2", "--tasks", "+".join(tasks)]
+        found = ["env", "LULL=on", f"LULL_LIBRARY={build}/host/c/liblull.so", "PYTHONPATH=host/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
+        rows += stage_kernel_rows(command, read_json(shell(found, 200)), count, tasks)
+    return rows
+
+
+def stage_kernel_rows(command, said, count, tasks):
+    rows = []
+    for task in tasks:
+        first, second = ({key: one[key] for key in one if key != "task"} for one in said["rows"] if one["task"] == task)
+        rows.append({"connections": count, "task": task, **paired(command, first, second)})
+    return rows
+
+
 def pending(build):
     """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are inside."""
     rows = []
@@ -316,6 +335,7 @@ SECTIONS = {
     "nccl": ("as named", nccl),
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
     **{f"stage:{name}": ("as named", lambda build, of=of: stage(build, *of)) for name, of in STAGE.items()},
+    "stage_kernels": ("as named", stage_kernels),
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
     "connections": ("us", connections),

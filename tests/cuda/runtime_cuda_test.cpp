@@ -52,6 +52,11 @@ class runtime_on_cuda : public testing::Test {
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
 
+  /// A kernel that is launched right behind the opening is there before the workers are.
+  void arrives_in_mid_bubble(std::function<void()> const& kernel) {
+    trainer::wait_one_thread(stream_.get(), 100'000, nullptr);
+    kernel();
+  }
   /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
   void is_never_shut_out(std::function<void()> const& wait);
 
@@ -225,7 +230,7 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
     while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
     return side_->take_bubbles().back().record.lease_blocks;
   };
-  auto const exchange = [&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); };
+  auto const exchange = [&] { arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }); };
   // So that the next lease is 50 ms.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
   for (int i = 0; i < 3 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
@@ -274,7 +279,7 @@ void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait) {
   }
   for (int i = 0; i < 200; ++i) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
-    wait();
+    arrives_in_mid_bubble(wait);
   }
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   std::uint64_t lease_blocks = 0;
