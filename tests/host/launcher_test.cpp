@@ -234,7 +234,7 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
     closes(0);
     await_workers();
     while (gate_of(0).outstanding() != 0) {
-      if (!gate_of(0).begin_collecting(*lane)) continue;
+      if (!gate_of(0).begin_collecting(*lane, false)) continue;
       while (!lane->done()) std::this_thread::yield();
       gate_of(0).collect(reports, launcher_->clock());
     }
