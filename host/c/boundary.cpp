@@ -82,8 +82,7 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
     throw refusal{LULL_ERROR_SIZE, "the text takes " + std::to_string(whole.size() + 1) + " bytes, there is room for " +
                                        std::to_string(size)};
   }
-  std::memcpy(text, whole.data(), whole.size());
-  text[whole.size()] = '\0';
+  *std::copy(whole.begin(), whole.end(), text) = '\0';
 }
 
 std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
