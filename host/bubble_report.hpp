@@ -19,6 +19,11 @@ inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexce
   return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
 }
 
+/// Blocks worked, and each of them left by its lease: none saw the close.
+inline bool all_left_by_lease(bubble_record const& record) noexcept {
+  return record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
+}
+
 /// One bubble as it was, for reports.
 struct bubble_report {
   std::uint32_t gate = 0;

@@ -125,9 +125,9 @@ void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
 
 /// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles may be as long.
 bool captured_gate::was_held_up(bubble_record const& record) const {
-  bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
-  if (no_room_is_kept_ || !all_by_lease || record.closed_ns < record.last_out_ns) return false;
-  return record.closed_ns - record.last_out_ns < (record.last_out_ns - record.opened_ns) / 8;
+  if (no_room_is_kept_ || !all_left_by_lease(record)) return false;
+  auto const between = [](std::uint64_t from, std::uint64_t to) { return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)}; };
+  return hold_ups::is_one(between(record.last_out_ns, record.closed_ns), between(record.opened_ns, record.last_out_ns));
 }
 
 /// What a replayed bubble says of its site. One that was skipped says only how long it was.

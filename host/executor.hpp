@@ -31,7 +31,7 @@ struct placement {
   int processors = 0;        // SMs, or cores
   int owned_processors = 0;  // of them those that workers may use
   int raised = 0;            // of the others those that they keep off since a kernel was seen to wait
-  int device = 0;            // of CUDA
+  int device = 0;            // which CUDA device
   std::string how{};         // "green context", "rooms by SM id", …
 };
 

@@ -117,12 +117,11 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
 /// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them, or it is a pause of
 /// the trainer that ended there by chance. Where the host may wait inside the bubble it may be the host that waited.
 bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now, device_clock const& clock) const {
-  bool const all_by_lease = record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
-  if (was.timed || was.at_open || !all_by_lease) return false;
+  if (was.timed || was.at_open || !all_left_by_lease(record)) return false;
   gate_line const& line = pinned_.data()->line;
   bool const closed = line.bubbles > was.bubble || !is_open(line.value);
   auto const left = clock.at(record.last_out_ns);
-  return closed && left && now - *left < was.lease / 8;
+  return closed && left && hold_ups::is_one(now - *left, was.lease);
 }
 
 /// What a bubble that is over says of its site.

@@ -25,6 +25,10 @@ inline constexpr std::chrono::nanoseconds most_lease_at_open(std::chrono::nanose
 /// A site's bubbles that were held up: a kernel of the trainer waited for workers, as it seems.
 class hold_ups {
  public:
+  /// How soon behind the last block the close came, for a lease of that length.
+  static constexpr bool is_one(std::chrono::nanoseconds behind, std::chrono::nanoseconds lease) noexcept {
+    return behind.count() >= 0 && behind < lease / 8;
+  }
   /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just behind a lease, but
   /// a kernel that finds no room waits again in the next bubble.
   bool add(bool held_up) noexcept {

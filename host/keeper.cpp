@@ -193,9 +193,8 @@ void keeper::reserve_more(std::unique_lock<std::mutex>& lock) {
   bool const more = machine_->keep_more_off();
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) tell_reserved(*where, ++raised_);
-  say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " +
-                    (more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off"),
-      lock);
+  std::string const outcome = more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off";
+  say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
 }
 
 void keeper::tell_reserved(std::string const& raised_at, std::uint64_t raised) {

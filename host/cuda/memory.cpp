@@ -89,7 +89,7 @@ void* cuda_memory::allocate(std::size_t bytes) {
   try {
     LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
     wait();
-  } catch (...) {  // who has it next zeroes it behind this
+  } catch (...) {  // the zeroing may still come: the next owner's stands behind it on the same stream
     lock.unlock();
     release(memory);
     throw;
