@@ -155,36 +155,39 @@ std::optional<launch_request> gate::request() const {
   placed const& of = placed_of(next);
   bool const ended = next < bubbles_ || !open_;
   if (!ended && (!of.at_open || of.timed)) return std::nullopt;
+  auto const opening = expected(next);
+  auto const slack = forecast::slack(opening.value_or(expected_opening{}).distance);
   return launch_request{.bubble = next,
                         .wanted = !of.timed && !of.abandoned,
                         .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
                         .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
                         .opened_ns = opened_ns(),
                         .usual_length = of.where->past.longest(),
-                        .expected_ns = expected_ns(next),
-                        .ahead = of.where->opens.ahead(),
+                        .expected = opening,
+                        .ahead = of.where->opens.ahead(slack),
+                        .slack = slack,
                         .since = ended ? of.closed : of.opened,
                         .called = of.opened,
                         .after_call = of.where->opens.after_call()};
 }
 
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.
-std::optional<std::uint64_t> gate::expected_ns(std::uint64_t bubble) const {
+std::optional<expected_opening> gate::expected(std::uint64_t bubble) const {
   auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
   if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
   std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
   if (reached == 0 || reached >= bubble) return std::nullopt;
   bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
   void const* before = placed_of(reached).where.get();
-  std::uint64_t moment = by_close ? last_.closed_ns : opened_ns();
+  std::chrono::nanoseconds distance{0};
   for (std::uint64_t each = reached + 1; each <= bubble; ++each) {
     site_state const& at = *placed_of(each).where;
     auto const later = by_close && each == reached + 1 ? at.opens.after_close(before) : at.opens.after_opening(before);
     if (!later) return std::nullopt;
-    moment += static_cast<std::uint64_t>(later->count());
+    distance += *later;
     before = &at;
   }
-  return moment;
+  return expected_opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
 }
 
 bool gate::launch(std::uint64_t bubble, start_when when) {

@@ -16,10 +16,16 @@ namespace lull::detail {
 class forecast {
  public:
   static constexpr std::chrono::nanoseconds min_ahead = std::chrono::microseconds{100};  // a timer's lateness, and a launch
-  static constexpr std::chrono::nanoseconds max_ahead = std::chrono::microseconds{2'000};
+  static constexpr std::chrono::nanoseconds max_launch = std::chrono::microseconds{2'000};
   static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};  // of expectations, until some are known
   static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};  // after a bubble that was missed
   static constexpr int shorter_after = 64;                                              // bubbles in a row that were not
+
+  /// By how much the opening of a steady trainer's bubble may differ from what was expected, so far away: its kernels take a percent
+  /// more or less time (docs/decisions/armed-late.md).
+  static constexpr std::chrono::nanoseconds slack(std::chrono::nanoseconds distance) noexcept {
+    return std::clamp<std::chrono::nanoseconds>(distance / 32, std::chrono::milliseconds{1}, std::chrono::milliseconds{250});
+  }
 
   /// A bubble opened. `before` names the site of the bubble before it; it is known of
   /// four of them.
@@ -47,7 +53,7 @@ class forecast {
   /// what is above the least. So about one bubble in so many is missed, however long launches take.
   void note(bool in_time) noexcept {
     if (!in_time) {
-      launch_ = std::min(launch_ + longer_by, max_ahead);
+      launch_ = std::min(launch_ + longer_by, max_launch);
       hits_ = 0;
     } else if (++hits_ == shorter_after) {
       launch_ -= (launch_ - min_ahead) / 4;
@@ -55,10 +61,9 @@ class forecast {
     }
   }
   /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles opened earlier than
-  /// was expected lately.
-  std::chrono::nanoseconds ahead() const noexcept {
-    auto const error = std::max(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0});
-    return std::min(launch_ + error, max_ahead);
+  /// was expected lately, up to the slack.
+  std::chrono::nanoseconds ahead(std::chrono::nanoseconds slack) const noexcept {
+    return launch_ + std::clamp(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0}, slack);
   }
 
  private:

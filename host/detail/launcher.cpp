@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
-// A worker waits for so much longer than was expected. What else is on its channel waits with it, so where the trainer has several
-// streams the wait is short. With one it is there for bubbles of which nothing is known: a trainer's first, and those after a pause.
-constexpr std::chrono::nanoseconds max_overdue = 250ms;
-constexpr std::chrono::nanoseconds max_overdue_among_several = 1ms;
+// A worker waits for its bubble so long after that was expected, or for as long as an option says and some more. What else is on its
+// channel waits with it, so where the trainer has several streams the wait is short.
+constexpr std::chrono::nanoseconds overdue_among_several = 1ms;
+constexpr std::chrono::nanoseconds overdue_by_option = 250ms;
 constexpr std::chrono::nanoseconds soonest_look = 20us;
 constexpr std::chrono::nanoseconds latest_look = 500us;
 
@@ -99,15 +99,15 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       continue;
     }
     // Until then it is looked at, for it may open unexpectedly.
-    if (expected_at && ahead.count() != 0) return std::min(due, now + latest_look);
-    return now + look_after(expected_at ? std::chrono::abs(std::chrono::nanoseconds{*expected_at - now}) : now - asked->since);
+    auto const next = now + look_after(expected_at ? std::chrono::abs(std::chrono::nanoseconds{*expected_at - now}) : now - asked->since);
+    return ahead.count() != 0 ? std::min(due, next) : next;
   }
   return never;
 }
 
 /// By the bubble before it, or, where that would have been before the host came to it, by the host.
 std::optional<launcher::time_point> launcher::expected(gate& at, launch_request const& asked) const {
-  auto const by_bubble = asked.expected_ns ? clock_.at(*asked.expected_ns) : std::nullopt;
+  auto const by_bubble = asked.expected ? clock_.at(asked.expected->at_ns) : std::nullopt;
   if (!by_bubble || *by_bubble > asked.called) return by_bubble;
   at.note_pause(asked.bubble);
   return asked.after_call ? std::optional{asked.called + *asked.after_call} : std::nullopt;
@@ -115,9 +115,9 @@ std::optional<launcher::time_point> launcher::expected(gate& at, launch_request 
 
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
   auto const expected_at = std::max(now, expected(at, asked).value_or(now));
-  auto const overdue = several_ ? max_overdue_among_several : max_overdue;
+  auto const overdue = policy_.armed_ahead ? *policy_.armed_ahead + overdue_by_option : asked.slack;
   if (when == start_when::opened && !policy_.in_line) {
-    limits_.add(at, asked.bubble, expected_at + policy_.armed_ahead.value_or(asked.ahead) + overdue);
+    limits_.add(at, asked.bubble, expected_at + (several_ ? std::min(overdue, overdue_among_several) : overdue));
   }
   if (at.launch(asked.bubble, when)) {
     order_.push_back({&at, asked.bubble, expected_at});

@@ -241,13 +241,40 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
   }
   bubble(0);
   auto const asked = gate_of(0).request();
-  ASSERT_TRUE(asked && asked->expected_ns);
-  auto const at = launcher_->clock().at(*asked->expected_ns);
+  ASSERT_TRUE(asked && asked->expected);
+  auto const at = launcher_->clock().at(asked->expected->at_ns);
   ASSERT_TRUE(at);
+  EXPECT_GE(asked->expected->distance, 10ms);
+  EXPECT_EQ(asked->slack, forecast::slack(asked->expected->distance));
   while (std::chrono::steady_clock::now() < *at - asked->ahead) std::this_thread::yield();
   EXPECT_EQ(tick(), a_launch);
   EXPECT_FALSE(gate_of(0).has_opened(7));
   opens(0);
+}
+
+TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited_for_long) {
+  start({});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  auto const enqueued = std::chrono::steady_clock::now();
+  while (gate_of(0).counts().released == 0) std::this_thread::yield();  // whatever the dispatcher does
+  EXPECT_LT(std::chrono::steady_clock::now() - enqueued, 200ms);
+  await_workers();
+  EXPECT_EQ(tick(), calls{});
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+  await_workers();
+}
+
+TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_openings) {
+  start({.armed_ahead = 10s});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  std::this_thread::sleep_for(30ms);  // longer than without the option
+  EXPECT_EQ(gate_of(0).counts().released, 0U);
+  opens(0);
+  await_workers();
 }
 
 }  // namespace
