@@ -155,24 +155,22 @@ std::optional<launch_request> gate::request() const {
   placed const& of = placed_of(next);
   bool const ended = next < bubbles_ || !open_;
   if (!ended && (!of.at_open || of.timed)) return std::nullopt;
-  auto const opening = expected(next);
-  auto const slack = forecast::slack(opening.value_or(expected_opening{}).distance);
+  auto const opens = expected(next);
   return launch_request{.bubble = next,
                         .wanted = !of.timed && !of.abandoned,
                         .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
                         .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
                         .opened_ns = opened_ns(),
                         .usual_length = of.where->past.longest(),
-                        .expected = opening,
-                        .ahead = of.where->opens.ahead(slack),
-                        .slack = slack,
+                        .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
+                        .ahead = of.where->opens.ahead(opens.value_or(opening{}).distance),
                         .since = ended ? of.closed : of.opened,
                         .called = of.opened,
                         .after_call = of.where->opens.after_call()};
 }
 
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.
-std::optional<expected_opening> gate::expected(std::uint64_t bubble) const {
+std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
   auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
   if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
   std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
@@ -187,7 +185,7 @@ std::optional<expected_opening> gate::expected(std::uint64_t bubble) const {
     distance += *later;
     before = &at;
   }
-  return expected_opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
+  return opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
 }
 
 bool gate::launch(std::uint64_t bubble, start_when when) {

@@ -34,11 +34,6 @@ struct standing {
 };
 
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
-struct expected_opening {
-  std::uint64_t at_ns = 0;               // on the device's clock
-  std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
-};
-
 struct launch_request {
   std::uint64_t bubble = 0;
   bool wanted = true;                              // false: it gets no worker
@@ -46,9 +41,8 @@ struct launch_request {
   bool over = false;                               // for certain: a later one has opened
   std::uint64_t opened_ns = 0;                     // if it has
   std::chrono::nanoseconds usual_length{0};        // 0: not known
-  std::optional<expected_opening> expected{};
+  std::optional<std::uint64_t> expected_ns{};      // the opening, on the device's clock
   std::chrono::nanoseconds ahead{0};               // how long before that its workers should be enqueued
-  std::chrono::nanoseconds slack{0};               // how long after that they may still wait
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
   std::optional<std::chrono::nanoseconds> after_call{};  // the opening, where the trainer has paused before the host opened it
@@ -160,7 +154,11 @@ class gate {
 
   void end_bubble(stream_handle stream, landing how);
   bool any_stands() const noexcept;
-  std::optional<expected_opening> expected(std::uint64_t bubble) const;
+  struct opening {
+    std::uint64_t at_ns = 0;
+    std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
+  };
+  std::optional<opening> expected(std::uint64_t bubble) const;
   bool expected_before_launch(placed const& of) const;
   void decided(std::uint64_t bubble);
   bool is_over(std::uint64_t bubble);

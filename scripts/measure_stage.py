@@ -33,7 +33,7 @@ TASKS = {  # none of them ends
 STAGES, MICROBATCHES = 4, 8
 GROUP = 2  # steps
 WARM_UP = 4  # steps: more bubbles than a gate remembers
-QUARTETS = 3  # of groups, with and without, in any case
+QUARTETS = 3  # of groups, with and without, at a time
 HEAD_START_MS = 10  # lets the host run ahead of the device, as a trainer's does
 ALONE_WARM_UP, ALONE, ALONE_MS = 10, 12, 12  # long bubbles; leases of workers launched at open grow with the first ones
 NOT_ARMED = "default"  # --armed-ahead: Lull chooses
@@ -185,18 +185,23 @@ class Trainer:
                     self.wait(self.forward_ms)
         self._update()
 
-    def group(self, bubble):
-        """Milliseconds a step."""
+    def groups(self, bubbles):
+        """Milliseconds a step of groups of steps, each with its own kind of bubbles, one behind the other without a pause."""
         cuda = self._torch.cuda
-        begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
-        cuda.synchronize()
+        marks = []
+
+        def mark():
+            marks.append(cuda.Event(enable_timing=True))
+            marks[-1].record()
+
         self.wait(HEAD_START_MS)
-        begin.record()
-        for _ in range(GROUP):
-            self.step(bubble)
-        end.record()
+        mark()
+        for bubble in bubbles:
+            for _ in range(GROUP):
+                self.step(bubble)
+            mark()
         cuda.synchronize()
-        return begin.elapsed_time(end) / GROUP
+        return [begin.elapsed_time(end) / GROUP for begin, end in zip(marks, marks[1:])]
 
     def _forward(self):
         made = self._stage(self._input)
@@ -250,11 +255,11 @@ def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
             trainer.step(lull.bubble)
         plain, with_lull = [], []
         until = time.monotonic() + seconds
-        while len(plain) < 2 * QUARTETS or time.monotonic() < until:
-            for on in (False, True, True, False):
-                (with_lull if on else plain).append(trainer.group(lull.bubble if on else no_bubble))
+        while not plain or time.monotonic() < until:
+            times = trainer.groups([no_bubble, lull.bubble, lull.bubble, no_bubble] * QUARTETS)
+            plain += times[0::4] + times[3::4]
+            with_lull += times[1::4] + times[2::4]
         counts = side.counts()  # of training alone
-        torch.cuda.synchronize()
         reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
     steps = WARM_UP + GROUP * len(with_lull)
     return {
@@ -310,7 +315,7 @@ def parse(arguments):
         help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them",
     )
     parser.add_argument("--scopes", type=int, default=6, help="of each plan")
-    parser.add_argument("--seconds", type=float, default=0, help="of pairs a scope; six pairs in any case")
+    parser.add_argument("--seconds", type=float, default=0, help="of pairs a scope; six pairs at a time")
     parser.add_argument(
         "--armed-ahead",
         type=lambda text: [ahead_of(each) for each in text.split(",")],

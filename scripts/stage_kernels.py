@@ -28,7 +28,7 @@ def traced(torch, trainer, bubble):
     """(steps, kernels): start, end and name of the trainer's kernels."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
         for _ in range(STEPS // measure_stage.GROUP):
-            trainer.group(bubble)
+            trainer.groups([bubble])
     events = [one for one in trace.profiler.kineto_results.events() if str(one.device_type()) == "DeviceType.CUDA" and one.duration_ns() > 0]
     streams = [one.device_resource_id() for one in events]
     stream = statistics.mode(streams)

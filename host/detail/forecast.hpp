@@ -23,8 +23,8 @@ class forecast {
 
   /// By how much the opening of a steady trainer's bubble may differ from what was expected, so far away: its kernels take a percent
   /// more or less time (docs/decisions/armed-late.md).
-  static constexpr std::chrono::nanoseconds slack(std::chrono::nanoseconds distance) noexcept {
-    return std::clamp<std::chrono::nanoseconds>(distance / 32, std::chrono::milliseconds{1}, std::chrono::milliseconds{250});
+  static constexpr std::chrono::nanoseconds max_error(std::chrono::nanoseconds distance) noexcept {
+    return std::clamp<std::chrono::nanoseconds>(distance / 32, std::chrono::milliseconds{2}, std::chrono::milliseconds{250});
   }
 
   /// A bubble opened. `before` names the site of the bubble before it; it is known of
@@ -61,9 +61,9 @@ class forecast {
     }
   }
   /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles opened earlier than
-  /// was expected lately, up to the slack.
-  std::chrono::nanoseconds ahead(std::chrono::nanoseconds slack) const noexcept {
-    return launch_ + std::clamp(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0}, slack);
+  /// was expected lately, for one that is expected so long after what it is counted from.
+  std::chrono::nanoseconds ahead(std::chrono::nanoseconds distance) const noexcept {
+    return launch_ + std::clamp(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0}, max_error(distance));
   }
 
  private:

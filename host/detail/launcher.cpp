@@ -11,10 +11,11 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
-// A worker waits for its bubble so long after that was expected, or for as long as an option says and some more. What else is on its
-// channel waits with it, so where the trainer has several streams the wait is short.
-constexpr std::chrono::nanoseconds overdue_among_several = 1ms;
-constexpr std::chrono::nanoseconds overdue_by_option = 250ms;
+// A worker waits for its bubble, after that was expected, for as long as the bubble would last: more would cost the trainer too much
+// of what it brings, and one that is let go may get no other before the bubble ends. Where nothing is known it waits longer. What else
+// is on its channel waits with it, so where the trainer has several streams the wait is short.
+constexpr std::chrono::nanoseconds max_overdue = 250ms;
+constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds soonest_look = 20us;
 constexpr std::chrono::nanoseconds latest_look = 500us;
 
@@ -107,18 +108,21 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
 
 /// By the bubble before it, or, where that would have been before the host came to it, by the host.
 std::optional<launcher::time_point> launcher::expected(gate& at, launch_request const& asked) const {
-  auto const by_bubble = asked.expected ? clock_.at(asked.expected->at_ns) : std::nullopt;
+  auto const by_bubble = asked.expected_ns ? clock_.at(*asked.expected_ns) : std::nullopt;
   if (!by_bubble || *by_bubble > asked.called) return by_bubble;
   at.note_pause(asked.bubble);
   return asked.after_call ? std::optional{asked.called + *asked.after_call} : std::nullopt;
 }
 
+std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked) const {
+  if (several_) return min_overdue;
+  if (policy_.armed_ahead) return *policy_.armed_ahead + max_overdue;
+  return asked.usual_length.count() == 0 ? max_overdue : std::clamp(asked.usual_length, min_overdue, max_overdue);
+}
+
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
   auto const expected_at = std::max(now, expected(at, asked).value_or(now));
-  auto const overdue = policy_.armed_ahead ? *policy_.armed_ahead + overdue_by_option : asked.slack;
-  if (when == start_when::opened && !policy_.in_line) {
-    limits_.add(at, asked.bubble, expected_at + (several_ ? std::min(overdue, overdue_among_several) : overdue));
-  }
+  if (when == start_when::opened && !policy_.in_line) limits_.add(at, asked.bubble, expected_at + most_overdue(asked));
   if (at.launch(asked.bubble, when)) {
     order_.push_back({&at, asked.bubble, expected_at});
   } else {

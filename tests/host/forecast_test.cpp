@@ -11,7 +11,7 @@ using time_point = device_clock::time_point;
 
 constexpr int one = 1;
 constexpr int other = 2;
-constexpr auto slack = 2ms;
+constexpr auto distance = 320ms;
 
 TEST(forecast, knows_nothing_after_one_bubble) {
   forecast opens;
@@ -51,45 +51,39 @@ TEST(forecast, follows_a_trainer_that_has_become_slower) {
 
 TEST(forecast, each_miss_asks_for_more_time_and_many_hits_in_a_row_for_less) {
   forecast opens;
-  auto const first = opens.ahead(slack);
+  auto const first = opens.ahead(distance);
   opens.note(false);
-  EXPECT_EQ(opens.ahead(slack), first + forecast::longer_by);
+  EXPECT_EQ(opens.ahead(distance), first + forecast::longer_by);
   for (int i = 1; i < forecast::shorter_after; ++i) opens.note(true);
-  EXPECT_EQ(opens.ahead(slack), first + forecast::longer_by);
+  EXPECT_EQ(opens.ahead(distance), first + forecast::longer_by);
   opens.note(true);
-  EXPECT_LT(opens.ahead(slack), first + forecast::longer_by);
+  EXPECT_LT(opens.ahead(distance), first + forecast::longer_by);
   for (int i = 0; i < 100'000; ++i) opens.note(true);
-  EXPECT_LT(opens.ahead(slack), forecast::min_ahead + forecast::unknown_error + 1us);
+  EXPECT_LT(opens.ahead(distance), forecast::min_ahead + forecast::unknown_error + 1us);
   for (int i = 0; i < 1'000; ++i) opens.note(false);
-  EXPECT_EQ(opens.ahead(slack), forecast::max_launch + forecast::unknown_error);
+  EXPECT_EQ(opens.ahead(distance), forecast::max_launch + forecast::unknown_error);
 }
 
 TEST(forecast, asks_for_as_much_time_as_bubbles_opened_early_lately) {
   forecast opens;
-  EXPECT_GE(opens.ahead(slack), forecast::unknown_error);
+  EXPECT_GE(opens.ahead(distance), forecast::unknown_error);
   for (int i = 0; i < 8; ++i) opens.add(&one, 5ms, 3ms);
-  auto const steady = opens.ahead(slack);
+  auto const steady = opens.ahead(distance);
   EXPECT_LT(steady, forecast::unknown_error);
   opens.add(&one, 5ms, 2'700us);
-  EXPECT_EQ(opens.ahead(slack), steady + 300us);
+  EXPECT_EQ(opens.ahead(distance), steady + 300us);
   for (int i = 0; i < 8; ++i) opens.add(&one, 6ms, 4ms);  // later than expected: no reason to come earlier
-  EXPECT_EQ(opens.ahead(slack), steady);
+  EXPECT_EQ(opens.ahead(distance), steady);
 }
 
-TEST(forecast, one_bubble_that_opened_far_too_early_asks_for_no_more_than_the_slack) {
+TEST(forecast, one_bubble_that_opened_far_too_early_asks_for_no_more_than_a_share_of_the_distance) {
   forecast opens;
-  for (int i = 0; i < 8; ++i) opens.add(&one, 50ms, 40ms);
-  auto const steady = opens.ahead(slack);
-  opens.add(&one, 20ms, 10ms);
-  EXPECT_EQ(opens.ahead(slack), steady + slack);
-  EXPECT_EQ(opens.ahead(slack / 2), steady + slack / 2);
-}
-
-TEST(forecast, the_slack_grows_with_the_distance_between_its_limits) {
-  EXPECT_EQ(forecast::slack(0ns), 1ms);
-  EXPECT_EQ(forecast::slack(20ms), 1ms);
-  EXPECT_EQ(forecast::slack(320ms), 10ms);
-  EXPECT_EQ(forecast::slack(1h), 250ms);
+  for (int i = 0; i < 8; ++i) opens.add(&one, 500ms, 400ms);
+  auto const steady = opens.ahead(distance);
+  opens.add(&one, 200ms, 100ms);
+  EXPECT_EQ(opens.ahead(distance), steady + 10ms);
+  EXPECT_EQ(opens.ahead(20ms), steady + 2ms);
+  EXPECT_EQ(opens.ahead(1h), steady + 250ms);
 }
 
 TEST(forecast, after_a_pause_counts_from_the_hosts_call) {
