@@ -21,6 +21,7 @@ struct tensor_shape {
 };
 
 /// A map for boxes of `box_rows` × 64 elements, swizzled over 128 bytes; outside of the array are zeros. `array` is 16-byte aligned.
+/// The calling thread works on its device (visiting, in executor.hpp).
 /// Errors: usage_error where there is no CUDA or the driver knows no tensor maps; device_error with what the driver refused.
 tensor_map map_of_boxes(void const* array, tensor_shape const& shape, std::uint32_t box_rows);
 

@@ -32,7 +32,7 @@ TASKS = {  # none of them ends
 }
 STAGES, MICROBATCHES = 4, 8
 GROUP = 2  # steps
-WARM_UP = 4  # steps: more bubbles than a gate remembers
+WARM_UP = 2  # groups, each after one without bubbles: a trainer's pauses are known, too
 QUARTETS = 3  # of groups, with and without, at a time
 HEAD_START_MS = 10  # lets the host run ahead of the device, as a trainer's does
 ALONE_WARM_UP, ALONE, ALONE_MS = 10, 12, 12  # long bubbles; leases of workers launched at open grow with the first ones
@@ -251,8 +251,7 @@ def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
     with lull.harvest([TASKS.get(task, task)], **more) as side:
         if side.mode != "on":
             sys.exit(f"measure_stage.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
-        for _ in range(WARM_UP):
-            trainer.step(lull.bubble)
+        trainer.groups([lull.bubble, no_bubble] * WARM_UP)
         plain, with_lull = [], []
         until = time.monotonic() + seconds
         while not plain or time.monotonic() < until:
@@ -261,7 +260,7 @@ def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
             with_lull += times[1::4] + times[2::4]
         counts = side.counts()  # of training alone
         reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
-    steps = WARM_UP + GROUP * len(with_lull)
+    steps = GROUP * (WARM_UP + len(with_lull))
     return {
         **slowdown(plain, with_lull),
         "pairs": len(plain),

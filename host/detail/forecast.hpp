@@ -42,8 +42,11 @@ class forecast {
   }
 
   /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's call.
-  void add_after_pause(std::chrono::nanoseconds after_call) noexcept { calls_.add(after_call); }
-  std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(); }
+  void add_after_pause(std::chrono::nanoseconds after_call) noexcept {
+    if (auto const expected = this->after_call()) early_.add(*expected - after_call);
+    calls_.add(after_call);
+  }
+  std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(1); }  // pauses are rare
 
   /// From the opening, and from the close, of the bubble before; nothing where that is not known.
   std::optional<std::chrono::nanoseconds> after_opening(void const* before) const noexcept { return of(before, &after::openings); }
@@ -71,16 +74,16 @@ class forecast {
   class recent {
    public:
     void add(std::chrono::nanoseconds value) noexcept { values_[count_++ % values_.size()] = value; }
-    std::optional<std::chrono::nanoseconds> median() const noexcept {
+    /// Nothing of fewer than so many.
+    std::optional<std::chrono::nanoseconds> median(std::size_t fewest = 2) const noexcept {
       std::size_t const known = std::min(count_, values_.size());
-      if (known < 2) return std::nullopt;
+      if (known < fewest) return std::nullopt;
       auto sorted = values_;
       auto const middle = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
       std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(known));
       return *middle;
     }
 
-    /// Nothing of fewer than so many.
     std::optional<std::chrono::nanoseconds> greatest(std::size_t fewest) const noexcept {
       if (count_ < fewest) return std::nullopt;
       return *std::max_element(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, values_.size())));

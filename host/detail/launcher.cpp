@@ -12,8 +12,8 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
 // A worker waits for its bubble, after that was expected, for as long as the bubble would last: more would cost the trainer too much
-// of what it brings, and one that is let go may get no other before the bubble ends. Where nothing is known it waits longer. What else
-// is on its channel waits with it, so where the trainer has several streams the wait is short.
+// of what it brings, and one that is let go may get no other before the bubble ends. Where nothing was expected it waits longer. What
+// else is on its channel waits with it, so where the trainer has several streams the wait is short.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds soonest_look = 20us;
@@ -114,15 +114,17 @@ std::optional<launcher::time_point> launcher::expected(gate& at, launch_request 
   return asked.after_call ? std::optional{asked.called + *asked.after_call} : std::nullopt;
 }
 
-std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked) const {
+std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, bool is_expected) const {
   if (several_) return min_overdue;
   if (policy_.armed_ahead) return *policy_.armed_ahead + max_overdue;
-  return asked.usual_length.count() == 0 ? max_overdue : std::clamp(asked.usual_length, min_overdue, max_overdue);
+  bool const known = is_expected && asked.usual_length.count() != 0;
+  return known ? std::clamp(asked.usual_length, min_overdue, max_overdue) : max_overdue;
 }
 
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
-  auto const expected_at = std::max(now, expected(at, asked).value_or(now));
-  if (when == start_when::opened && !policy_.in_line) limits_.add(at, asked.bubble, expected_at + most_overdue(asked));
+  auto const known = expected(at, asked);
+  auto const expected_at = std::max(now, known.value_or(now));
+  if (when == start_when::opened && !policy_.in_line) limits_.add(at, asked.bubble, expected_at + most_overdue(asked, known.has_value()));
   if (at.launch(asked.bubble, when)) {
     order_.push_back({&at, asked.bubble, expected_at});
   } else {

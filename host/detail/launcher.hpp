@@ -52,7 +52,7 @@ class launcher {
 
   time_point serve(gate& at, time_point now);
   void enqueue(gate& at, launch_request const& asked, start_when when, time_point now);
-  std::chrono::nanoseconds most_overdue(launch_request const& asked) const;
+  std::chrono::nanoseconds most_overdue(launch_request const& asked, bool is_expected) const;
   time_point next_look(time_point now) const;
   std::optional<time_point> expected(gate& at, launch_request const& asked) const;
 
