@@ -7,6 +7,7 @@
 
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
 #include <lull/tasks/product/large_product.hpp>
 
 namespace lull {
