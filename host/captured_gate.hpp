@@ -35,7 +35,8 @@ struct captured_type {
   worker_grid grid;
 };
 
-/// The sites of all captured graphs, by name. They outlive the graphs: a step that is captured anew finds its history. Thread-safe.
+/// The sites of all captured graphs, by name. A site stays when its graph goes, so a step that is captured again finds its
+/// history. Thread-safe.
 class captured_sites {
  public:
   struct site_state {
@@ -94,7 +95,7 @@ class captured_gate {
 
   /// How its line on the machine was found; `over`: nothing could touch it any more even before.
   void note(gate_line const& line, bool over);
-  /// The bubbles whose records can be read, by the line that was noted last; no more than the ring holds.
+  /// Which bubbles' records can be read. The line that was noted last says so; the ring holds no others.
   unread to_read() const noexcept { return {read_ + 1, std::min(known_, read_ + records) + 1}; }
   /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
   void write_to(copy_lane& lane, bubble_record const* zeros);

@@ -186,7 +186,7 @@ class Trainer:
         self._update()
 
     def groups(self, bubbles):
-        """Milliseconds a step of groups of steps, each with its own kind of bubbles, one behind the other without a pause."""
+        """Milliseconds a step, for each group of steps. A group has its own kind of bubbles; no pause stands between two."""
         cuda = self._torch.cuda
         marks = []
 

@@ -15,16 +15,17 @@ namespace lull::detail {
 /// is wrong costs a little harvest or a little waiting, never correctness. Times are of the device's clock.
 class forecast {
  public:
-  static constexpr std::chrono::nanoseconds min_ahead = std::chrono::microseconds{100};  // a timer's lateness, and a launch
+  static constexpr std::chrono::nanoseconds min_launch = std::chrono::microseconds{100};  // a timer's lateness, and a launch
   static constexpr std::chrono::nanoseconds max_launch = std::chrono::microseconds{2'000};
   static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};  // of expectations, until some are known
   static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};  // after a bubble that was missed
   static constexpr int shorter_after = 64;                                              // bubbles in a row that were not
 
-  /// By how much the opening of a steady trainer's bubble may differ from what was expected, so far away: its kernels take a percent
-  /// more or less time (docs/decisions/armed-late.md).
+  /// By how much a steady trainer's bubble may open earlier than expected, for one that was expected so far ahead. The
+  /// time that its kernels take varies by about a percent (docs/decisions/armed-late.md).
   static constexpr std::chrono::nanoseconds max_error(std::chrono::nanoseconds distance) noexcept {
-    return std::clamp<std::chrono::nanoseconds>(distance / 32, std::chrono::milliseconds{2}, std::chrono::milliseconds{250});
+    std::chrono::nanoseconds const least = std::chrono::milliseconds{2};
+    return std::clamp(distance / 32, least, 125 * least);
   }
 
   /// A bubble opened. `before` names the site of the bubble before it; it is known of
@@ -59,14 +60,15 @@ class forecast {
       launch_ = std::min(launch_ + longer_by, max_launch);
       hits_ = 0;
     } else if (++hits_ == shorter_after) {
-      launch_ -= (launch_ - min_ahead) / 4;
+      launch_ -= (launch_ - min_launch) / 4;
       hits_ = 0;
     }
   }
   /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles opened earlier than
   /// was expected lately, for one that is expected so long after what it is counted from.
   std::chrono::nanoseconds ahead(std::chrono::nanoseconds distance) const noexcept {
-    return launch_ + std::clamp(early_.greatest(3).value_or(unknown_error), std::chrono::nanoseconds{0}, max_error(distance));
+    auto const error = early_.greatest(3).value_or(unknown_error);
+    return launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
   }
 
  private:

@@ -11,9 +11,10 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
-// A worker waits for its bubble, after that was expected, for as long as the bubble would last: more would cost the trainer too much
-// of what it brings, and one that is let go may get no other before the bubble ends. Where nothing was expected it waits longer. What
-// else is on its channel waits with it, so where the trainer has several streams the wait is short.
+// Past the expected opening a worker waits as long as its bubble usually lasts. A longer wait could cost the trainer more
+// than the bubble brings; a shorter one may lose the bubble, since a launch into an open one can return only when it ends.
+// Where no opening was expected, or no length is known, it waits for the most. What else is on its channel waits with it,
+// so where the trainer has several streams the wait is short.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds soonest_look = 20us;
@@ -100,7 +101,8 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       continue;
     }
     // Until then it is looked at, for it may open unexpectedly.
-    auto const next = now + look_after(expected_at ? std::chrono::abs(std::chrono::nanoseconds{*expected_at - now}) : now - asked->since);
+    auto const distance = expected_at ? std::chrono::abs(*expected_at - now) : now - asked->since;
+    auto const next = now + look_after(distance);
     return ahead.count() != 0 ? std::min(due, next) : next;
   }
   return never;
@@ -124,7 +126,9 @@ std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, boo
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
   auto const known = expected(at, asked);
   auto const expected_at = std::max(now, known.value_or(now));
-  if (when == start_when::opened && !policy_.in_line) limits_.add(at, asked.bubble, expected_at + most_overdue(asked, known.has_value()));
+  if (when == start_when::opened && !policy_.in_line) {
+    limits_.add(at, asked.bubble, expected_at + most_overdue(asked, known.has_value()));
+  }
   if (at.launch(asked.bubble, when)) {
     order_.push_back({&at, asked.bubble, expected_at});
   } else {

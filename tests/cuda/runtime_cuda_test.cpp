@@ -284,14 +284,16 @@ void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool 
   }
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   std::uint64_t bubbles = 0;
+  std::uint64_t checked = 0;
   for (int i = 0; i < 100'000 && bubbles < 200; ++i) {
     for (bubble_report const& one : side_->take_bubbles()) {
       ++bubbles;
       if (!one.armed && !late_ones_too) continue;
-      EXPECT_EQ(one.record.lease_blocks, 0U) << "bubble " << bubbles << (one.armed ? ", armed" : "") << ", last block in after "
-                                             << one.record.last_in_ns << " ns, of " << one.record.blocks << " blocks";
+      ++checked;
+      EXPECT_EQ(one.record.lease_blocks, 0U) << "bubble " << bubbles << (one.armed ? ", armed" : ", not armed");
     }
   }
+  EXPECT_GT(checked, 0U);
   task.cancel();
   ASSERT_TRUE(task.wait(10s));
 }

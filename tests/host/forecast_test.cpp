@@ -59,7 +59,7 @@ TEST(forecast, each_miss_asks_for_more_time_and_many_hits_in_a_row_for_less) {
   opens.note(true);
   EXPECT_LT(opens.ahead(distance), first + forecast::longer_by);
   for (int i = 0; i < 100'000; ++i) opens.note(true);
-  EXPECT_LT(opens.ahead(distance), forecast::min_ahead + forecast::unknown_error + 1us);
+  EXPECT_LT(opens.ahead(distance), forecast::min_launch + forecast::unknown_error + 1us);
   for (int i = 0; i < 1'000; ++i) opens.note(false);
   EXPECT_EQ(opens.ahead(distance), forecast::max_launch + forecast::unknown_error);
 }

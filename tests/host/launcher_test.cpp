@@ -273,9 +273,12 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
 
 TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_openings) {
   start({.armed_ahead = 10s});
+  train(2, 10ms, runtime_mode::observe);
+  train(6, 10ms);
   bubble(0);
   launcher_->offer(gate_of(0));
-  std::this_thread::sleep_for(30ms);  // longer than without the option
+  EXPECT_EQ(gate_of(0).counts().launches, 7U);
+  std::this_thread::sleep_for(100ms);  // longer than without the option
   EXPECT_EQ(gate_of(0).counts().released, 0U);
   opens(0);
   await_workers();
