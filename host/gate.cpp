@@ -156,6 +156,7 @@ std::optional<launch_request> gate::request() const {
   bool const ended = next < bubbles_ || !open_;
   if (!ended && (!of.at_open || of.timed)) return std::nullopt;
   auto const opens = expected(next);
+  auto const after_call = of.where->opens.after_call();
   return launch_request{.bubble = next,
                         .wanted = !of.timed && !of.abandoned,
                         .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
@@ -166,7 +167,8 @@ std::optional<launch_request> gate::request() const {
                         .ahead = of.where->opens.ahead(opens.value_or(opening{}).distance),
                         .since = ended ? of.closed : of.opened,
                         .called = of.opened,
-                        .after_call = of.where->opens.after_call()};
+                        .after_call = after_call,
+                        .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
 }
 
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.

@@ -42,10 +42,11 @@ struct launch_request {
   std::uint64_t opened_ns = 0;                     // if it has
   std::chrono::nanoseconds usual_length{0};        // 0: not known
   std::optional<std::uint64_t> expected_ns{};      // the opening, on the device's clock
-  std::chrono::nanoseconds ahead{0};               // how long before that its workers should be enqueued
+  std::chrono::nanoseconds ahead{0};               // how long before that its workers should be enqueued, or before an unknown one
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
   std::optional<std::chrono::nanoseconds> after_call{};  // the opening, where the trainer has paused before the host opened it
+  std::chrono::nanoseconds ahead_of_call{0};             // … and how long before that
 };
 
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made ahead of its

@@ -27,6 +27,8 @@ class forecast {
     std::chrono::nanoseconds const least = std::chrono::milliseconds{2};
     return std::clamp(distance / 32, least, 125 * least);
   }
+  /// The same after a pause: how far the host runs ahead of the device varies by some per cent.
+  static constexpr std::chrono::nanoseconds call_error(std::chrono::nanoseconds after_call) noexcept { return after_call / 8; }
 
   /// A bubble opened. `before` names the site of the bubble before it; it is known of
   /// four of them.
@@ -43,10 +45,7 @@ class forecast {
   }
 
   /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's call.
-  void add_after_pause(std::chrono::nanoseconds after_call) noexcept {
-    if (auto const expected = this->after_call()) early_.add(*expected - after_call);
-    calls_.add(after_call);
-  }
+  void add_after_pause(std::chrono::nanoseconds after_call) noexcept { calls_.add(after_call); }
   std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(1); }  // pauses are rare
 
   /// From the opening, and from the close, of the bubble before; nothing where that is not known.
@@ -70,18 +69,22 @@ class forecast {
     auto const error = early_.greatest(3).value_or(unknown_error);
     return launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
   }
+  /// The same for one that is expected so long after the host's call.
+  std::chrono::nanoseconds ahead_of_call(std::chrono::nanoseconds after_call) const noexcept { return launch_ + call_error(after_call); }
 
  private:
-  /// The last eight.
+  /// The last so many.
+  template <std::size_t Count>
   class recent {
    public:
     void add(std::chrono::nanoseconds value) noexcept { values_[count_++ % values_.size()] = value; }
-    /// Nothing of fewer than so many.
+    /// Nothing of fewer than so many. Of two in the middle the smaller: a worker that comes too early waits, one that comes too late
+    /// may lose its bubble.
     std::optional<std::chrono::nanoseconds> median(std::size_t fewest = 2) const noexcept {
       std::size_t const known = std::min(count_, values_.size());
       if (known < fewest) return std::nullopt;
       auto sorted = values_;
-      auto const middle = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
+      auto const middle = sorted.begin() + static_cast<std::ptrdiff_t>((known - 1) / 2);
       std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(known));
       return *middle;
     }
@@ -92,25 +95,27 @@ class forecast {
     }
 
    private:
-    std::array<std::chrono::nanoseconds, 8> values_{};
+    std::array<std::chrono::nanoseconds, Count> values_{};
     std::size_t count_ = 0;
   };
 
+  using lengths = recent<8>;
   struct after {
     void const* before = nullptr;
-    recent openings;
-    recent closes;
+    lengths openings;
+    lengths closes;
   };
 
-  std::optional<std::chrono::nanoseconds> of(void const* before, recent after::*which) const noexcept {
+  std::optional<std::chrono::nanoseconds> of(void const* before, lengths after::*which) const noexcept {
     auto const at = std::find_if(after_.begin(), after_.end(), [&](auto const& each) { return each.before == before; });
     return at != after_.end() ? ((*at).*which).median() : std::nullopt;
   }
 
   std::array<after, 4> after_{};
-  recent calls_;
+  lengths calls_;
   std::size_t next_ = 0;
-  recent early_;
+  // Of n errors that vary by chance the next is above all with 1 in n + 1, and a bubble whose worker is late may be lost whole.
+  recent<32> early_;
   std::chrono::nanoseconds launch_{250'000};
   int hits_ = 0;
 };

@@ -21,8 +21,10 @@ constexpr std::chrono::nanoseconds soonest_look = 20us;
 constexpr std::chrono::nanoseconds latest_look = 500us;
 
 /// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long wait.
+/// Where the trainer's host stands in front of a full queue, a launch that comes 70 µs after the opening may return only when
+/// the bubble ends; one that comes 40 µs after it does not (docs/decisions/armed-late.md).
 std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
-  return std::clamp<std::chrono::nanoseconds>(distance / 16, soonest_look, latest_look);
+  return std::clamp<std::chrono::nanoseconds>(distance / 32, soonest_look, latest_look);
 }
 
 }  // namespace
@@ -92,16 +94,16 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       enqueue(at, *asked, start_when::opened, now);
       continue;
     }
-    auto const expected_at = expected(at, *asked);
-    auto const ahead = policy_.armed_ahead.value_or(asked->ahead);
+    auto const known = expected(at, *asked);
+    auto const ahead = policy_.armed_ahead.value_or(known ? known->ahead : asked->ahead);
     auto const unknown = policy_.armed_ahead ? asked->since + unknown_ahead : now;
-    auto const due = expected_at.value_or(unknown) - ahead;
+    auto const due = (known ? known->opening : unknown) - ahead;
     if (ahead.count() != 0 && due <= now) {
-      enqueue(at, *asked, start_when::opened, now);
+      enqueue(at, *asked, start_when::opened, now, known);
       continue;
     }
     // Until then it is looked at, for it may open unexpectedly.
-    auto const distance = expected_at ? std::chrono::abs(*expected_at - now) : now - asked->since;
+    auto const distance = known ? std::chrono::abs(known->opening - now) : now - asked->since;
     auto const next = now + look_after(distance);
     return ahead.count() != 0 ? std::min(due, next) : next;
   }
@@ -109,11 +111,13 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
 }
 
 /// By the bubble before it, or, where that would have been before the host came to it, by the host.
-std::optional<launcher::time_point> launcher::expected(gate& at, launch_request const& asked) const {
+std::optional<launcher::expectation> launcher::expected(gate& at, launch_request const& asked) const {
   auto const by_bubble = asked.expected_ns ? clock_.at(*asked.expected_ns) : std::nullopt;
-  if (!by_bubble || *by_bubble > asked.called) return by_bubble;
+  if (!by_bubble) return std::nullopt;
+  if (*by_bubble > asked.called) return expectation{*by_bubble, asked.ahead};
   at.note_pause(asked.bubble);
-  return asked.after_call ? std::optional{asked.called + *asked.after_call} : std::nullopt;
+  if (!asked.after_call) return std::nullopt;
+  return expectation{asked.called + *asked.after_call, asked.ahead_of_call};
 }
 
 std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, bool is_expected) const {
@@ -123,9 +127,8 @@ std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, boo
   return known ? std::clamp(asked.usual_length, min_overdue, max_overdue) : max_overdue;
 }
 
-void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now) {
-  auto const known = expected(at, asked);
-  auto const expected_at = std::max(now, known.value_or(now));
+void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known) {
+  auto const expected_at = known ? std::max(now, known->opening) : now;
   if (when == start_when::opened && !policy_.in_line) {
     limits_.add(at, asked.bubble, expected_at + most_overdue(asked, known.has_value()));
   }

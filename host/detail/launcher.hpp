@@ -50,11 +50,16 @@ class launcher {
     time_point expected;
   };
 
+  struct expectation {
+    time_point opening;
+    std::chrono::nanoseconds ahead;  // of it workers should be enqueued
+  };
+
   time_point serve(gate& at, time_point now);
-  void enqueue(gate& at, launch_request const& asked, start_when when, time_point now);
+  void enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known = {});
   std::chrono::nanoseconds most_overdue(launch_request const& asked, bool is_expected) const;
   time_point next_look(time_point now) const;
-  std::optional<time_point> expected(gate& at, launch_request const& asked) const;
+  std::optional<expectation> expected(gate& at, launch_request const& asked) const;
 
   std::vector<std::unique_ptr<gate>>& gates_;
   launch_policy const policy_;

@@ -28,6 +28,14 @@ TEST(forecast, tells_the_median_after_the_same_site) {
   EXPECT_FALSE(opens.after_opening(&other));
 }
 
+TEST(forecast, of_two_in_the_middle_expects_the_sooner) {
+  forecast opens;
+  opens.add(&one, 5ms, 3ms);
+  opens.add(&one, 500ms, 498ms);  // a pause that nothing told of
+  EXPECT_EQ(opens.after_opening(&one), 5ms);
+  EXPECT_EQ(opens.after_close(&one), 3ms);
+}
+
 TEST(forecast, knows_what_came_after_four_sites) {
   forecast opens;
   int const sites[5] = {};
@@ -72,7 +80,9 @@ TEST(forecast, asks_for_as_much_time_as_bubbles_opened_early_lately) {
   EXPECT_LT(steady, forecast::unknown_error);
   opens.add(&one, 5ms, 2'700us);
   EXPECT_EQ(opens.ahead(distance), steady + 300us);
-  for (int i = 0; i < 8; ++i) opens.add(&one, 6ms, 4ms);  // later than expected: no reason to come earlier
+  for (int i = 0; i < 31; ++i) opens.add(&one, 6ms, 4ms);  // later than expected: no reason to come earlier
+  EXPECT_EQ(opens.ahead(distance), steady + 300us);
+  opens.add(&one, 6ms, 4ms);
   EXPECT_EQ(opens.ahead(distance), steady);
 }
 
@@ -94,6 +104,16 @@ TEST(forecast, after_a_pause_counts_from_the_hosts_call) {
   opens.add_after_pause(16ms);
   opens.add_after_pause(16ms);
   EXPECT_EQ(opens.after_call(), 16ms);
+}
+
+TEST(forecast, after_a_pause_comes_earlier_by_as_much_as_the_hosts_lead_varies) {
+  forecast opens;
+  for (int i = 0; i < 8; ++i) opens.add(&one, 5ms, 3ms);
+  auto const steady = opens.ahead(distance);
+  opens.add_after_pause(40ms);
+  opens.add_after_pause(37ms);
+  EXPECT_EQ(opens.ahead_of_call(40ms), steady + 5ms);
+  EXPECT_EQ(opens.ahead(distance), steady) << "a pause says nothing of other bubbles";
 }
 
 TEST(device_clock, takes_the_least_difference) {
