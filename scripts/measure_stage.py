@@ -30,6 +30,7 @@ TASKS = {  # none of them ends
     "pagerank": "pagerank:kronecker=22,sweeps=1000000,tolerance=1e-30",
     "product": "product:rows=4096,columns=4096,depth=4096,rounds=1000000000",
 }
+WAIT = "wait"  # no side work: what a pending wait of the program's own costs
 STAGES, MICROBATCHES = 4, 8
 GROUP = 2  # steps
 WARM_UP = 2  # groups, each after one without bubbles: a trainer's pauses are known, too
@@ -100,7 +101,7 @@ def summed_up(scopes):
     harvests = [one["harvest"] for one in scopes if "harvest" in one]
     if len(harvests) == len(scopes):
         row |= {"harvest": statistics.fmean(harvests), "least_harvest": min(harvests)}
-    row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
+    row["lease_exits"] = sum(one.get("lease_exits", 0) for one in scopes)
     row["scopes"] = scopes
     return row
 
@@ -185,8 +186,9 @@ class Trainer:
                     self.wait(self.forward_ms)
         self._update()
 
-    def groups(self, bubbles):
-        """Milliseconds a step, for each group of steps. A group has its own kind of bubbles; no pause stands between two."""
+    def groups(self, kinds):
+        """Milliseconds a step, for each group of steps. A group's kind is what its bubbles are made with; or WAIT: without bubbles, beside a
+        foreign wait. No pause stands between two groups."""
         cuda = self._torch.cuda
         marks = []
 
@@ -196,10 +198,13 @@ class Trainer:
 
         self.wait(HEAD_START_MS)
         mark()
-        for bubble in bubbles:
+        always = self.foreign.on
+        for kind in kinds:
+            self.foreign.on = always or kind == WAIT
             for _ in range(GROUP):
-                self.step(bubble)
+                self.step(no_bubble if kind == WAIT else kind)
             mark()
+        self.foreign.on = always
         cuda.synchronize()
         return [begin.elapsed_time(end) / GROUP for begin, end in zip(marks, marks[1:])]
 
@@ -246,26 +251,36 @@ def long_bubbles(torch, lull, trainer, side, count):
     return json.loads(side.report("json"))
 
 
+def in_turns(trainer, kind, seconds):
+    """Milliseconds a step of groups without anything and of groups of that kind, by turns."""
+    trainer.groups([kind, no_bubble] * WARM_UP)
+    plain, other = [], []
+    until = time.monotonic() + seconds
+    while not plain or time.monotonic() < until:
+        times = trainer.groups([no_bubble, kind, kind, no_bubble] * QUARTETS)
+        plain += times[0::4] + times[3::4]
+        other += times[1::4] + times[2::4]
+    return plain, other
+
+
+def compared(plain, other):
+    steps = {"step_ms_none": statistics.geometric_mean(plain), "step_ms_worker": statistics.geometric_mean(other)}
+    return {**slowdown(plain, other), "pairs": len(plain), **steps}
+
+
 def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
+    if task == WAIT:
+        return compared(*in_turns(trainer, WAIT, seconds))
     more = {} if armed_ahead is None else {"armed_ahead": armed_ahead}
     with lull.harvest([TASKS.get(task, task)], **more) as side:
         if side.mode != "on":
             sys.exit(f"measure_stage.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
-        trainer.groups([lull.bubble, no_bubble] * WARM_UP)
-        plain, with_lull = [], []
-        until = time.monotonic() + seconds
-        while not plain or time.monotonic() < until:
-            times = trainer.groups([no_bubble, lull.bubble, lull.bubble, no_bubble] * QUARTETS)
-            plain += times[0::4] + times[3::4]
-            with_lull += times[1::4] + times[2::4]
+        plain, with_lull = in_turns(trainer, lull.bubble, seconds)
         counts = side.counts()  # of training alone
         reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
     steps = GROUP * (WARM_UP + len(with_lull))
     return {
-        **slowdown(plain, with_lull),
-        "pairs": len(plain),
-        "step_ms_none": statistics.geometric_mean(plain),
-        "step_ms_worker": statistics.geometric_mean(with_lull),
+        **compared(plain, with_lull),
         **harvested(reports[1], steps * trainer.idle_ms, speed_alone(*reports)),
         "counts": counts,
     }
@@ -311,7 +326,7 @@ def parse(arguments):
         "--tasks",
         type=lambda text: text.split("+"),
         default=["compute"],
-        help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them",
+        help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them; or {WAIT}: no side work, a pending wait of the program's own",
     )
     parser.add_argument("--scopes", type=int, default=6, help="of each plan")
     parser.add_argument("--seconds", type=float, default=0, help="of pairs a scope; six pairs at a time")

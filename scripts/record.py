@@ -216,6 +216,7 @@ STEP = {
 }
 STAGE = {  # arguments for each number of connections
     "brief": ((8, 32), ["--tasks", "compute", "--foreign", "off"]),
+    "wait": ((8, 32), ["--tasks", "wait", "--foreign", "off"]),
     "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),
     "foreign": (CONNECTIONS, ["--tasks", "compute", "--foreign", "on"]),
     "tasks": ((8,), ["--tasks", "+".join(OTHER_TASKS), "--foreign", "on"]),
