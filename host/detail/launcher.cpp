@@ -13,8 +13,7 @@ using steady = std::chrono::steady_clock;
 constexpr auto never = steady::time_point::max();
 // Past the expected opening a worker waits as long as its bubble usually lasts. A longer wait could cost the trainer more
 // than the bubble brings; a shorter one may lose the bubble, since a launch into an open one can return only when it ends.
-// Where no opening was expected, or no length is known, it waits for the most. What else is on its channel waits with it,
-// so where the trainer has several streams the wait is short.
+// Where no opening was expected, or no length is known, it waits for the most.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds soonest_look = 20us;
@@ -121,7 +120,7 @@ std::optional<launcher::expectation> launcher::expected(gate& at, launch_request
 }
 
 std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, bool is_expected) const {
-  if (several_) return min_overdue;
+  if (several_) return policy_.shared_overdue;
   if (policy_.armed_ahead) return *policy_.armed_ahead + max_overdue;
   bool const known = is_expected && asked.usual_length.count() != 0;
   return known ? std::clamp(asked.usual_length, min_overdue, max_overdue) : max_overdue;

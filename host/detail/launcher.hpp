@@ -21,6 +21,9 @@ struct launch_policy {
   std::optional<std::chrono::nanoseconds> armed_ahead{};
   /// All streams share one queue of the device: what is enqueued later comes later, so workers are enqueued with the opening edge.
   bool in_line = false;
+  /// How long a worker may wait past the expected opening where several streams of the trainer have gates: what else is on its
+  /// channel waits with it.
+  std::chrono::nanoseconds shared_overdue = std::chrono::milliseconds{1};
 };
 
 /// Enqueues workers shortly before their bubbles open, or as soon as they are seen to be open (docs/decisions/armed-late.md). All

@@ -171,7 +171,7 @@ TEST_F(launching, a_bubble_that_is_over_gets_no_worker) {
 }
 
 TEST_F(launching, one_that_waits_is_let_go_when_another_could_work) {
-  start({.armed_ahead = 10s});
+  start({.armed_ahead = 10s, .shared_overdue = 10s});
   tick();  // sees two gates
   bubble(0);
   bubble(1);
