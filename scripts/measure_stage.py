@@ -268,11 +268,11 @@ def compared(plain, other):
     return {**slowdown(plain, other), "pairs": len(plain), **steps}
 
 
-def measure_scope(torch, lull, trainer, task, armed_ahead, seconds):
+def measure_scope(torch, lull, trainer, task, armed_ahead, processors, seconds):
     if task == WAIT:
         return compared(*in_turns(trainer, WAIT, seconds))
     more = {} if armed_ahead is None else {"armed_ahead": armed_ahead}
-    with lull.harvest([TASKS.get(task, task)], **more) as side:
+    with lull.harvest([TASKS.get(task, task)], processors=processors, **more) as side:
         if side.mode != "on":
             sys.exit(f"measure_stage.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
         plain, with_lull = in_turns(trainer, lull.bubble, seconds)
@@ -293,7 +293,7 @@ def measure(torch, lull, given):
     for index in range(given.scopes):
         for plan in plans:
             task, ahead, trainer.foreign.on = plan
-            scopes[plan].append(measure_scope(torch, lull, trainer, task, ahead, given.seconds))
+            scopes[plan].append(measure_scope(torch, lull, trainer, task, ahead, given.processors, given.seconds))
             said = scopes[plan][-1]
             print(
                 f"scope {index}, {plan}: {said['slowdown_percent']:+.2f} %, harvest {said.get('harvest', math.nan):.3f}", file=sys.stderr, flush=True
@@ -303,6 +303,7 @@ def measure(torch, lull, given):
         "name": "measure_stage",
         "connections": given.connections,
         "stream": given.stream,
+        "processors": given.processors,
         "size": {key: getattr(given, key) for key in ("layers", "batch", "tokens", "width")},
         "torch": torch.__version__,
         "forward_ms": trainer.forward_ms,
@@ -337,6 +338,7 @@ def parse(arguments):
         help="how long before its bubble a worker may be enqueued: seconds or `default`, a list with commas; one plan each",
     )
     parser.add_argument("--foreign", choices=("off", "on", "both"), default="off", help="another stream of the program always has a wait pending")
+    parser.add_argument("--processors", type=int, default=0, help="SMs for workers at the most; 0: all that are not kept off")
     parser.add_argument("--connections", type=int, default=0, help="CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
     parser.add_argument("--stream", choices=("legacy", "own"), default="legacy", help="of the trainer")
     parser.add_argument("--layers", type=int, default=6)
@@ -346,8 +348,8 @@ def parse(arguments):
     parser.add_argument("--limit", type=int, default=300, help="seconds after which the process ends")
     given = parser.parse_args(arguments)
     given.foreign = {"off": [False], "on": [True], "both": [False, True]}[given.foreign]
-    if given.scopes < 1 or given.limit < 1 or not 0 <= given.connections <= 32:
-        parser.error("scopes and limit are at least 1, connections 0 to 32")
+    if given.scopes < 1 or given.limit < 1 or not 0 <= given.connections <= 32 or given.processors < 0:
+        parser.error("scopes and limit are at least 1, connections 0 to 32, processors at least 0")
     return given
 
 

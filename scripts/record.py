@@ -215,8 +215,8 @@ STEP = {
     "ahead": [["--task", "compute", "--connections", "8", "--foreign", "--armed-ahead-us", str(ahead)] for ahead in ARMED_AHEAD_US],
 }
 STAGE = {  # arguments for each number of connections
-    "brief": ((8, 32), ["--tasks", "compute", "--foreign", "off"]),
-    "wait": ((8, 32), ["--tasks", "wait", "--foreign", "off"]),
+    "wait": ((8,), ["--tasks", "wait", "--foreign", "off"]),
+    "few_sms": ((8,), ["--tasks", "compute", "--foreign", "off", "--processors", "16"]),
     "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),
     "foreign": (CONNECTIONS, ["--tasks", "compute", "--foreign", "on"]),
     "tasks": ((8,), ["--tasks", "+".join(OTHER_TASKS), "--foreign", "on"]),
@@ -335,7 +335,7 @@ SECTIONS = {
     "instants": (None, instants),
     "nccl": ("as named", nccl),
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
-    **{f"stage:{name}": ("as named", lambda build, of=of: stage(build, *of)) for name, of in STAGE.items()},
+    **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     "stage_kernels": ("as named", stage_kernels),
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
@@ -363,7 +363,10 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--results", required=True)
     parser.add_argument("names", nargs="*", help=f"sections: {', '.join(SECTIONS)}, or what stands before a colon; all of them by default")
+    parser.add_argument("--connections", type=int, nargs="+", choices=CONNECTIONS, help="of the sections stage:… only these rows, where time is short")
     given = parser.parse_args()
+    for name, (connections, arguments) in STAGE.items() if given.connections else ():
+        STAGE[name] = ([count for count in connections if count in given.connections], arguments)
     try:
         names = chosen(given.names)
     except ValueError as unknown:

@@ -234,7 +234,8 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   auto const exchange = [&] { arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }); };
   // So that the next lease is 50 ms.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
-  for (int i = 0; i < 3 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
+  // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
+  for (int i = 0; i < 20 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
   EXPECT_EQ(side_->counts().raised, 1U);
   EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
