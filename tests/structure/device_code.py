@@ -4,6 +4,8 @@
 The compiled workers for loads through the non-coherent path: the compiler may choose it by itself where it believes that
 data is only read; so the PTX that it made is searched. Workers are the objects that lull_side_task() added; it has their
 PTX stored as plain text (--no-compress).
+… and for local memory that is not the task's own: a worker that a call takes by address lies there, and each block finds its
+parameters 1.5 us later.
 The objects of graph/, tasks/ and device/ for calls that wait for the whole device: Thrust makes some unless told where to
 take memory from."""
 
@@ -16,10 +18,23 @@ import tree
 NON_COHERENT = re.compile(rb"ld\.global(\.[\w:]+)*\.nc\b")
 WAITING = re.compile(rb"(?<=\0)cuda(Malloc|Free|DeviceSynchronize)(?=\0)")  # in the table of symbols
 ENTRY = re.compile(rb"\.entry\s+(\w+)")
+FUNCTION = re.compile(rb"\.(entry|func)\b([^\n]*)")
+LOCAL = re.compile(rb"\.local\s+\.align\s+\d+\s+\.b8\s+__local_depot\w*\[(\d+)\]")
+
+
+def local_bytes(code, kernel):
+    """Of the entry whose name holds that word; 0 without one."""
+    functions = [*FUNCTION.finditer(code)]
+    for found, after in zip(functions, [*functions[1:], None]):
+        if found.group(1) == b"entry" and kernel in found.group(2):
+            return sum(int(depot.group(1)) for depot in LOCAL.finditer(code, found.end(), after.start() if after else len(code)))
+    return 0
 
 
 def search(code, name):
     """The findings in one object, each with the kernel that it stands in."""
+    if local_bytes(code, b"resident_kernel") > local_bytes(code, b"phase_kernel"):
+        yield f"{name}: the worker lies in local memory: a call takes it by address"
     entries = list(ENTRY.finditer(code))
     for found in NON_COHERENT.finditer(code):
         kernel = next((entry.group(1).decode() for entry in reversed(entries) if entry.start() < found.start()), "?")

@@ -145,6 +145,10 @@ class checks(unittest.TestCase):
                 found = list(device_code.search(good + load, "a.o"))
                 self.assertEqual(len(found), 1, found)
                 self.assertIn("a.o: worker:", found[0])
+        depot = b".local .align 8 .b8 \t__local_depot0[%d];\n"
+        own = b".visible .entry resident_kernel(\n" + depot + b".visible .entry phase_kernel(\n" + depot + b".func helper(\n" + depot
+        self.assertEqual(list(device_code.search(own % (72, 72, 99), "a.o")), [])
+        self.assertIn("local memory", "".join(device_code.search(own % (72, 48, 99), "a.o")))
         with tempfile.TemporaryDirectory() as build:
             self.assertEqual(device_code.check(build), ([], 0))
             worker = pathlib.Path(build, "graph/CMakeFiles/lull_graph.dir/side_tasks/lull_graph/pagerank_cuda.cu.o")
