@@ -42,10 +42,7 @@ function(lull_install)
       PATTERN "*.h"
       PATTERN "*.hpp"
       PATTERN "*.cuh"
-      PATTERN c EXCLUDE
-      PATTERN catalogue EXCLUDE
-      PATTERN cli EXCLUDE
-      PATTERN python EXCLUDE)
+      PATTERN detail EXCLUDE)
   endforeach()
   if(LULL_PROGRAM)
     install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

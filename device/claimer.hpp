@@ -26,7 +26,7 @@ class claimer {
  public:
   claimer() = default;
   /// `beside`: blocks that were inside before this one.
-  LULL_HD claimer(stay<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside, std::uint64_t opened_ns) noexcept
+  LULL_HD claimer(exit_check<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside, std::uint64_t opened_ns) noexcept
       : blocks_(blocks), home_(places_of_a_block * beside) {
     known_.cursor = at;
     known_.stays = stays;
@@ -36,7 +36,7 @@ class claimer {
   /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a chunk in hand,
   /// with the duty to open the next phase, or with the word to leave.
   template <class Task>
-  LULL_HD directive next_after(directive const& done, watch words, Task const& task) noexcept {
+  LULL_HD directive next_after(directive const& done, exit_words words, Task const& task) noexcept {
     leave_reason why = leave_reason::stay;
     directive const found = try_next(done, words, why);
     if (found.count != 0) return found;
@@ -45,7 +45,7 @@ class claimer {
 
   /// The yield point, for everything that can be found there. Every round of its loop polls.
   template <class Task>
-  LULL_HD directive next(watch words, Task const& task) noexcept {
+  LULL_HD directive next(exit_words words, Task const& task) noexcept {
     if constexpr (Code == rare_code::called) {
       return find_next_apart(words, task);
     } else {
@@ -61,16 +61,16 @@ class claimer {
 
   /// Behind a call within which the team may have seen that the stay has ended.
   template <class Task>
-  LULL_HD directive next_behind(last_look<World> const& within, watch words, Task const& task) noexcept {
+  LULL_HD directive next_behind(exit_look<World> const& within, exit_words words, Task const& task) noexcept {
     leave_reason const why = within.ended ? known_.stays.judge(within.seen) : leave_reason::stay;
     return why != leave_reason::stay ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
   /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is committed. No items:
   /// none, or the stay has ended.
-  LULL_HD directive ahead(watch words) noexcept {
+  LULL_HD directive ahead(exit_words words) noexcept {
     bearings const known = known_;
-    auto const view = stay<World>::look(words);
+    auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     if (known.stays.judge(view) != leave_reason::stay) return {};
@@ -117,7 +117,7 @@ class claimer {
     entry_word<World>::leave(entry);
   }
 
-  LULL_HD stay<World> const& stays() const noexcept { return known_.stays; }
+  LULL_HD exit_check<World> const& stays() const noexcept { return known_.stays; }
   /// The phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
   LULL_HD position const& at() const noexcept { return at_; }
   LULL_HD block_account const& account() const noexcept { return account_; }
@@ -131,15 +131,15 @@ class claimer {
     std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
     std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
     std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
-    stay<World> stays;
+    exit_check<World> stays;
     std::uint64_t grain = 0;
   };
 
   /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. A trip to the
   /// L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
-  LULL_HD directive try_next(directive const& done, watch words, leave_reason& why) noexcept {
+  LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why) noexcept {
     bearings const known = known_;
-    auto const view = stay<World>::look(words);
+    auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     commit(done);
@@ -151,11 +151,11 @@ class claimer {
   }
 
   template <class Task>
-  LULL_HD directive find_next(watch words, Task const& task) noexcept {
+  LULL_HD directive find_next(exit_words words, Task const& task) noexcept {
     std::uint64_t waits_since_ns = 0;
     for (;;) {
       // Issued together, before anything is decided.
-      auto const view = stay<World>::look(words);
+      auto const view = exit_check<World>::look(words);
       bool const perhaps = ring().perhaps();
       tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
       if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns, view.now_ns);
@@ -209,7 +209,7 @@ class claimer {
     }
   }
   template <class Task>
-  LULL_HD LULL_COLD directive find_next_apart(watch words, Task const& task) noexcept {
+  LULL_HD LULL_COLD directive find_next_apart(exit_words words, Task const& task) noexcept {
     return find_next(words, task);
   }
 
@@ -245,7 +245,7 @@ class claimer {
   }
 
   LULL_HD phase_opener<World> opener() const noexcept {
-    return {*known_.cursor, most_items(blocks_, known_.grain != 0 ? known_.grain : 1), account_.opened_ns};
+    return {*known_.cursor, max_items(blocks_, known_.grain != 0 ? known_.grain : 1), account_.opened_ns};
   }
 
   LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }

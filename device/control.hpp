@@ -37,7 +37,7 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   World::template store<order::relaxed, scope::system>(slot.lease_ns, content.lease_ns);
   auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor.bytes);
   auto* to = reinterpret_cast<std::uint64_t*>(slot.functor.bytes);
-  for (std::uint64_t i = 0; i < most_functor_bytes / sizeof *to; ++i) to[i] = from[i];
+  for (std::uint64_t i = 0; i < max_functor_bytes / sizeof *to; ++i) to[i] = from[i];
   // Blocks that found the flag come and go meanwhile, so their count is kept.
   // release: the content, to the acquire of whoever enters
   for (;;) {

@@ -95,7 +95,7 @@ static_assert(std::is_trivially_copyable_v<cursor>);
 static_assert(offsetof(cursor, done) == 128 && offsetof(cursor, limit) == 256 && offsetof(cursor, state) == 384);
 
 /// Items above this could overshoot into the tag: extent + 2 × blocks × grain must stay below 2^40.
-LULL_HD constexpr std::uint64_t most_items(std::uint64_t blocks, std::uint64_t grain) noexcept {
+LULL_HD constexpr std::uint64_t max_items(std::uint64_t blocks, std::uint64_t grain) noexcept {
   std::uint64_t const room = 2 * blocks * grain;
   return room < tagged::item_mask ? tagged::item_mask - room : 0;
 }

@@ -79,30 +79,30 @@ LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble)
 }
 
 /// After a closing edge, where the launch gap is too short to hide the workers' leaving: returns when all blocks have begun to
-/// leave, or after `most_ns`. It waits for nothing that is queued after it.
+/// leave, or after `max_ns`. It waits for nothing that is queued after it.
 template <class World>
-LULL_HD void await_leaving(gate_line& line, std::uint64_t most_ns) noexcept {
+LULL_HD void await_leaving(gate_line& line, std::uint64_t max_ns) noexcept {
   std::uint64_t const since_ns = World::now_ns();
   for (std::uint32_t looks = 1;; ++looks) {
     // relaxed: nothing is published; a block that is missed costs time alone
     if (World::template load<order::relaxed, scope::device>(line.working) == 0) return;
-    if (looks % 32 == 0 && World::now_ns() - since_ns >= most_ns) return;
+    if (looks % 32 == 0 && World::now_ns() - since_ns >= max_ns) return;
   }
 }
 
 /// The opening edge of a captured graph: a replay repeats what the host gave it, so bubbles are counted here. Workers are launched
 /// ahead and wait until this has ended: it writes what they need and no more. Executables of one capture may overlap.
 template <class World>
-LULL_HD void open_gate_again(gate_ref gate, std::uint32_t value) noexcept {
+LULL_HD void open_captured_gate(gate_ref gate, std::uint32_t value) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
   World::template fetch_add<order::relaxed, scope::device>(gate.line->bubbles, std::uint64_t{1});
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, World::now_ns());
 }
 
 /// The closing edge of a captured graph, where the launch gap behind it is too short to hide the workers' leaving: it ends when
-/// all blocks have begun to leave, or after `most_ns`. It writes the moments into the record.
+/// all blocks have begun to leave, or after `max_ns`. It writes the moments into the record.
 template <class World>
-LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t most_ns) noexcept {
+LULL_HD void close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t max_ns) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
   // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
@@ -114,7 +114,7 @@ LULL_HD void close_gate_again(gate_ref gate, std::uint32_t value, std::uint32_t 
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  if (working != 0) await_leaving<World>(*gate.line, most_ns);
+  if (working != 0) await_leaving<World>(*gate.line, max_ns);
 }
 
 }  // namespace lull

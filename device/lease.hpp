@@ -9,7 +9,7 @@
 namespace lull {
 
 /// Where the words stand that end a stay. Passed by value: a reference to a kernel's parameter is a trip to memory.
-struct watch {
+struct exit_words {
   slot_line* slot = nullptr;
   gate_line* line = nullptr;
 };
@@ -17,12 +17,12 @@ struct watch {
 /// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's value
 /// differs from the one that the block belongs to; its lease is over; the slot is held.
 template <class World>
-class stay {
+class exit_check {
  public:
-  stay() = default;
+  exit_check() = default;
   /// `value` is the gate's value when the block started, `started_ns` when that was.
-  LULL_HD stay(worker_site const& site, std::uint32_t value, std::uint64_t started_ns) noexcept
-      : ends_ns_(started_ns + lease_of(site)), value_(value) {}
+  LULL_HD exit_check(worker_params const& params, std::uint32_t value, std::uint64_t started_ns) noexcept
+      : ends_ns_(started_ns + lease_of(params)), value_(value) {}
 
   /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
   struct view {
@@ -30,7 +30,7 @@ class stay {
     std::uint64_t entry;
     std::uint64_t now_ns;
   };
-  LULL_HD static view look(watch words) noexcept {
+  LULL_HD static view look(exit_words words) noexcept {
     // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is published by it
     return {World::template load<order::relaxed, scope::system>(words.line->value),
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
@@ -42,9 +42,9 @@ class stay {
   }
 
  private:
-  LULL_HD static std::uint64_t lease_of(worker_site const& site) noexcept {
-    std::uint64_t const of_slot = World::template load<order::relaxed, scope::system>(site.slot->lease_ns);
-    return site.most_lease_ns != 0 && site.most_lease_ns < of_slot ? site.most_lease_ns : of_slot;
+  LULL_HD static std::uint64_t lease_of(worker_params const& params) noexcept {
+    std::uint64_t const of_slot = World::template load<order::relaxed, scope::system>(params.slot->lease_ns);
+    return params.max_lease_ns != 0 && params.max_lease_ns < of_slot ? params.max_lease_ns : of_slot;
   }
 
   std::uint64_t ends_ns_ = 0;
@@ -53,8 +53,8 @@ class stay {
 
 /// What ended a stay, as the thread that polls within a call saw it; read behind the call.
 template <class World>
-struct last_look {
-  typename stay<World>::view seen;
+struct exit_look {
+  typename exit_check<World>::view seen;
   bool ended = false;
 };
 

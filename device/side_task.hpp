@@ -23,17 +23,17 @@ struct team_shape {
 };
 
 /// Pieces that a task which claims by itself can hand back in one call.
-inline constexpr int most_undone = 9;
+inline constexpr int max_undone = 9;
 
 /// Team storage that every GPU of compute capability 9.0 can give beside the worker's own.
-inline constexpr std::size_t most_shared_bytes = 224 * 1024;
+inline constexpr std::size_t max_shared_bytes = 224 * 1024;
 
 /// The largest functor that a slot holds.
-inline constexpr std::size_t most_functor_bytes = 512;
+inline constexpr std::size_t max_functor_bytes = 512;
 
 /// A functor as slots and launches carry it.
 struct functor_bytes {
-  alignas(16) unsigned char bytes[most_functor_bytes] = {};
+  alignas(16) unsigned char bytes[max_functor_bytes] = {};
 };
 
 /// What a task may ask of its team. Calls marked "Collective" are made by all threads of the team or by none.
@@ -51,12 +51,12 @@ struct team_archetype {
   // For a task that claims by itself, whose warps do different things and cannot afford to meet: instead of leaving().
   bool stay_ended() const noexcept;              // any thread, but one at a time: soon all should return, and what is not done be handed back
   chunk more() const noexcept;                   // rank 0: another chunk of the same phase, for the same call; empty: none, return when done
-  void hand_back(chunk undone) const noexcept;   // rank 0, before it returns: items whose results are not all stored; at most most_undone calls
+  void hand_back(chunk undone) const noexcept;   // rank 0, before it returns: items whose results are not all stored; at most max_undone calls
 };
 
 /// A functor small and plain enough to be copied into a slot.
 template <class T>
-concept slot_sized = std::is_trivially_copyable_v<T> && sizeof(T) <= most_functor_bytes && alignof(T) <= 16;
+concept slot_sized = std::is_trivially_copyable_v<T> && sizeof(T) <= max_functor_bytes && alignof(T) <= 16;
 
 /// States `static constexpr team_shape shape`.
 template <class T>
@@ -69,7 +69,7 @@ template <class T>
 concept has_shape = states_shape<T> && requires {
   requires T::shape.threads > 0 && T::shape.threads % 32 == 0 && T::shape.threads <= 1024 && T::shape.steps > 0;
   requires T::shape.blocks_per_sm >= 0 && T::shape.blocks_per_sm * T::shape.threads <= 2048;
-  requires T::shape.shared_bytes <= most_shared_bytes;
+  requires T::shape.shared_bytes <= max_shared_bytes;
 };
 
 /// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of a phase that
@@ -116,7 +116,7 @@ concept has_another_advance = !has_advance<T> && (requires(T& task, position end
 template <class T>
 constexpr bool is_side_task() {
   static_assert(std::is_trivially_copyable_v<T>, "a side task is copied to the GPU byte by byte: it must be trivially copyable");
-  static_assert(sizeof(T) <= most_functor_bytes && alignof(T) <= 16,
+  static_assert(sizeof(T) <= max_functor_bytes && alignof(T) <= 16,
                 "a side task has 512 bytes at most, aligned to 16 at most: put the rest into an array and hold a pointer to it");
   static_assert(states_shape<T>, "a side task needs static constexpr lull::team_shape shape: threads of a team, phases a round");
   if constexpr (states_shape<T>) {

@@ -12,7 +12,7 @@
 namespace lull {
 
 /// Which processors a worker's blocks may stay on; zero where nothing is asked.
-struct room_plan {
+struct sm_filter {
   std::uint32_t kept_off[8];  // a bit for each SM id: a block that finds itself there exits at once
   std::uint32_t* inside;      // (SM ids,) worker blocks now on that SM; null: the share is not watched
   std::uint32_t share;        // a block over its SM's share exits at once
@@ -75,11 +75,11 @@ static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, fun
 
 /// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph; what
 /// changes stands in the slot.
-struct worker_site {
+struct worker_params {
   slot_line* slot = nullptr;  // null: the launch that loads the kernel
   gate_ref gate;
-  room_plan rooms{};
-  std::uint64_t most_lease_ns = 0;       // where it is shorter than the slot's; 0: it is not
+  sm_filter sms{};
+  std::uint64_t max_lease_ns = 0;       // where it is shorter than the slot's; 0: it is not
   std::uint32_t* skip = nullptr;         // not zero there: leave at once; null: nobody is asked
   std::uint32_t in_graph = 0;            // launched ahead of its opening edge, which it then waits for
   std::uint64_t bubble = 0;              // for which it was launched; 0: not one alone

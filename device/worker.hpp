@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include <lull/device/claimer.hpp>
-#include <lull/device/claiming_team.hpp>
+#include <lull/device/streaming_team.hpp>
 #include <lull/device/side_task.hpp>
 #include <lull/device/slot.hpp>
 #include <lull/device/team.hpp>
@@ -18,14 +18,14 @@ namespace lull {
 template <class World, side_task Task, machine Machine>
 class worker {
  public:
-  LULL_HD worker(worker_site const& site, Machine const& block) noexcept
-      : site_(site), block_(block), kept_(block_.template keep<kept>()) {}
+  LULL_HD worker(worker_params const& params, Machine const& block) noexcept
+      : params_(params), block_(block), kept_(block_.template keep<kept>()) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
     bool const leads = block_.rank() == 0;
     bool const inside = leads && enter();
-    if (leads) kept_.next = inside ? kept_.claims.next(words(), task_in<Task>(*site_.slot)) : directive{};
+    if (leads) kept_.next = inside ? kept_.claims.next(words(), task_in<Task>(*params_.slot)) : directive{};
     block_.sync();
     if (kept_.next.what != action::leave) {
       fetch_task();
@@ -49,20 +49,20 @@ class worker {
     directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
     block_claimer claims;   // the leader's
     bubble_record* record;  // the leader's
-    std::conditional_t<task_claims, chunks_in_hand<World>, last_look<World>> hand;
+    std::conditional_t<task_claims, chunks_in_hand<World>, exit_look<World>> hand;
     alignas(16) unsigned char task[task_words * 8];
   };
 
   /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
   /// memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
-    auto const* const from = reinterpret_cast<std::uint64_t const*>(site_.slot->functor.bytes);
+    auto const* const from = reinterpret_cast<std::uint64_t const*>(params_.slot->functor.bytes);
     auto* const to = reinterpret_cast<std::uint64_t*>(kept_.task);
     for (int at = block_.rank(); at < task_words; at += block_.size()) to[at] = from[at];
     block_.sync();
   }
 
-  LULL_HD watch words() const noexcept { return {site_.slot, site_.gate.line}; }
+  LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
   LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
 
   LULL_HD void stay_inside(bool leads) noexcept {
@@ -110,7 +110,7 @@ class worker {
     do {
       if (kept_.next.what == action::advance) {
         if constexpr (has_advance<Task>) {
-          task().advance(kept_.claims.at(), claiming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+          task().advance(kept_.claims.at(), streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
         }
         open_next(block_.rank() == 0);
       } else {
@@ -121,7 +121,7 @@ class worker {
     } while (kept_.next.what != action::leave);
   }
 
-  LULL_HD claiming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
+  LULL_HD streaming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
 
   /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring, to its end.
   LULL_HD void run_chunks() noexcept {
@@ -168,39 +168,39 @@ class worker {
   /// False: not inside, whatever was entered is left again.
   LULL_HD bool enter() noexcept {
     using entry = entry_word<World>;
-    if (site_.in_graph != 0) block_.await_launch_order();
+    if (params_.in_graph != 0) block_.await_launch_order();
     std::uint64_t const started_ns = World::now_ns();
-    slot_line& slot = *site_.slot;
+    slot_line& slot = *params_.slot;
     // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
     // if it is of the generation that the block entered.
-    std::uint32_t value = World::template load<order::relaxed, scope::system>(site_.gate.line->value);
-    std::uint64_t bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
-    std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    std::uint32_t value = World::template load<order::relaxed, scope::system>(params_.gate.line->value);
+    std::uint64_t bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
+    std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
-    bool const skipped = site_.skip != nullptr && World::template load<order::relaxed, scope::device>(*site_.skip) != 0;
-    if (bubble < site_.bubble) {
-      value = look_again(site_.gate.line, site_.bubble, started_ns);
-      bubble = World::template load<order::relaxed, scope::system>(site_.gate.line->bubbles);
-      opened_ns = World::template load<order::relaxed, scope::system>(site_.gate.line->opened_ns);
+    bool const skipped = params_.skip != nullptr && World::template load<order::relaxed, scope::device>(*params_.skip) != 0;
+    if (bubble < params_.bubble) {
+      value = look_again(params_.gate.line, params_.bubble, started_ns);
+      bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
+      opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     }
-    stay<World> const stays{site_, value, started_ns};
-    std::uint32_t const beside = block_.count_in(site_.rooms);
+    exit_check<World> const stays{params_, value, started_ns};
+    std::uint32_t const beside = block_.count_in(params_.sms);
     std::uint64_t const before = entry::enter(slot.entry);
     bool const entered = (before & entry::held) == 0;
     if (entered && found.generation() != entry::generation(before)) {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
-    kept_.record = &site_.gate.records[bubble & site_.gate.record_mask];
-    bool const wanted = entered && is_open(value) && bubble >= site_.bubble && !skipped && found.at() != nullptr;
-    if (!wanted || !(block_.may_stay(site_.rooms, beside) || finds_place(started_ns))) {
+    kept_.record = &params_.gate.records[bubble & params_.gate.record_mask];
+    bool const wanted = entered && is_open(value) && bubble >= params_.bubble && !skipped && found.at() != nullptr;
+    if (!wanted || !(block_.may_stay(params_.sms, beside) || finds_place(started_ns))) {
       // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble before.
-      if (!is_open(value) && bubble >= site_.bubble) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
+      if (!is_open(value) && bubble >= params_.bubble) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
-      block_.count_out(site_.rooms);
+      block_.count_out(params_.sms);
       return false;
     }
     // relaxed: nothing is published; a closing edge that misses it costs time alone
-    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, std::uint64_t{1});
+    World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, std::uint64_t{1});
     kept_.claims = block_claimer{stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
     return true;
   }
@@ -220,23 +220,23 @@ class worker {
   /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its processor's share
   /// waits for that; and one that is kept off stays where it is for so long, or it would make way for one that belongs elsewhere.
   LULL_HD bool finds_place(std::uint64_t started_ns) const noexcept {
-    if (site_.rooms.together == 0) return false;
+    if (params_.sms.together == 0) return false;
     while (World::now_ns() - started_ns < settles_within_ns) {
-      if (block_.may_stay_now(site_.rooms)) return true;
-      if (World::template load<order::relaxed, scope::device>(site_.gate.line->working) >= site_.rooms.together) return false;
+      if (block_.may_stay_now(params_.sms)) return true;
+      if (World::template load<order::relaxed, scope::device>(params_.gate.line->working) >= params_.sms.together) return false;
     }
     return false;
   }
 
   LULL_HD void leave() noexcept {
     // A captured closing edge waits for this; by the time its kernel has ended the block is gone.
-    World::template fetch_add<order::relaxed, scope::device>(site_.gate.line->working, entry_word<World>::one_out);
-    kept_.claims.leave(site_.slot->entry);
-    block_.count_out(site_.rooms);
+    World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, entry_word<World>::one_out);
+    kept_.claims.leave(params_.slot->entry);
+    block_.count_out(params_.sms);
     add<World>(*kept_.record, kept_.claims.account());
   }
 
-  worker_site const& site_;
+  worker_params const& params_;
   Machine const block_;
   kept& kept_;
 };

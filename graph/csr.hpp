@@ -22,14 +22,14 @@ void give_pages(void* pages, std::size_t bytes) noexcept;
 template <class T>
 struct uninitialised_allocator {
   using value_type = T;
-  static constexpr std::size_t least_paged_bytes = 64UL * 1024;
+  static constexpr std::size_t min_paged_bytes = 64UL * 1024;
 
   uninitialised_allocator() = default;
   template <class Other>
   uninitialised_allocator(uninitialised_allocator<Other> const&) noexcept {}
 
   T* allocate(std::size_t count) {
-    if (count < least_paged_bytes / sizeof(T)) {
+    if (count < min_paged_bytes / sizeof(T)) {
       return std::allocator<T>{}.allocate(count);
     }
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) {
@@ -38,7 +38,7 @@ struct uninitialised_allocator {
     return static_cast<T*>(detail::take_pages(count * sizeof(T)));
   }
   void deallocate(T* at, std::size_t count) noexcept {
-    if (count < least_paged_bytes / sizeof(T)) {
+    if (count < min_paged_bytes / sizeof(T)) {
       std::allocator<T>{}.deallocate(at, count);
     } else {
       detail::give_pages(at, count * sizeof(T));

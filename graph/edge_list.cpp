@@ -17,7 +17,7 @@ namespace {
 class buckets {
  public:
   explicit buckets(std::uint32_t vertices)
-      : shift_(std::clamp(static_cast<int>(std::bit_width(vertices - 1)) - most_bits, least_shift, greatest_shift)),
+      : shift_(std::clamp(static_cast<int>(std::bit_width(vertices - 1)) - max_bits, min_shift, max_shift)),
         count_(((vertices - 1) >> shift_) + 1) {}
 
   std::uint32_t count() const noexcept { return count_; }
@@ -26,9 +26,9 @@ class buckets {
   std::uint32_t capacity() const noexcept { return 1U << shift_; }
 
  private:
-  static constexpr int most_bits = 9;        // 512 buckets, while they
-  static constexpr int least_shift = 12;     // hold at least 4096 vertices: 32 KiB of offsets
-  static constexpr int greatest_shift = 16;  // and their vertices are numbered in 16 bits
+  static constexpr int max_bits = 9;        // 512 buckets, while they
+  static constexpr int min_shift = 12;     // hold at least 4096 vertices: 32 KiB of offsets
+  static constexpr int max_shift = 16;  // and their vertices are numbered in 16 bits
 
   int shift_;
   std::uint32_t count_;

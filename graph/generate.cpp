@@ -3,7 +3,7 @@
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/parallel.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <new>
 #include <string>
@@ -12,9 +12,9 @@
 namespace lull {
 namespace {
 
-constexpr unsigned greatest_scale = 28;  // edges of both directions at the usual factor: 2³³, 34 GB
-constexpr unsigned greatest_edge_factor = 256;
-constexpr std::uint64_t greatest_edges = 1ULL << 33;
+constexpr unsigned max_scale = 28;  // edges of both directions at the usual factor: 2³³, 34 GB
+constexpr unsigned max_edge_factor = 256;
+constexpr std::uint64_t max_edges = 1ULL << 33;
 constexpr std::uint64_t block_edges = 1ULL << 16;
 
 constexpr std::uint64_t edge_stream = 0;
@@ -22,16 +22,16 @@ constexpr std::uint64_t vertex_stream = 1;
 
 void check(generate_options const& options) {
   auto const refuse = [](std::string const& message) { throw usage_error("generating a graph: " + message); };
-  if (options.scale < 1 || options.scale > greatest_scale) {
-    refuse("scale " + std::to_string(options.scale) + " is outside 1 to " + std::to_string(greatest_scale));
+  if (options.scale < 1 || options.scale > max_scale) {
+    refuse("scale " + std::to_string(options.scale) + " is outside 1 to " + std::to_string(max_scale));
   }
-  if (options.edge_factor < 1 || options.edge_factor > greatest_edge_factor) {
+  if (options.edge_factor < 1 || options.edge_factor > max_edge_factor) {
     refuse("edge factor " + std::to_string(options.edge_factor) + " is outside 1 to " +
-           std::to_string(greatest_edge_factor));
+           std::to_string(max_edge_factor));
   }
   auto const edges = (2ULL * options.edge_factor) << options.scale;
-  if (edges > greatest_edges) {
-    refuse(std::to_string(edges) + " edges, but at most " + std::to_string(greatest_edges) + " are made");
+  if (edges > max_edges) {
+    refuse(std::to_string(edges) + " edges, but at most " + std::to_string(max_edges) + " are made");
   }
 }
 

@@ -7,7 +7,7 @@
 #include <lull/graph/load_lines.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/text_source.hpp>
+#include <lull/host/io/text_source.hpp>
 #include <mutex>
 #include <new>
 
@@ -46,7 +46,7 @@ class body_reader {
  private:
   void work() {
     text_block text;
-    host_array<edge> edges(most_edges(text_block_bytes));
+    host_array<edge> edges(max_edges(text_block_bytes));
     host_array<float> weights(grammar_.weighted ? edges.size() : 0);
     while (auto* const piece = take(text)) {
       auto parsed = parse_lines(grammar_, text.text(), edges.data(), weights.data());

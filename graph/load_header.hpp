@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <lull/graph/load.hpp>
 #include <lull/graph/load_lines.hpp>
-#include <lull/host/text_source.hpp>
+#include <lull/host/io/text_source.hpp>
 #include <string>
 
 namespace lull::detail {

@@ -8,7 +8,7 @@
 namespace lull::detail {
 namespace {
 
-constexpr std::size_t most_digits = 19;  // 20 may wrap
+constexpr std::size_t max_digits = 19;  // 20 may wrap
 
 constexpr bool blank(char byte) noexcept { return byte == ' ' || byte == '\t'; }
 
@@ -29,7 +29,7 @@ bool read_digits(char const*& at, std::uint64_t& number) noexcept {
     number = number * 10 + digit;
   }
   auto const digits = static_cast<std::size_t>(at - begin);
-  return digits >= 1 && digits <= most_digits;
+  return digits >= 1 && digits <= max_digits;
 }
 
 bool read_weight(char const*& at, char const* end, float& weight) noexcept {
@@ -120,8 +120,8 @@ number_or_fault read_number(std::string_view word) {
   if (word.empty() || word.find_first_not_of("0123456789") != std::string_view::npos) {
     return {0, quote(word) + (word.starts_with('-') ? " is negative" : " is not a whole number")};
   }
-  if (word.size() > most_digits) {
-    return {0, quote(word) + " has too many digits (at most " + std::to_string(most_digits) + ")"};
+  if (word.size() > max_digits) {
+    return {0, quote(word) + " has too many digits (at most " + std::to_string(max_digits) + ")"};
   }
   std::uint64_t number = 0;
   std::from_chars(word.data(), word.data() + word.size(), number);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <lull/graph/edge_list.hpp>
-#include <lull/host/text_source.hpp>
+#include <lull/host/io/text_source.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,10 +38,10 @@ struct parsed_lines {
 };
 
 /// The most edges that a text of so many bytes can hold.
-constexpr std::size_t most_edges(std::size_t text_bytes) noexcept { return text_bytes / 4; }  // "0 1\n"
+constexpr std::size_t max_edges(std::size_t text_bytes) noexcept { return text_bytes / 4; }  // "0 1\n"
 
 /// Parses whole lines up to the first faulty one; writes the edges, counted from 0, and the weights if there are any.
-/// `edges` and `weights` have room for most_edges(text.size()); the text ends with a line feed.
+/// `edges` and `weights` have room for max_edges(text.size()); the text ends with a line feed.
 parsed_lines parse_lines(line_grammar const& grammar, std::string_view text, edge* edges, float* weights);
 
 /// The line cut at blanks, tabs and a closing CR: what every message about a line works on.

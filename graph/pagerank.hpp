@@ -87,7 +87,7 @@ struct basic_pagerank {
   static constexpr std::uint32_t tile = Tile;
   static constexpr std::uint32_t block = Block;
   static constexpr std::uint32_t settled = 4 * Threads;
-  static constexpr int most_threads = Threads;
+  static constexpr int max_threads = Threads;
   static constexpr team_shape shape{.threads = Threads, .steps = 4, .shared_bytes = Tile * sizeof(float), .blocks_per_sm = BlocksPerSm};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
@@ -111,7 +111,7 @@ struct basic_pagerank {
   std::uint32_t vertices;
 
   /// The most fp32 additions that an addend of a row's sum passes through.
-  static constexpr std::uint64_t longest_chain(std::uint32_t team_size) noexcept {
+  static constexpr std::uint64_t max_chain(std::uint32_t team_size) noexcept {
     std::uint32_t const walk = (groups + team_size - 1) / team_size + flight;
     return 2 * walk + team_size + 4;
   }

@@ -7,7 +7,7 @@
 #include <lull/graph/transpose.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
 #include <string>
 #include <vector>

@@ -8,9 +8,9 @@
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/verify_pagerank.hpp>
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/shipped_file.hpp>
+#include <lull/host/io/shipped_file.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -40,11 +40,11 @@ constexpr char const* shipped_names = "debian12-packages.names.gz";
 constexpr char const* other_graphs = "graph=FILE, kronecker=SCALE or uniform=SCALE";
 
 std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
-  constexpr std::uint64_t most_bytes = 1ULL << 32;
+  constexpr std::uint64_t max_bytes = 1ULL << 32;
   std::vector<std::string> names;
   try {
     auto const packing = file.extension() == ".gz" ? compression::gzip : compression::none;
-    text_source text{file.string(), packing, most_bytes};
+    text_source text{file.string(), packing, max_bytes};
     text_block block;
     while (names.size() < vertices && text.next(block)) {
       std::string_view left = block.text();
@@ -93,7 +93,7 @@ class pagerank_owner final : public task_owner {
     out_ = std::move(out);
     names_ = std::move(names);
     // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
-    longest_chain_ = pagerank::longest_chain(machine.kind() == executor_kind::cuda ? pagerank::most_threads : 2);
+    max_chain_ = pagerank::max_chain(machine.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
   } catch (std::bad_alloc const&) {
     throw limit_error("pagerank: this computer's memory does not hold the graph: take a smaller one");
   }
@@ -104,7 +104,7 @@ class pagerank_owner final : public task_owner {
     return made;
   }
 
-  std::uint64_t most_rounds() const override { return 1 + settings_.sweeps; }  // the first sets the ranks
+  std::uint64_t max_rounds() const override { return 1 + settings_.sweeps; }  // the first sets the ranks
   void reset() override { arrays_.value().reset(); }
 
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
@@ -122,7 +122,7 @@ class pagerank_owner final : public task_owner {
                                           .tolerance = settings_.tolerance,
                                           .converged = end.converged != 0,
                                           .sweeps = end.sweeps,
-                                          .longest_chain = longest_chain_});
+                                          .max_chain = max_chain_});
     return {verdict.ok, verdict.message};
   }
 
@@ -198,7 +198,7 @@ class pagerank_owner final : public task_owner {
   csr out_;
   std::vector<std::string> names_;  // (vertices,) or empty
   std::optional<pagerank_arrays<pagerank>> arrays_;
-  std::uint64_t longest_chain_ = 0;
+  std::uint64_t max_chain_ = 0;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@
 // rounding, and the dangling mass with the h_D additions of its own sum. That makes at most `fixed_roundings` beside
 // the chains:
 //   ε ≤ Σ_v r'(v) γ(h_v + fixed) + d D γ(h_D + fixed),
-// where a chain h is as long as the sum has terms, or longest_chain where that is less. The change t was summed in fp32
+// where a chain h is as long as the sum has terms, or max_chain where that is less. The change t was summed in fp32
 // as well: it may be t (1 + γ(h_t + 2)) in truth.
 
 namespace lull {
@@ -76,7 +76,7 @@ class pagerank_verifier {
   bool dangling(std::uint32_t vertex) const { return out_.offsets[vertex] == out_.offsets[vertex + 1ULL]; }
 
   double chain(std::uint64_t terms) const {
-    return static_cast<double>(claim_.longest_chain == 0 ? terms : std::min(terms, claim_.longest_chain));
+    return static_cast<double>(claim_.max_chain == 0 ? terms : std::min(terms, claim_.max_chain));
   }
 
   template <class Ranks>
@@ -140,9 +140,9 @@ class pagerank_verifier {
     auto const wanted = verdict_.bound / 2000 * (1 - damping);
     auto const too_small = wanted / 2 * (1 - damping) / static_cast<double>(vertices_);
     auto left = norm(residual);
-    auto const most_sweeps =
+    auto const max_sweeps =
         damping == 0 || left <= wanted ? 1.0 : 2 + std::ceil(std::log(wanted / 2 / left) / std::log(damping));
-    while (left > wanted && static_cast<double>(verdict_.sweeps) < most_sweeps) {
+    while (left > wanted && static_cast<double>(verdict_.sweeps) < max_sweeps) {
       for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
         if (std::abs(residual[vertex]) > too_small) {
           auto const amount = std::exchange(residual[vertex], 0);
@@ -197,8 +197,8 @@ class pagerank_verifier {
     if (!(verdict_.bound < vacuous_bound)) {
       std::snprintf(text, sizeof text,
                     "no useful bound (%.2g) follows from tolerance %.2g and a longest chain of additions of %llu%s",
-                    verdict_.bound, claim_.tolerance, static_cast<unsigned long long>(claim_.longest_chain),
-                    claim_.longest_chain == 0 ? " (not known): say how long it is" : "");
+                    verdict_.bound, claim_.tolerance, static_cast<unsigned long long>(claim_.max_chain),
+                    claim_.max_chain == 0 ? " (not known): say how long it is" : "");
     } else {
       verdict_.ok = verdict_.distance + verdict_.solver_error <= verdict_.bound;
       std::snprintf(text, sizeof text, "the ranks are %.3g (L1, give or take %.1g) from %s, %s the bound of %.3g",

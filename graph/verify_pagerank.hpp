@@ -16,7 +16,7 @@ struct pagerank_claim {
   std::uint64_t sweeps = 0;  // done; counts only where not converged
   /// The most fp32 additions that any addend passes through in one sum of the run (chunk, tree and partial sums
   /// together). 0: not known, so as many as the sum has terms; with hubs of a million edges that bound is useless.
-  std::uint64_t longest_chain = 0;
+  std::uint64_t max_chain = 0;
 };
 
 struct pagerank_verdict {

@@ -13,7 +13,7 @@
 #include <lull/device/gate.hpp>
 #include <lull/device/position.hpp>
 #include <lull/device/slot.hpp>
-#include <lull/host/landing.hpp>
+#include <lull/host/closing.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
@@ -45,14 +45,15 @@ class bubble_mark {
 /// What one job's workers are launched with.
 struct worker_grid {
   std::uint64_t blocks = 0;
-  room_plan rooms{};
+  sm_filter sms{};
 };
 
-/// A worker of a captured bubble. Of its site the executor fills in what a graph's launch needs: rooms and `in_graph`.
+/// A worker of a captured bubble. The executor fills in what a graph's launch needs of its parameters: `sms` and
+/// `in_graph`.
 struct captured_worker {
   worker_kernel kernel;
   worker_grid grid;
-  worker_site site;
+  worker_params params;
 };
 
 /// The opening edge of a captured bubble, as its closing edge must know it.
@@ -91,7 +92,7 @@ class copy_lane {
   virtual bool done() = 0;
 };
 
-/// When a worker's blocks may start: at once, or when the opening edge of `site.bubble` has let them go.
+/// When a worker's blocks may start: at once, or when the opening edge of `params.bubble` has let them go.
 enum class start_when { at_once, opened };
 
 /// What the runtime asks of a machine. Two stand behind it: `cuda` and `threads`.
@@ -146,11 +147,11 @@ class executor {
   /// `timed`: the bubble's length is asked for later. Costs the trainer's stream more, so it is for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                          bool timed) = 0;
-  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) = 0;
+  virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) = 0;
   /// From the first sight of a close by a worker's block until the stream's next kernel may be placed.
   virtual std::chrono::nanoseconds launch_gap() const noexcept = 0;
-  /// A worker on the workers' stream; of its site the executor fills in the rooms. The mark, if any, tells when it is out.
-  virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) = 0;
+  /// Launches a worker on the workers' stream; the executor fills in `params.sms`. The mark, if any, tells when it is out.
+  virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) = 0;
 
   // -- into a graph that is being captured: adds nodes, enqueues nothing, waits for nothing --
 
@@ -200,12 +201,12 @@ class executor {
 };
 
 /// A caller's thread inside a call of ours.
-class visiting {
+class device_guard {
  public:
-  explicit visiting(executor& machine) : machine_(machine), from_(machine.arrive()) {}
-  ~visiting() { machine_.depart(from_); }
-  visiting(visiting const&) = delete;
-  visiting& operator=(visiting const&) = delete;
+  explicit device_guard(executor& machine) : machine_(machine), from_(machine.arrive()) {}
+  ~device_guard() { machine_.depart(from_); }
+  device_guard(device_guard const&) = delete;
+  device_guard& operator=(device_guard const&) = delete;
   visit from() const noexcept { return from_; }
 
  private:

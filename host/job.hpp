@@ -48,11 +48,11 @@ struct job_progress {
 class job;
 
 namespace detail {
-class submitted;
+class job_record;
 /// Of a job that no runtime keeps.
-job handle_of(std::shared_ptr<submitted> state);
+job handle_of(std::shared_ptr<job_record> state);
 /// Of a handle that is not empty.
-submitted& state_of(job const& handle);
+job_record& state_of(job const& handle);
 }  // namespace detail
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none touches
@@ -80,11 +80,11 @@ class job {
 
  private:
   friend class runtime;
-  friend job detail::handle_of(std::shared_ptr<detail::submitted> state);
-  friend detail::submitted& detail::state_of(job const& handle);
-  explicit job(std::shared_ptr<detail::submitted> state) : state_(std::move(state)) {}
+  friend job detail::handle_of(std::shared_ptr<detail::job_record> state);
+  friend detail::job_record& detail::state_of(job const& handle);
+  explicit job(std::shared_ptr<detail::job_record> state) : state_(std::move(state)) {}
 
-  std::shared_ptr<detail::submitted> state_;
+  std::shared_ptr<detail::job_record> state_;
 };
 
 }  // namespace lull

@@ -10,13 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/host/bubble_report.hpp>
+#include <lull/host/bubble.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/landing.hpp>
-#include <lull/host/report/bubble_summary.hpp>
+#include <lull/host/closing.hpp>
 
 namespace lull {
+
+class bubble_summary;  // host/report/bubble_summary.hpp
 
 /// `off`: the trainer's stream gets no operation. `observe`: edges are placed and lengths kept, nothing runs. `on`: harvest.
 /// The environment variable LULL=off|observe|on overrides what a program asks for. Without it a runtime on a GPU is off where
@@ -38,22 +39,10 @@ struct runtime_options {
   /// milliseconds, and at once where nothing is known; 0: only when the bubble is open; at most `max_armed_ahead`. While a worker waits,
   /// each kernel of the trainer may start later by a microsecond (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
-  std::optional<landing> lands = {};  // none: chosen for each stream from how long its workers take to leave
+  std::optional<closing> close = {};  // none: chosen for each stream from how long its workers take to leave
   std::vector<task_type> tasks = {};  // loaded at start; a type first seen at submit is loaded there, which may wait for the device
   std::function<void(std::string_view)> log = {};  // one line a call; from any thread; must not call the runtime; empty: silence
   std::string report = {};  // file for the bubble report at the runtime's end; see host/report/at_end.hpp
-};
-
-/// Where in the step a bubble is; history is kept for each.
-struct site {
-  constexpr explicit site(std::string_view its_name) noexcept : name(its_name) {}
-  std::string_view name;
-};
-
-/// What `open` returns and `close` takes.
-struct bubble_id {
-  std::uint32_t gate = ~std::uint32_t{0};
-  std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
 };
 
 struct runtime_counts {

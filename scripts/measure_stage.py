@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what harvesting costs a step of a real PyTorch stage on one GPU, and what it brings, scope after scope in one process.
 
-    LULL_LIBRARY=build/gpu/host/c/liblull.so PYTHONPATH=host/python python3 scripts/measure_stage.py \\
+    LULL_LIBRARY=build/gpu/apps/c/liblull.so PYTHONPATH=apps/python python3 scripts/measure_stage.py \\
         --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks compute --foreign on
 
 A GPT stage (bf16, SDPA, fused AdamW) trains as stage 0 of 4 in 1F1B with 8 micro-batches. Where it would wait for a peer it waits by the

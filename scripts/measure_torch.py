@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "host/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "apps/python")]
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402

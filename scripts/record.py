@@ -241,7 +241,7 @@ def stage(build, connections, arguments):
     rows = []
     for count in connections:
         command = ["scripts/measure_stage.py", "--connections", str(count), "--scopes", "6", *arguments]
-        found = ["env", f"LULL_LIBRARY={build}/host/c/liblull.so", "PYTHONPATH=host/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
+        found = ["env", f"LULL_LIBRARY={build}/apps/c/liblull.so", "PYTHONPATH=apps/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
         rows += [{"connections": count, **row} for row in stage_rows(command, read_json(shell(found, 310)), read_json(shell(found, 310)))]
     return rows
 
@@ -266,7 +266,7 @@ def stage_kernels(build):
     rows = []
     for count, tasks in ((8, ("compute", "pagerank", "product")), (32, ("compute",))):
         command = ["scripts/stage_kernels.py", "--connections", str(count), "--scopes", "2", "--tasks", "+".join(tasks)]
-        found = ["env", "LULL=on", f"LULL_LIBRARY={build}/host/c/liblull.so", "PYTHONPATH=host/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
+        found = ["env", "LULL=on", f"LULL_LIBRARY={build}/apps/c/liblull.so", "PYTHONPATH=apps/python", "python3", *command, "--wait", f"{build}/bin/bench/libstage_wait.so"]
         rows += stage_kernel_rows(command, read_json(shell(found, 200)), count, tasks)
     return rows
 

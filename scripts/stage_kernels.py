@@ -3,7 +3,7 @@
 """Tells apart why a step of the stage of measure_stage.py takes longer beside side work: its kernels, by kind and by how long ago the last
 bubble was, and the gaps between them, from CUPTI's trace. Same options as measure_stage.py; the first task and one row a task.
 
-    LULL=on LULL_LIBRARY=build/gpu/host/c/liblull.so PYTHONPATH=host/python python3 scripts/stage_kernels.py \\
+    LULL=on LULL_LIBRARY=build/gpu/apps/c/liblull.so PYTHONPATH=apps/python python3 scripts/stage_kernels.py \\
         --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks pagerank+product
 
 Each step launches the same kernels, so each is compared with itself: the median over steps with side work against the median without. One JSON

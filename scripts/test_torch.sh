@@ -32,9 +32,9 @@ fi
 if [[ -z ${LULL_LIBRARY:-} ]]; then
   cmake -S . -B build/torch -DCMAKE_BUILD_TYPE=Release -DLULL_CUDA=OFF -DLULL_TESTS=OFF -DLULL_BENCH=OFF -DLULL_PROGRAM=OFF > /dev/null
   cmake --build build/torch --target lull_c --parallel "$(nproc)"
-  LULL_LIBRARY=$PWD/build/torch/host/c/liblull.so
+  LULL_LIBRARY=$PWD/build/torch/apps/c/liblull.so
 fi
-export LULL_LIBRARY LULL='' LULL_REPORT='' PYTHONPATH=host/python:tests/python PYTHONDONTWRITEBYTECODE=1
+export LULL_LIBRARY LULL='' LULL_REPORT='' PYTHONPATH=apps/python:tests/apps/python PYTHONDONTWRITEBYTECODE=1
 
 "$python" -c 'import torch; print("torch", torch.__version__)'
 passed=0 failed=0 skipped=0
@@ -56,12 +56,12 @@ try() {
   esac
 }
 
-try 'each way to send and receive' tests/python/torch_gloo_test.py
+try 'each way to send and receive' tests/apps/python/torch_gloo_test.py
 for ranks in 2 3; do
-  try "schedules on $ranks ranks" tests/python/torch_schedules_test.py "$ranks"
+  try "schedules on $ranks ranks" tests/apps/python/torch_schedules_test.py "$ranks"
 done
 if "$python" -c 'from torch.distributed import config; config.pipeline_per_edge_p2p' 2> /dev/null; then
-  TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 try 'schedules on 3 ranks, with a group for each edge' tests/python/torch_schedules_test.py 3
+  TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 try 'schedules on 3 ranks, with a group for each edge' tests/apps/python/torch_schedules_test.py 3
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 ((passed > 0 && failed == 0))

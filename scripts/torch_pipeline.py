@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small pipeline-parallel training on torch.distributed.pipelining, one process a rank: what measure_torch.py measures and
-tests/python/torch_two_gpus_test.py holds to the bit."""
+tests/apps/python/torch_two_gpus_test.py holds to the bit."""
 
 import os
 import sys

@@ -58,7 +58,7 @@ class compute_owner final : public task_owner {
     return described(counted_compute_task{work, completed_.data()}, "compute", values_);
   }
 
-  std::uint64_t most_rounds() const override { return rounds(); }
+  std::uint64_t max_rounds() const override { return rounds(); }
   void reset() override { completed_.fill_zero(); }
 
   std::vector<task_array> arrays() const override { return {array_of("completed", completed_)}; }
@@ -108,7 +108,7 @@ class streaming_owner final : public task_owner {
     return described(streaming_task{from_.data(), to_.data(), items(), rounds()}, "streaming", values_);
   }
 
-  std::uint64_t most_rounds() const override { return rounds(); }
+  std::uint64_t max_rounds() const override { return rounds(); }
   void reset() override { to_.fill_zero(); }
 
   std::vector<task_array> arrays() const override { return {array_of("to", to_, {items(), streaming_task::tile})}; }

@@ -14,7 +14,7 @@
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/transpose.hpp>
-#include <lull/host/cli/alone.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <memory>
 #include <string>
 #include <thread>

@@ -7,7 +7,7 @@
 #include <nppi_arithmetic_and_logical_operations.h>
 #include <nppi_geometry_transforms.h>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
 

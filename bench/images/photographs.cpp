@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <lull/host/counter_random.hpp>
-#include <lull/host/shipped_file.hpp>
+#include <lull/host/task/counter_random.hpp>
+#include <lull/host/io/shipped_file.hpp>
 #include <lull/tasks/images/read_image.hpp>
 
 namespace lull::bench {

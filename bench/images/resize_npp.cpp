@@ -19,8 +19,8 @@
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
@@ -40,7 +40,7 @@ constexpr int pairs = 48;
 constexpr int warm_up = 4;             // pairs that are not counted
 constexpr double least_psnr_lull = 50;  // dB, as the task's own verifier asks
 constexpr double least_psnr_npp = 20;   // another definition, but the same picture
-constexpr auto most_time = 20s;
+constexpr auto max_time = 20s;
 
 struct plan {
   char const* name;
@@ -105,7 +105,7 @@ class contest {
     bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
     job_description work = describe(task, "resize_unfed");
     work.grain = grain_;
-    auto const until = std::chrono::steady_clock::now() + most_time;
+    auto const until = std::chrono::steady_clock::now() + max_time;
     auto const done = run_alone(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
     if (done.state != job_state::finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);

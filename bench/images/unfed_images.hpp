@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 #include <lull/tasks/images/image.hpp>
 #include <lull/tasks/images/image_work.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>

@@ -19,8 +19,8 @@
 #include <CLI/CLI.hpp>
 
 #include <lull/bench/images/photographs.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/images_owner.hpp>

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include <lull/host/contract/compared_arrays.hpp>
-#include <lull/host/contract/lone_run.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/units.hpp>
+#include <lull/host/io/units.hpp>
 
 namespace lull::bench {
 
@@ -28,7 +28,7 @@ preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_
   while (found.difference.empty() && found.instants < wish.instants) {
     arrays.poison(before, expected, 0xa5 + static_cast<unsigned>(found.runs));
     owner.reset();
-    lone_run const one = run_to_end(
+    solo_run const one = run_to_end(
         owner, machine, {.bubble = wish.shortest, .longest_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
     found.instants += one.drains.size();
     found.bubbles += one.bubbles;

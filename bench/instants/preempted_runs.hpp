@@ -7,7 +7,7 @@
 #include <string>
 
 #include <lull/host/executor.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull::bench {
 

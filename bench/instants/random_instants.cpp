@@ -16,10 +16,10 @@
 
 #include <lull/bench/instants/images_unfed.hpp>
 #include <lull/bench/instants/preempted_runs.hpp>
-#include <lull/host/catalogue/catalogue.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/units.hpp>
+#include <lull/host/io/units.hpp>
 
 namespace {
 

@@ -17,9 +17,9 @@
 
 #include <lull/bench/mlp/empty_phases.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/host/cli/alone.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/shipped_file.hpp>
+#include <lull/host/io/shipped_file.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>
 
 namespace {

@@ -17,10 +17,10 @@
 
 #include <lull/bench/pipeline/side_work.hpp>
 #include <lull/bench/pipeline/stage.hpp>
-#include <lull/bench/trainer/kernels.hpp>
-#include <lull/host/cli/machine.hpp>
-#include <lull/host/cli/statistics.hpp>
-#include <lull/host/room_need.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/apps/lull/machine.hpp>
+#include <lull/apps/lull/statistics.hpp>
+#include <lull/host/reserved_sms.hpp>
 #include <lull/tasks/synthetic.hpp>
 
 namespace {
@@ -39,8 +39,8 @@ struct options {
   bench::stage_size size;
   int rooms = -1;  // as measured
   double seconds = 40;
-  std::uint64_t most_pairs = 4000;
-  std::uint64_t least_steps = 1000;
+  std::uint64_t max_pairs = 4000;
+  std::uint64_t min_steps = 1000;
   double half_width = 0.2;  // per cent
   int verify_steps = 200;
   int limit = 95;
@@ -162,10 +162,10 @@ std::vector<double> take_turns(trial& runs, rank_place const& me, rendezvous& me
   work.begin();
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>{with.seconds};
   for (std::size_t pair = 0;; ++pair) {
-    bool enough = pair >= with.most_pairs + warm_up_pairs || std::chrono::steady_clock::now() >= until;
+    bool enough = pair >= with.max_pairs + warm_up_pairs || std::chrono::steady_clock::now() >= until;
     if (me.rank == 0 && !enough) {
       std::optional<slowdown> const found = slowdown_of(runs.times());
-      enough = found && steps_in(*found) >= with.least_steps && half_width(*found) <= with.half_width;
+      enough = found && steps_in(*found) >= with.min_steps && half_width(*found) <= with.half_width;
     }
     if (meeting.from_first(enough)) break;
     for (std::size_t g : {2 * pair, 2 * pair + 1}) runs.group(of_group(g));
@@ -253,7 +253,7 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
   }
   meeting.barrier();
   trial runs{stage, side, with.graph};
-  std::this_thread::sleep_for(100ms);  // the job reaches a graph's slots in the keeper's time
+  std::this_thread::sleep_for(100ms);  // the job reaches a graph's slots in the dispatcher's time
   meeting.barrier();
 
   std::uint64_t const expected = checksum_after(runs, stage, treatment::none, with.verify_steps);
@@ -356,8 +356,8 @@ int main(int argc, char** argv) {
   app.add_option("--task", with.task, "compute-bound or bound by HBM")->check(CLI::IsMember({"compute", "streaming"}));
   app.add_flag("--graph", with.graph, "each rank captures its step and replays it");
   app.add_option("--seconds", with.seconds, "measure at most so long")->check(CLI::Range(1.0, 600.0));
-  app.add_option("--pairs", with.most_pairs, "measure at most so many")->check(CLI::Range(2, 100'000));
-  app.add_option("--steps", with.least_steps, "measure at least so many")->check(CLI::Range(16, 1'000'000));
+  app.add_option("--pairs", with.max_pairs, "measure at most so many")->check(CLI::Range(2, 100'000));
+  app.add_option("--steps", with.min_steps, "measure at least so many")->check(CLI::Range(16, 1'000'000));
   app.add_option("--half-width", with.half_width, "of the slowdown's 95 % interval, per cent: enough")->check(CLI::Range(0.001, 100.0));
   app.add_option("--verify-steps", with.verify_steps, "whose results are compared")->check(CLI::Range(4, 100'000));
   app.add_flag("--check", with.check, "fail where side work changed a result, or none was done");

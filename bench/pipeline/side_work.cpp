@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include <lull/bench/trainer/kernels.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/synthetic.hpp>

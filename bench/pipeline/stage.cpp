@@ -6,7 +6,7 @@
 #include <thread>
 
 #include <lull/bench/pipeline/kernels.hpp>
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {

@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/product/product_operands.hpp>

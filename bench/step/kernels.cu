@@ -2,7 +2,7 @@
 #include <lull/bench/step/kernels.hpp>
 
 #include <lull/device/cuda_world.cuh>
-#include <lull/host/cli/short_kernels.hpp>
+#include <lull/apps/lull/short_kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/bench/step/process.hpp>
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>

@@ -20,11 +20,11 @@
 
 #include <lull/bench/step/kernels.hpp>
 #include <lull/bench/step/process.hpp>
-#include <lull/bench/trainer/kernels.hpp>
-#include <lull/host/cli/pending_chain.hpp>
-#include <lull/host/cli/short_kernels.hpp>
-#include <lull/host/cli/waiting_cost.hpp>
-#include <lull/host/cli/worker_streams.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/apps/lull/pending_chain.hpp>
+#include <lull/apps/lull/short_kernels.hpp>
+#include <lull/apps/lull/waiting_cost.hpp>
+#include <lull/apps/lull/worker_streams.hpp>
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <exception>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 
 /// Enqueues one thread that waits so long; `stream` is a cudaStream_t. 0: it is enqueued. The first call loads the
 /// kernels, and waits for the device.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::bench {
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of how workers leave
-constexpr std::size_t fewest_pairs = 6;
+constexpr std::size_t min_pairs = 6;
 constexpr std::uint64_t alone_ns = 24'000'000;  // shorter than any lease at close
 constexpr int alone_bubbles = 17;               // leases at open double from bubble to bubble until they are longer
 constexpr std::size_t alone_counted = 5;        // the last ones
@@ -90,7 +90,7 @@ struct pairs {
 pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& with) {
   pairs found;
   auto const until = clock::now() + std::chrono::duration<double>{with.seconds};
-  for (std::uint64_t pair = 0; found.none.step_ms.size() < fewest_pairs || clock::now() < until; pair += 2) {
+  for (std::uint64_t pair = 0; found.none.step_ms.size() < min_pairs || clock::now() < until; pair += 2) {
     for (auto const& [lull, seed] : {std::pair{false, pair}, {true, pair}, {true, pair + 1}, {false, pair + 1}}) {
       group_times const group =
           trainer.group(lull ? &side : nullptr, with.group, with.seed + seed);  // the same lengths in a pair

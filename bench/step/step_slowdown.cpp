@@ -19,7 +19,7 @@
 #include <lull/bench/step/process.hpp>
 #include <lull/bench/step/step_scope.hpp>
 #include <lull/bench/step/step_trainer.hpp>
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/statistics.hpp>
 
 namespace {
 

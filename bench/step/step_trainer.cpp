@@ -4,8 +4,8 @@
 #include <random>
 
 #include <lull/bench/step/kernels.hpp>
-#include <lull/bench/trainer/kernels.hpp>
-#include <lull/host/cli/short_kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/apps/lull/short_kernels.hpp>
 
 namespace lull::bench {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>

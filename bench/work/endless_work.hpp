@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
 

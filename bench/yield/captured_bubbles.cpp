@@ -54,7 +54,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
       }
     }));
   }
-  // The job reaches the graph's slots in the keeper's time.
+  // The job reaches the graph's slots in the dispatcher's time.
   std::this_thread::sleep_for(std::chrono::milliseconds{50});
 
   std::vector<moments> const none(group, moments::none());

@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/check.hpp>

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>

@@ -14,7 +14,7 @@
 #include <benchmark/benchmark.h>
 
 #include <lull/host/array.hpp>
-#include <lull/host/cli/statistics.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -29,7 +29,7 @@ constexpr std::size_t warm_up = 2'000;   // bubbles, at the least
 constexpr std::size_t passes = 4;        // over all sites, at the least: then each knows when it is expected
 constexpr std::size_t group = 64;        // bubbles until the host waits for the stream, far from what makes a call wait for a queue
 constexpr std::uint32_t fma = 20'000;    // of the kernel inside: 50 µs and more
-constexpr std::size_t fewest_sites = 4;
+constexpr std::size_t min_sites = 4;
 
 class trainer_host {
  public:
@@ -98,12 +98,12 @@ class trainer_host {
 void measure(benchmark::State& state, executor_kind kind) try {
   for (auto _ : state) {
     double few = 0;
-    for (std::size_t const sites : {fewest_sites, std::size_t{400}, std::size_t{4'000}}) {
+    for (std::size_t const sites : {min_sites, std::size_t{400}, std::size_t{4'000}}) {
       distribution const found = summarise(trainer_host{kind, sites}.run(measured));
       std::string const of = "_" + std::to_string(sites);
       state.counters["us" + of] = found.p50.value();
       state.counters["p99_us" + of] = found.p99.value();
-      if (sites == fewest_sites) {
+      if (sites == min_sites) {
         few = found.p50.value();
       } else {
         state.counters["ratio" + of] = found.p50.value() / few;

@@ -26,7 +26,7 @@ bare_edges::~bare_edges() {
 }
 
 void bare_edges::open(stream_handle stream) { machine_.open_edge(stream, gate_, ++value_, 1, *mark_, false); }
-void bare_edges::close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false, landing{}); }
+void bare_edges::close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false, closing{}); }
 void bare_edges::capture_open(stream_handle stream) { opening_ = machine_.capture_open(stream, gate_, ++value_, {}); }
 void bare_edges::capture_close(stream_handle stream) { machine_.capture_close(stream, gate_, ++value_, 0, opening_); }
 

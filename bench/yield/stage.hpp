@@ -7,7 +7,7 @@
 
 #include <cublas_v2.h>
 
-#include <lull/bench/trainer/kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>

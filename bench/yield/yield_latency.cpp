@@ -33,7 +33,7 @@ struct plan {
   std::string name;
   bench::setting how;
   bench::work_kind task = bench::work_kind::compute;
-  std::optional<landing> lands = {};
+  std::optional<closing> close = {};
   bool captured = false;
 };
 
@@ -80,7 +80,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
                      .mode = runtime_mode::on,
                      .launch = with.launch,
                      .armed_ahead = with.armed_ahead,
-                     .lands = what.lands,
+                     .close = what.close,
                      .tasks = types_of(what.task, with),
                      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
@@ -135,7 +135,7 @@ std::vector<plan> plans() {
                                                             {"mlp", bench::work_kind::mlp}};
   std::pair<char const*, arrival> const arrivals[] = {
       {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
-  std::pair<char const*, landing> const landings[] = {{"at_once", {}},
+  std::pair<char const*, closing> const landings[] = {{"at_once", {}},
                                                       {"500ns_later", {.longer = nanoseconds{500}}},
                                                       {"1000ns_later", {.longer = nanoseconds{1'000}}},
                                                       {"2000ns_later", {.longer = nanoseconds{2'000}}},

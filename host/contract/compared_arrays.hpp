@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <lull/host/executor.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 

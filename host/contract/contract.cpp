@@ -12,8 +12,8 @@
 #include <lull/host/array.hpp>
 #include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/lone_bubbles.hpp>
-#include <lull/host/units.hpp>
+#include <lull/host/solo/solo_bubbles.hpp>
+#include <lull/host/io/units.hpp>
 
 namespace lull {
 
@@ -21,7 +21,7 @@ namespace {
 
 /// Far longer than a bubble needs: a bubble that ends by it without a single chunk begun shows a task that waits for
 /// ever.
-constexpr std::chrono::nanoseconds longest_lease = std::chrono::seconds{10};
+constexpr std::chrono::nanoseconds max_lease = std::chrono::seconds{10};
 
 constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microseconds{100};
 
@@ -54,7 +54,7 @@ class stage {
       : which_(which),
         effort_(effort),
         bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads,
-                 {.lease = std::min(longest_lease, effort.longest)}),
+                 {.lease = std::min(max_lease, effort.longest)}),
         with_(machine, 1) {}
 
   preemption const& counts() const { return counts_; }
@@ -80,7 +80,7 @@ class stage {
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
     std::uint64_t k = how.k;
     bool hungry = false;  // was the bubble before: how many of them come is up to the owner, and they do not count
-    for (std::uint64_t bubble = 0; bubble < effort_.most_bubbles;) {
+    for (std::uint64_t bubble = 0; bubble < effort_.max_bubbles;) {
       if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
       bool const is_served = bubbles_.is_served();
@@ -118,7 +118,7 @@ class stage {
                " by then: does extent ever return lull::finished?";
       }
     }
-    return "no end in " + std::to_string(effort_.most_bubbles) + " bubbles";
+    return "no end in " + std::to_string(effort_.max_bubbles) + " bubbles";
   }
 
   void run_bubble(close_place where, std::uint64_t close_at) {
@@ -148,7 +148,7 @@ class stage {
 
   contract_case const& which_;
   contract_effort const& effort_;
-  lone_bubbles bubbles_;
+  solo_bubbles bubbles_;
   machine_array<preemption> with_;
   preemption counts_{};
 };

@@ -14,7 +14,7 @@
 #include <lull/host/contract/preempted.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
@@ -46,7 +46,7 @@ struct contract_effort {
   std::uint64_t every_k = 8;      // preempted at each k-th claim, poll and end, k from 1 to this
   std::uint64_t random_runs = 6;  // with another k in each bubble
   std::uint64_t seed = 1;
-  std::uint64_t most_bubbles = 20'000;  // of one run: a task that needs more hangs
+  std::uint64_t max_bubbles = 20'000;  // of one run: a task that needs more hangs
   std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run, likewise
 };
 

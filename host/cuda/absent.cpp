@@ -2,8 +2,8 @@
 // Stands in for the CUDA executor in a build without nvcc.
 #include <lull/host/cuda/make.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/ranges.hpp>
-#include <lull/host/room_need.hpp>
+#include <lull/host/cuda/nvtx.hpp>
+#include <lull/host/reserved_sms.hpp>
 #include <lull/host/tensor_map.hpp>
 
 namespace lull {

@@ -22,17 +22,17 @@ class cuda_block {
   __device__ std::uint64_t blocks() const noexcept { return gridDim.x; }
   __device__ void sync() const noexcept { __syncthreads(); }
 
-  __device__ std::uint32_t count_in(room_plan const& rooms) const noexcept {
-    return rooms.inside != nullptr ? cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], 1U) : 0;
+  __device__ std::uint32_t count_in(sm_filter const& sms) const noexcept {
+    return sms.inside != nullptr ? cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm_id()], 1U) : 0;
   }
-  __device__ bool may_stay(room_plan const& rooms, std::uint32_t beside) const noexcept {
-    return !is_kept_off(rooms) && (rooms.inside == nullptr || beside < rooms.share);
+  __device__ bool may_stay(sm_filter const& sms, std::uint32_t beside) const noexcept {
+    return !is_kept_off(sms) && (sms.inside == nullptr || beside < sms.share);
   }
-  __device__ bool may_stay_now(room_plan const& rooms) const noexcept {
-    return !is_kept_off(rooms) && cuda_world::load<order::relaxed, scope::device>(rooms.inside[sm_id()]) <= rooms.share;
+  __device__ bool may_stay_now(sm_filter const& sms) const noexcept {
+    return !is_kept_off(sms) && cuda_world::load<order::relaxed, scope::device>(sms.inside[sm_id()]) <= sms.share;
   }
-  __device__ void count_out(room_plan const& rooms) const noexcept {
-    if (rooms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(rooms.inside[sm_id()], ~0U);
+  __device__ void count_out(sm_filter const& sms) const noexcept {
+    if (sms.inside != nullptr) cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm_id()], ~0U);
   }
 
   __device__ void await_launch_order() const noexcept { ptx::await_launch_order(); }
@@ -82,9 +82,9 @@ class cuda_block {
   }
 
  private:
-  __device__ static bool is_kept_off(room_plan const& rooms) noexcept {
+  __device__ static bool is_kept_off(sm_filter const& sms) noexcept {
     std::uint32_t const sm = sm_id();
-    return sm < 256 && (rooms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0;
+    return sm < 256 && (sms.kept_off[sm / 32] >> (sm % 32) & 1U) != 0;
   }
   __device__ static std::uint32_t sm_id() noexcept {
     std::uint32_t id;

@@ -12,7 +12,7 @@ namespace lull::detail {
 namespace {
 
 /// Longer than any block takes that keeps to chunks of bounded length.
-constexpr std::uint64_t most_wait_ns = 50'000;
+constexpr std::uint64_t max_wait_ns = 50'000;
 
 CUgraphEdgeData edge_of(bool ahead) {
   CUgraphEdgeData edge{};
@@ -78,18 +78,18 @@ std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
 
 CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value) {
   void* arguments[] = {&gate, &value};
-  return add_kernel(graph.graph, graph.behind, graph.edges, one_thread(open_edge_again()), arguments);
+  return add_kernel(graph.graph, graph.behind, graph.edges, one_thread(open_captured_edge()), arguments);
 }
 
 void add_nothing(captured_graph const& graph, CUgraphNode opening) {
   gate_ref nowhere;
   std::uint32_t value = 0;
   void* arguments[] = {&nowhere, &value};
-  add_kernel(graph.graph, {opening}, {edge_of(true)}, one_thread(open_edge_again()), arguments);
+  add_kernel(graph.graph, {opening}, {edge_of(true)}, one_thread(open_captured_edge()), arguments);
 }
 
-void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_site const& site) {
-  void* arguments[] = {const_cast<worker_site*>(&site)};
+void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_params const& params) {
+  void* arguments[] = {const_cast<worker_params*>(&params)};
   add_kernel(graph.graph, {opening}, {edge_of(how.context == nullptr)}, how, arguments);
 }
 
@@ -98,9 +98,9 @@ void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t va
   std::vector<CUgraphEdgeData> edges{edge_of(false)};
   behind.insert(behind.end(), graph.behind.begin(), graph.behind.end());
   edges.insert(edges.end(), graph.edges.begin(), graph.edges.end());
-  std::uint64_t most = most_wait_ns;
+  std::uint64_t most = max_wait_ns;
   void* arguments[] = {&gate, &value, &site, &most};
-  cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_edge_again()), arguments);
+  cudaGraphNode_t closing = add_kernel(graph.graph, behind, edges, one_thread(close_captured_edge()), arguments);
   LULL_CUDA(cudaStreamUpdateCaptureDependencies(graph.stream, &closing, nullptr, 1, cudaStreamSetCaptureDependencies));
 }
 

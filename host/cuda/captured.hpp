@@ -40,7 +40,7 @@ CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint3
 /// and the closing edge comes 0.4 µs sooner.
 void add_nothing(captured_graph const& graph, CUgraphNode opening);
 /// Behind the opening edge; nothing stands behind it. In the device's own context it is launched ahead.
-void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_site const& site);
+void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_params const& params);
 /// In the stream's chain, and behind the opening edge.
 void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site, CUgraphNode opening);
 void keep_with(captured_graph const& graph, std::shared_ptr<void const> what);

@@ -5,14 +5,14 @@
 #include <thread>
 
 #include <lull/host/cuda/check.hpp>
-#include <lull/host/cuda/on_device.hpp>
+#include <lull/host/cuda/device_guard.hpp>
 
 namespace lull {
 
 namespace {
 
 cuda_stream lowest_on(int device) {
-  on_device const here{device};
+  cuda_device_guard const here{device};
   int lowest = 0;
   int highest = 0;
   LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -32,17 +32,17 @@ cuda_copy_lane::~cuda_copy_lane() {
 }
 
 void cuda_copy_lane::copy_in(void* to_machine, void const* from, std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   LULL_CUDA(cudaMemcpyAsync(to_machine, from, bytes, cudaMemcpyHostToDevice, stream_.get()));
 }
 
 void cuda_copy_lane::copy_out(void* to, void const* from_machine, std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   LULL_CUDA(cudaMemcpyAsync(to, from_machine, bytes, cudaMemcpyDeviceToHost, stream_.get()));
 }
 
 bool cuda_copy_lane::done() {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   cudaError_t const state = cudaStreamQuery(stream_.get());
   if (state == cudaErrorNotReady) {
     if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's

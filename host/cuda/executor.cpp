@@ -30,7 +30,7 @@ constexpr int threads_per_sm = 1024;
 constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
 constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
-constexpr std::size_t most_steps = 15;
+constexpr std::size_t max_steps = 15;
 
 /// How long a stream waits at the most for blocks to begin to leave: longer than any takes that keeps to chunks of bounded length.
 constexpr std::uint64_t max_wait_ns = 50'000;
@@ -116,15 +116,15 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
   worker_grid chosen;
-  chosen.rooms = place_.plan();
+  chosen.sms = place_.plan();
   if (alone_ && place_.has_all()) {
     chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * place_.processors());
     return chosen;
   }
-  chosen.rooms.inside = inside_;
+  chosen.sms.inside = inside_;
   // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left pending.
   bool const fills = fit < 2 * share;
-  chosen.rooms.share = fills ? detail::any_share : static_cast<std::uint32_t>(share);
+  chosen.sms.share = fills ? detail::any_share : static_cast<std::uint32_t>(share);
   int const sms = fills ? place_.owned_at_start() - trainer_blocks_inside : place_.by_id() ? place_.processors() : place_.owned_at_start();
   if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
@@ -143,7 +143,7 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   if (!kernel) {
     throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found and enable CUDA in the project that builds the task, or use the threads executor"};
   }
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
   for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
@@ -152,7 +152,7 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
     // From 48 KiB on it must be said; what the kernel has of its own counts, too.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
   }
-  worker_site nowhere;
+  worker_params nowhere;
   void* arguments[] = {&nowhere};
   launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
   loaded_.insert(kernel.resident);
@@ -186,8 +186,8 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened(), stream_of(stream)));
 }
 
-void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) {
-  std::array<CUstreamBatchMemOpParams, 1 + most_steps> all{};
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) {
+  std::array<CUstreamBatchMemOpParams, 1 + max_steps> all{};
   unsigned count = 0;
   if (closes_ == edge_setter::kernel) {
     detail::launch_close_edge(stream_of(stream), gate.line, value);
@@ -214,18 +214,18 @@ std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept {
   return closes_ == edge_setter::kernel ? gap_behind_kernel : gap_behind_memory_operation;
 }
 
-void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark,
+void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
                            start_when when) {
   if (when == start_when::opened) {
     CUstreamBatchMemOpParams wait{};
     wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    wait.waitValue.address = reinterpret_cast<CUdeviceptr>(&site.gate.tells->numbers) + opening_numbers::go_bits / 8;
-    wait.waitValue.value = static_cast<std::uint32_t>(site.bubble);
+    wait.waitValue.address = reinterpret_cast<CUdeviceptr>(&params.gate.tells->numbers) + opening_numbers::go_bits / 8;
+    wait.waitValue.value = static_cast<std::uint32_t>(params.bubble);
     wait.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;  // by the sign of the difference: it wraps
     LULL_DRIVER(driver().memory_operations(place_.stream(), 1, &wait, 0));
   }
-  worker_site with = site;
-  with.rooms = grid.rooms;
+  worker_params with = params;
+  with.sms = grid.sms;
   void* arguments[] = {&with};
   launch_plain(kernel.resident, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left(), place_.stream()));
@@ -244,15 +244,15 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
   if (workers.empty()) detail::add_nothing(graph, opening);
   for (captured_worker const& each : workers) {
     worker_grid const& chosen = each.grid;
-    worker_site with = each.site;
+    worker_params with = each.params;
     with.in_graph = 1;
-    with.rooms = chosen.rooms;
+    with.sms = chosen.sms;
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape, place_.context()};
-    if (chosen.rooms.inside != nullptr && chosen.rooms.share != detail::any_share) {  // twice its share fits an SM
+    if (chosen.sms.inside != nullptr && chosen.sms.share != detail::any_share) {  // twice its share fits an SM
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
-      std::ranges::copy(place_.plan_in_graphs().kept_off, with.rooms.kept_off);
-      how.blocks = chosen.rooms.share * static_cast<unsigned>(place_.processors());
-      if (workers.size() > 1) with.rooms.together = chosen.rooms.share * static_cast<unsigned>(place_.owned_at_start());
+      std::ranges::copy(place_.plan_in_graphs().kept_off, with.sms.kept_off);
+      how.blocks = chosen.sms.share * static_cast<unsigned>(place_.processors());
+      if (workers.size() > 1) with.sms.together = chosen.sms.share * static_cast<unsigned>(place_.owned_at_start());
       how.context = nullptr;
     }
     detail::add_worker(graph, opening, how, with);

@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include <lull/host/cuda/memory.hpp>
-#include <lull/host/cuda/on_device.hpp>
+#include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/owned.hpp>
-#include <lull/host/cuda/rooms.hpp>
+#include <lull/host/cuda/reserved_sms.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
@@ -44,9 +44,9 @@ class cuda_executor final : public executor {
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override;
   std::chrono::nanoseconds launch_gap() const noexcept override;
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override;
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,

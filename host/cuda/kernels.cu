@@ -20,20 +20,20 @@ __global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
   if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
 }
 
-__global__ void await_leaving_kernel(gate_line* line, std::uint64_t most_ns) {
-  if (line != nullptr) await_leaving<cuda_world>(*line, most_ns);
+__global__ void await_leaving_kernel(gate_line* line, std::uint64_t max_ns) {
+  if (line != nullptr) await_leaving<cuda_world>(*line, max_ns);
 }
 
-__global__ void open_edge_again_kernel(gate_ref gate, std::uint32_t value) {
+__global__ void open_captured_edge_kernel(gate_ref gate, std::uint32_t value) {
   ptx::launch_dependents();  // workers, which wait for the end of this before they look at the gate
-  if (gate.line != nullptr) open_gate_again<cuda_world>(gate, value);
+  if (gate.line != nullptr) open_captured_gate<cuda_world>(gate, value);
 }
 
-__global__ void close_edge_again_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t most_ns) {
-  if (gate.line != nullptr) close_gate_again<cuda_world>(gate, value, site, most_ns);
+__global__ void close_captured_edge_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t max_ns) {
+  if (gate.line != nullptr) close_captured_gate<cuda_world>(gate, value, site, max_ns);
 }
 
-__global__ void keep_off_kernel(room_plan sms) {
+__global__ void keep_off_kernel(sm_filter sms) {
   std::uint32_t const sm = threadIdx.x;
   if ((sms.kept_off[sm / 32] >> (sm % 32) & 1U) == 0) return;
   cuda_world::fetch_add<order::relaxed, scope::device>(sms.inside[sm], kept_off);
@@ -70,13 +70,13 @@ void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value
   launch_one_thread(reinterpret_cast<void const*>(&close_edge_kernel), stream, arguments);
 }
 
-void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t most_ns) {
-  void* arguments[] = {&line, &most_ns};
+void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns) {
+  void* arguments[] = {&line, &max_ns};
   launch_one_thread(reinterpret_cast<void const*>(&await_leaving_kernel), stream, arguments);
 }
 
-void launch_keep_off(cudaStream_t stream, room_plan const& sms) {
-  void* arguments[] = {const_cast<room_plan*>(&sms)};
+void launch_keep_off(cudaStream_t stream, sm_filter const& sms) {
+  void* arguments[] = {const_cast<sm_filter*>(&sms)};
   constexpr unsigned sm_ids = 8 * sizeof sms.kept_off;
   LULL_CUDA(cudaLaunchKernel(reinterpret_cast<void const*>(&keep_off_kernel), dim3(1), dim3(sm_ids), arguments, 0, stream));
 }
@@ -87,14 +87,14 @@ void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& c
   launch_one_thread(reinterpret_cast<void const*>(&exchange_kernel), stream, arguments);
 }
 
-void const* open_edge_again() noexcept { return reinterpret_cast<void const*>(&open_edge_again_kernel); }
-void const* close_edge_again() noexcept { return reinterpret_cast<void const*>(&close_edge_again_kernel); }
+void const* open_captured_edge() noexcept { return reinterpret_cast<void const*>(&open_captured_edge_kernel); }
+void const* close_captured_edge() noexcept { return reinterpret_cast<void const*>(&close_captured_edge_kernel); }
 
 void load_kernels(cudaStream_t stream) {
   for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
                              reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
                              reinterpret_cast<void const*>(&keep_off_kernel),
-                             open_edge_again(), close_edge_again()}) {
+                             open_captured_edge(), close_captured_edge()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
@@ -105,10 +105,10 @@ void load_kernels(cudaStream_t stream) {
   gate_ref nowhere;
   std::uint32_t value = 0;
   std::uint32_t site = 0;
-  std::uint64_t most_ns = 0;
-  void* arguments[] = {&nowhere, &value, &site, &most_ns};
-  launch_one_thread(open_edge_again(), stream, arguments);  // takes the first two
-  launch_one_thread(close_edge_again(), stream, arguments);
+  std::uint64_t max_ns = 0;
+  void* arguments[] = {&nowhere, &value, &site, &max_ns};
+  launch_one_thread(open_captured_edge(), stream, arguments);  // takes the first two
+  launch_one_thread(close_captured_edge(), stream, arguments);
 }
 
 std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream, int processors) {

@@ -9,13 +9,13 @@
 #include <string>
 #include <thread>
 
-#include <lull/host/cuda/on_device.hpp>
+#include <lull/host/cuda/device_guard.hpp>
 
 namespace lull {
 
 namespace {
 
-constexpr std::chrono::minutes most_wait{1};
+constexpr std::chrono::minutes max_wait{1};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ cuda_memory::~cuda_memory() {
 }
 
 void cuda_memory::wait() {
-  auto const give_up = std::chrono::steady_clock::now() + most_wait;
+  auto const give_up = std::chrono::steady_clock::now() + max_wait;
   for (int looks = 0;; ++looks) {
     cudaError_t const state = cudaStreamQuery(stream_.get());
     if (state == cudaSuccess) {
@@ -71,14 +71,14 @@ void cuda_memory::wait() {
 }
 
 void* cuda_memory::allocate(std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   std::unique_lock lock{mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
                       " more were asked for with " + std::to_string(used_bytes_) + " in use; raise memory_limit"};
   }
   void* memory = nullptr;
-  std::optional<std::size_t> const small = bytes <= most_small_bytes ? small_.take(bytes) : std::nullopt;
+  std::optional<std::size_t> const small = bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
   if (small) {
     memory = small_device_ + *small;
   } else {
@@ -121,17 +121,17 @@ void cuda_memory::release(void* memory) noexcept {
   }
   cudaFreeAsync(memory, stream_.get());
   lock.unlock();
-  if (bytes >= least_given_back) give_back();
+  if (bytes >= min_given_back) give_back();
 }
 
 /// What was freed is the trainer's again: this waits for no kernel and keeps up no launch (docs/decisions/memory-goes-back.md). It goes when
 /// the stream has come to the free. Should that stand behind something of the trainer's, then with the next that is freed.
 void cuda_memory::give_back() noexcept {
   try {
-    on_device const here{device_};
-    constexpr int most_looks = 100;
+    cuda_device_guard const here{device_};
+    constexpr int max_looks = 100;
     cudaError_t state = cudaErrorNotReady;
-    for (int looks = 0; looks < most_looks && state == cudaErrorNotReady; ++looks) {
+    for (int looks = 0; looks < max_looks && state == cudaErrorNotReady; ++looks) {
       state = cudaStreamQuery(stream_.get());
       if (state == cudaErrorNotReady) std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
@@ -158,7 +158,7 @@ void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
 }
 
 void* cuda_memory::pin(std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   std::lock_guard const lock{mutex_};
   pinned* best = nullptr;
   for (pinned& each : pinned_) {
@@ -186,7 +186,7 @@ void cuda_memory::unpin(void* memory) noexcept {
 }
 
 void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
@@ -199,7 +199,7 @@ void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
 }
 
 void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
@@ -212,7 +212,7 @@ void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
 }
 
 void cuda_memory::fill_zero(void* to, std::size_t bytes) {
-  on_device const here{device_};
+  cuda_device_guard const here{device_};
   LULL_CUDA(cudaMemsetAsync(to, 0, bytes, stream_.get()));
   wait();
 }

@@ -41,9 +41,9 @@ class cuda_memory {
  private:
   static constexpr std::size_t arena_bytes = std::size_t{1} << 20;          // pinned
   static constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;  // on the device
-  static constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t max_small_bytes = std::size_t{1} << 20;
   static constexpr std::size_t staging_bytes = std::size_t{8} << 20;
-  static constexpr std::size_t least_given_back = std::size_t{4} << 20;  // smaller pieces go with the next that is larger
+  static constexpr std::size_t min_given_back = std::size_t{4} << 20;  // smaller pieces go with the next that is larger
 
   struct pinned {
     void* memory;

@@ -17,18 +17,18 @@ using block_of = cuda_block<Task::shape.threads>;
 
 template <class Task>
 __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm)
-    resident_kernel(__grid_constant__ worker_site const site) {
-  if (site.slot == nullptr) return;
-  worker<cuda_world, Task, block_of<Task>>{site, block_of<Task>{}}.run();
+    resident_kernel(__grid_constant__ worker_params const params) {
+  if (params.slot == nullptr) return;
+  worker<cuda_world, Task, block_of<Task>>{params, block_of<Task>{}}.run();
 }
 
 /// Ordinary code has nothing to leave for.
 template <class Task>
-__device__ auto undisturbed(block_of<Task> const& block, stay<cuda_world> const& nowhere) {
+__device__ auto undisturbed(block_of<Task> const& block, exit_check<cuda_world> const& nowhere) {
   if constexpr (Task::shape.claims == claiming::by_task) {
-    return claiming_team<cuda_world, block_of<Task>>{block, watch{}, nullptr, nullptr};
+    return streaming_team<cuda_world, block_of<Task>>{block, exit_words{}, nullptr, nullptr};
   } else {
-    team<cuda_world, block_of<Task>> members{block, watch{}, nowhere, nullptr};
+    team<cuda_world, block_of<Task>> members{block, exit_words{}, nowhere, nullptr};
     members.begin_chunk(true);
     return members;
   }
@@ -39,7 +39,7 @@ template <class Task>
 __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm)
     phase_kernel(__grid_constant__ functor_bytes const functor, chunk items, std::uint32_t grain) {
   block_of<Task> const block;
-  stay<cuda_world> const nowhere;
+  exit_check<cuda_world> const nowhere;
   std::uint64_t const begin = items.begin + std::uint64_t{blockIdx.x} * grain;
   if (begin >= items.end) return;
   std::uint64_t const end = begin + grain < items.end ? begin + grain : items.end;
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_con
   Task const& task = *reinterpret_cast<Task const*>(functor.bytes);
   if constexpr (has_advance<Task>) {
     block_of<Task> const block;
-    stay<cuda_world> const nowhere;
+    exit_check<cuda_world> const nowhere;
     if (advances) task.advance(ended, undisturbed<Task>(block, nowhere));
     block.sync();
   }

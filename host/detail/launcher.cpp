@@ -16,14 +16,14 @@ constexpr auto never = steady::time_point::max();
 // Where no opening was expected, or no length is known, it waits for the most.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
-constexpr std::chrono::nanoseconds soonest_look = 20us;
-constexpr std::chrono::nanoseconds latest_look = 500us;
+constexpr std::chrono::nanoseconds min_look = 20us;
+constexpr std::chrono::nanoseconds max_look = 500us;
 
 /// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long wait.
 /// Where the trainer's host stands in front of a full queue, a launch that comes 70 µs after the opening may return only when
 /// the bubble ends; one that comes 40 µs after it does not (docs/decisions/armed-late.md).
 std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
-  return std::clamp<std::chrono::nanoseconds>(distance / 32, soonest_look, latest_look);
+  return std::clamp<std::chrono::nanoseconds>(distance / 32, min_look, max_look);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ std::optional<launcher::expectation> launcher::expected(gate& at, launch_request
   return expectation{asked.called + *asked.after_call, asked.ahead_of_call};
 }
 
-std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, bool is_expected) const {
+std::chrono::nanoseconds launcher::overdue_limit(launch_request const& asked, bool is_expected) const {
   if (several_) return policy_.shared_overdue;
   if (policy_.armed_ahead) return *policy_.armed_ahead + max_overdue;
   bool const known = is_expected && asked.usual_length.count() != 0;
@@ -129,7 +129,7 @@ std::chrono::nanoseconds launcher::most_overdue(launch_request const& asked, boo
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known) {
   auto const expected_at = known ? std::max(now, known->opening) : now;
   if (when == start_when::opened && !policy_.in_line) {
-    limits_.add(at, asked.bubble, expected_at + most_overdue(asked, known.has_value()));
+    limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
   }
   if (at.launch(asked.bubble, when)) {
     order_.push_back({&at, asked.bubble, expected_at});
@@ -142,7 +142,7 @@ void launcher::enqueue(gate& at, launch_request const& asked, start_when when, t
 launcher::time_point launcher::next_look(time_point now) const {
   if (order_.empty() || policy_.in_line) return never;
   enqueued const& head = order_.front();
-  if (now < head.expected) return head.expected + soonest_look;
+  if (now < head.expected) return head.expected + min_look;
   return several_ || !head.at->has_opened(head.bubble) ? now + look_after(now - head.expected) : never;
 }
 

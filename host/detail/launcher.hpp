@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <lull/host/detail/wait_limits.hpp>
-#include <lull/host/gate.hpp>
+#include <lull/host/detail/gate.hpp>
 
 namespace lull::detail {
 
@@ -60,7 +60,7 @@ class launcher {
 
   time_point serve(gate& at, time_point now);
   void enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known = {});
-  std::chrono::nanoseconds most_overdue(launch_request const& asked, bool is_expected) const;
+  std::chrono::nanoseconds overdue_limit(launch_request const& asked, bool is_expected) const;
   time_point next_look(time_point now) const;
   std::optional<expectation> expected(gate& at, launch_request const& asked) const;
 

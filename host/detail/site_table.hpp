@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <lull/host/history.hpp>
+#include <lull/host/detail/history.hpp>
 
 namespace lull::detail {
 

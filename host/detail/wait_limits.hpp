@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include <lull/host/gate.hpp>
+#include <lull/host/detail/gate.hpp>
 
 namespace lull::detail {
 

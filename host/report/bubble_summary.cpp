@@ -43,7 +43,7 @@ void bubble_summary::site_state::add(site_state const& other) {
 std::size_t bubble_summary::find(bubble_report const& bubble) {
   auto key = std::pair{bubble.gate, bubble.site};
   auto known = index_.find(key);
-  if (known == index_.end() && sites_.size() >= most_sites) {
+  if (known == index_.end() && sites_.size() >= max_sites) {
     ++in_other_sites_;
     key.second = other_sites;
     known = index_.find(key);
@@ -86,7 +86,7 @@ void bubble_summary::add(bubble_report const& bubble) {
   site.first_ns = std::min(site.first_ns, bubble.opened_ns);
   site.last_ns = std::max(site.last_ns, bubble.opened_ns + length_ns);
   latest_.push_back(drawn(bubble, found));
-  if (latest_.size() > most_latest) latest_.pop_front();
+  if (latest_.size() > max_latest) latest_.pop_front();
 }
 
 void bubble_summary::add(std::span<bubble_report const> bubbles) {

@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <lull/host/bubble_report.hpp>
-#include <lull/host/history.hpp>
+#include <lull/host/bubble.hpp>
 #include <lull/host/report/length_histogram.hpp>
 
 namespace lull {
@@ -25,7 +24,7 @@ namespace lull {
 /// 5.1 to 5.9, PageRank 5.0 to 5.8; `drain_p50`: 3.6 to 3.7, 6.7 to 6.8, 6.9 to 7.0), rounded up. It is GPU time on the SMs that
 /// workers may use: SMs that are kept off as rooms, and what a task runs slower beside training, are not in it.
 struct harvest_assumptions {
-  std::chrono::nanoseconds worth = history::worth;
+  std::chrono::nanoseconds worth = min_bubble;
   std::chrono::nanoseconds start = std::chrono::microseconds{6};
   std::chrono::nanoseconds drain = std::chrono::microseconds{7};
 };
@@ -90,9 +89,9 @@ struct reserved_processors {
 /// one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
  public:
-  static constexpr std::size_t most_sites = 256;      // a site at two gates is two; further ones of a gate are summed up as one
+  static constexpr std::size_t max_sites = 256;      // a site at two gates is two; further ones of a gate are summed up as one
   static constexpr std::string_view other_sites = "(other sites)";
-  static constexpr std::size_t most_latest = 65'536;  // bubbles for trace and picture
+  static constexpr std::size_t max_latest = 65'536;  // bubbles for trace and picture
 
   explicit bubble_summary(summary_settings settings = {}) : settings_(settings) {}
 

@@ -11,8 +11,8 @@
 namespace lull {
 namespace {
 
-constexpr std::size_t most_drawn = 1000;
-constexpr std::size_t most_lanes = 8;
+constexpr std::size_t max_drawn = 1000;
+constexpr std::size_t max_lanes = 8;
 constexpr std::size_t readable = 32;  // bytes of a name
 constexpr double width = 1200;
 constexpr double left = 24;
@@ -64,9 +64,9 @@ class painter {
  public:
   explicit painter(bubble_summary const& sum)
       : sum_(sum), gates_(sum.gates()), names_(sum.names()), drawn_(sum.latest()) {
-    if (gates_.size() > most_lanes) gates_.resize(most_lanes);
+    if (gates_.size() > max_lanes) gates_.resize(max_lanes);
     std::erase_if(drawn_, [this](latest_bubble const& one) { return !lane_of(one); });
-    if (drawn_.size() > most_drawn) drawn_.erase(drawn_.begin(), drawn_.end() - most_drawn);
+    if (drawn_.size() > max_drawn) drawn_.erase(drawn_.begin(), drawn_.end() - max_drawn);
     for (auto const& [gate, site] : names_) {
       if (std::find(sites_.begin(), sites_.end(), site) == sites_.end()) sites_.push_back(site);
     }

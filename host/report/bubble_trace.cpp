@@ -24,7 +24,7 @@ std::string bubble_trace(bubble_summary const& sum) {
   }
   return trace_json(events, {.process = "lull: bubbles",
                              .time = sum.settings().cpu_time ? "cpu" : "device",
-                             .max_events = 2 * bubble_summary::most_latest,
+                             .max_events = 2 * bubble_summary::max_latest,
                              .dropped = sum.not_latest()});
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {

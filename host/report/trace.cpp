@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string_view>
 
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {

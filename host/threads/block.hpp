@@ -16,9 +16,9 @@ namespace lull {
 template <class Barrier>
 class basic_block_storage {
  public:
-  static constexpr int most_threads = 64;
-  static constexpr std::size_t most_kept_bytes = 1024;
-  static constexpr std::size_t most_value_bytes = 64;  // of one broadcast or collective value
+  static constexpr int max_threads = 64;
+  static constexpr std::size_t max_kept_bytes = 1024;
+  static constexpr std::size_t max_value_bytes = 64;  // of one broadcast or collective value
 
   /// `shared_bytes` as the task's shape says.
   basic_block_storage(int threads, std::size_t shared_bytes)
@@ -31,14 +31,14 @@ class basic_block_storage {
     void operator()(std::byte* bytes) const noexcept { ::operator delete[](bytes, std::align_val_t{64}); }
   };
   struct alignas(64) value_bytes {
-    std::byte bytes[most_value_bytes];
+    std::byte bytes[max_value_bytes];
   };
 
   Barrier barrier_;
   std::unique_ptr<std::byte[], aligned_delete> shared_;
   value_bytes sent_[2];
-  alignas(64) std::byte kept_[most_kept_bytes];
-  value_bytes ranks_[most_threads];
+  alignas(64) std::byte kept_[max_kept_bytes];
+  value_bytes ranks_[max_threads];
 };
 
 /// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that is
@@ -56,10 +56,10 @@ class basic_thread_block {
   std::uint64_t blocks() const noexcept { return blocks_; }
   void* shared() const noexcept { return storage_->shared_.get(); }
 
-  std::uint32_t count_in(room_plan const&) const noexcept { return 0; }
-  bool may_stay(room_plan const&, std::uint32_t) const noexcept { return true; }
-  bool may_stay_now(room_plan const&) const noexcept { return true; }
-  void count_out(room_plan const&) const noexcept {}
+  std::uint32_t count_in(sm_filter const&) const noexcept { return 0; }
+  bool may_stay(sm_filter const&, std::uint32_t) const noexcept { return true; }
+  bool may_stay_now(sm_filter const&) const noexcept { return true; }
+  void count_out(sm_filter const&) const noexcept {}
   void await_launch_order() const noexcept {}
 
   void sync() const noexcept {
@@ -68,14 +68,14 @@ class basic_thread_block {
 
   template <class T>
   T& keep() const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_kept_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::max_kept_bytes);
     return *reinterpret_cast<T*>(storage_->kept_);
   }
 
   /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
   template <class T>
   T broadcast(T value) const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_value_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::max_value_bytes);
     if (size_ == 1) return value;
     std::byte* const place = storage_->sent_[turn_].bytes;
     turn_ ^= 1;
@@ -108,7 +108,7 @@ class basic_thread_block {
   /// Collective. The value, to all.
   template <class T>
   void show(T const& value) const noexcept {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::most_value_bytes);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::max_value_bytes);
     std::memcpy(storage_->ranks_[rank_].bytes, &value, sizeof value);
     sync();
   }

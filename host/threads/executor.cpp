@@ -62,9 +62,9 @@ class threads_mark final : public bubble_mark {
 };
 
 /// As a stream's wait for a word: until the opening edge, or the host, has let the workers of this bubble go.
-void wait_for_opening(worker_site const& site) {
-  while (!has_reached(opening_numbers::of(w::load<order::acquire, scope::system>(site.gate.tells->numbers)).go,
-                      static_cast<std::uint32_t>(site.bubble))) {
+void wait_for_opening(worker_params const& params) {
+  while (!has_reached(opening_numbers::of(w::load<order::acquire, scope::system>(params.gate.tells->numbers)).go,
+                      static_cast<std::uint32_t>(params.bubble))) {
     std::this_thread::sleep_for(std::chrono::microseconds{10});
   }
 }
@@ -232,7 +232,7 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
   });
 }
 
-void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool, landing how) {
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool, closing how) {
   enqueue(stream, [gate, value, how, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
     if (how.waits) await_leaving<w>(*gate.line, max_wait_ns);
@@ -240,14 +240,14 @@ void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint
   });
 }
 
-void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_site const& site, bubble_mark* mark,
+void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_params const& params, bubble_mark* mark,
                               start_when when) {
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
-  workers_.enqueue([this, kernel, site, both, when] {
-    if (when == start_when::opened) wait_for_opening(site);
+  workers_.enqueue([this, kernel, params, both, when] {
+    if (when == start_when::opened) wait_for_opening(params);
     auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
-    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(site, block); });
+    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(params, block); });
     if (both != nullptr) both->worker_left();
   });
 }
@@ -260,14 +260,14 @@ std::optional<std::uint64_t> threads_executor::capture_of(stream_handle stream) 
 captured_opening threads_executor::capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                                 std::span<captured_worker const> workers) {
   stream_of(stream).enqueue([this, gate, value, all = std::vector(workers.begin(), workers.end())] {
-    open_gate_again<w>(gate, value);
-    for (captured_worker const& each : all) launch(each.kernel, each.grid, each.site, nullptr, start_when::at_once);
+    open_captured_gate<w>(gate, value);
+    for (captured_worker const& each : all) launch(each.kernel, each.grid, each.params, nullptr, start_when::at_once);
   });
   return nullptr;
 }
 
 void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening) {
-  stream_of(stream).enqueue([gate, value, site] { close_gate_again<w>(gate, value, site, 0); });
+  stream_of(stream).enqueue([gate, value, site] { close_captured_gate<w>(gate, value, site, 0); });
 }
 
 void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) { stream_of(stream).keep(std::move(what)); }

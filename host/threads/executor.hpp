@@ -42,8 +42,8 @@ class threads_executor final : public executor {
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override;
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;

@@ -27,14 +27,14 @@ class threads_graph {
 /// A stream on a CPU: a FIFO run by one thread. Stands for a trainer's stream, and for the workers'.
 class threads_stream {
  public:
-  static constexpr std::size_t most_queued = 1 << 20;
+  static constexpr std::size_t max_queued = 1 << 20;
 
   threads_stream();
   ~threads_stream();  // runs what is queued, then ends the thread
   threads_stream(threads_stream const&) = delete;
   threads_stream& operator=(threads_stream const&) = delete;
 
-  /// Does not block. Throws limit_error when `most_queued` operations wait. Under capture the operation goes into the graph.
+  /// Does not block. Throws limit_error when `max_queued` operations wait. Under capture the operation goes into the graph.
   void enqueue(std::function<void()> operation);
   /// Blocks until all that is queued now has run.
   void synchronize();

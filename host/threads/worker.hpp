@@ -12,24 +12,24 @@ namespace lull {
 
 namespace detail {
 
-using resident_function = void (*)(worker_site const&, thread_block const&);
+using resident_function = void (*)(worker_params const&, thread_block const&);
 using phase_function = void (*)(void const* functor, chunk const&, thread_block const&);
 using between_function = std::uint64_t (*)(void const* functor, position const* ended, position next, std::uint64_t fed,
                                            thread_block const&);
 
 template <class Task>
-void stay_resident(worker_site const& site, thread_block const& block) {
-  worker<threads_world, Task, thread_block>{site, block}.run();
+void stay_resident(worker_params const& params, thread_block const& block) {
+  worker<threads_world, Task, thread_block>{params, block}.run();
 }
 
 /// Ordinary code has nothing to leave for.
 template <class Task>
 auto undisturbed(thread_block const& block) {
   if constexpr (Task::shape.claims == claiming::by_task) {
-    return claiming_team<threads_world, thread_block>{block, watch{}, nullptr, nullptr};
+    return streaming_team<threads_world, thread_block>{block, exit_words{}, nullptr, nullptr};
   } else {
-    static stay<threads_world> const stays;
-    team<threads_world, thread_block> members{block, watch{}, stays, nullptr};
+    static exit_check<threads_world> const stays;
+    team<threads_world, thread_block> members{block, exit_words{}, stays, nullptr};
     members.begin_chunk(true);
     return members;
   }

@@ -36,12 +36,12 @@ span span_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::uin
 
 }  // namespace
 
-std::uint32_t most_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept {
+std::uint32_t max_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept {
   double const ratio = static_cast<double>(from) / to;
   return static_cast<std::uint32_t>(std::min<double>(from, std::ceil(2 * reach_of(filter, ratio)) + 1));
 }
 
-std::uint32_t most_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept {
+std::uint32_t max_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept {
   std::uint32_t most = 0;
   for (std::uint32_t at = 0; at < to; at += together) {
     span const first = span_of(filter, from, to, at);

@@ -14,9 +14,9 @@ namespace lull {
 std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::vector<float>& weights);
 
 /// Not fewer than the most taps of one sample.
-std::uint32_t most_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept;
+std::uint32_t max_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept;
 
 /// The most samples that any `together` neighbours are made of, who begin at a multiple of that. Counted.
-std::uint32_t most_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept;
+std::uint32_t max_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept;
 
 }  // namespace lull

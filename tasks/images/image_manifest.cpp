@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view beginning = "lull images manifest\n";
 constexpr std::string_view sum_key = "sum ";
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_bytes = std::size_t{1} << 30;
 constexpr std::size_t piece = std::size_t{1} << 18;
 constexpr char const* begin_anew = "; remove it, or name another folder in --checkpoint, to begin anew";
 
@@ -133,7 +133,7 @@ void image_manifest::save(std::filesystem::path const& file) const {
 
 std::map<std::string, image_manifest::entry> image_manifest::read(std::filesystem::path const& file, std::string const& settings) {
   if (!std::filesystem::is_regular_file(file)) throw input_error{file.string(), 0, std::string{"is no regular file"} + begin_anew};
-  std::string const text = read_file(file, most_bytes);
+  std::string const text = read_file(file, max_bytes);
   manifest_reader from{file.string(), text};
   if (!std::string_view{text}.starts_with(beginning)) from.refuse("is no manifest of the task images");
   from.line();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/tasks/images/write_image.hpp>
 #include <span>
 

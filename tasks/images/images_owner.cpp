@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/images/image_limits.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
@@ -127,7 +127,7 @@ class images_owner final : public task_owner {
   }
 
   /// A batch holds a picture at least.
-  std::uint64_t most_rounds() const override { return orders_.size(); }
+  std::uint64_t max_rounds() const override { return orders_.size(); }
   void reset() override { pipeline_.reset(); }
   /// What a run leaves behind on the machine depends on which files were decoded first; the results are in files.
   std::vector<task_array> arrays() const override { return {}; }
@@ -250,7 +250,7 @@ class images_owner final : public task_owner {
   }
 
   /// All files that can be resized, by name; the others are noted.
-  void list_orders(std::size_t most_bytes) {
+  void list_orders(std::size_t max_bytes) {
     for (path const& file : pictures()) {
       try {
         image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});  // before anything of it is read
@@ -260,7 +260,7 @@ class images_owner final : public task_owner {
         }
         order.plan = plan_of(order.header.shape, order.from);
         order.listed = listed;
-        if (order.plan.bytes() > most_bytes) {
+        if (order.plan.bytes() > max_bytes) {
           throw input_error(order.from, 0,
                             "takes " + std::to_string(order.plan.bytes()) + " bytes of the machine to resize, more than buffer=" +
                                 values_.spelling("buffer") + ": raise that");

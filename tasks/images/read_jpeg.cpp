@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 64UL * 1024;
 constexpr unsigned strip_rows = 16;  // turned together, so that several pixels side by side are written
-constexpr unsigned longest_marker = 0xffff;
+constexpr unsigned max_marker = 0xffff;
 
 /// What libjpeg calls warnings, but the image is whole: everything else that it warns of means that pixels were
 /// guessed.
@@ -134,8 +134,8 @@ class jpeg_reader final : public image_reader {
     jpeg_create_decompress(&jpeg_);
     jpeg_.src = &source_;
     jpeg_.progress = &progress_;
-    jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, longest_marker);
-    jpeg_save_markers(&jpeg_, JPEG_APP0 + 2, longest_marker);
+    jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, max_marker);
+    jpeg_save_markers(&jpeg_, JPEG_APP0 + 2, max_marker);
     jpeg_read_header(&jpeg_, TRUE);
     // More of them may stand between scans, without end.
     jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, 0);

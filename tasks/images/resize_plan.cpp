@@ -19,16 +19,16 @@ constexpr std::size_t line = 256;  // what pieces of a buffer are aligned to
 
 // Of an item that is not a tile: what a team has in its hands for some microseconds.
 constexpr std::uint32_t taps_an_item = 16'384;
-constexpr std::uint32_t most_pixels_an_item = 4096;
+constexpr std::uint32_t max_pixels_an_item = 4096;
 /// With more taps the team shares one pixel's.
-constexpr std::uint32_t most_taps_a_thread = 64;
+constexpr std::uint32_t max_taps_a_thread = 64;
 
 // Of a tile, in instructions as counted in the code and not yet measured: an SM may run about 4,000 of its warps' in a microsecond, for two
 // to four teams.
-constexpr std::uint64_t most_warp_instructions = 28'000;
-constexpr std::uint64_t most_thread_instructions = 9'000;
-constexpr std::uint64_t most_warp_instructions_together = 18'000;  // of the tiles of a chunk: what many a tile takes by itself
-constexpr std::uint64_t least_chunks = 500;                       // of a picture: a GPU has some hundred teams
+constexpr std::uint64_t max_warp_instructions = 28'000;
+constexpr std::uint64_t max_thread_instructions = 9'000;
+constexpr std::uint64_t max_warp_instructions_together = 18'000;  // of the tiles of a chunk: what many a tile takes by itself
+constexpr std::uint64_t min_chunks = 500;                       // of a picture: a GPU has some hundred teams
 constexpr std::uint64_t instructions_a_tile = 300;
 constexpr std::uint64_t instructions_a_column_unit = 60;
 constexpr std::uint64_t instructions_a_column_tap = 44;
@@ -48,14 +48,14 @@ T divided_up(T what, T by) {
 }
 
 std::uint32_t pixels_of_item(std::uint32_t taps_a_pixel) {
-  if (taps_a_pixel > most_taps_a_thread) return 0;
-  return std::clamp(taps_an_item / taps_a_pixel, 1U, most_pixels_an_item);
+  if (taps_a_pixel > max_taps_a_thread) return 0;
+  return std::clamp(taps_an_item / taps_a_pixel, 1U, max_pixels_an_item);
 }
 
 /// Samples of the source from the first of one sample's taps to the last of the `count - 1`th behind it, at most.
-std::uint32_t most_span(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t count) {
+std::uint32_t max_span(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t count) {
   double const further = std::ceil(static_cast<double>(from) / to * (count - 1)) + 1;
-  return static_cast<std::uint32_t>(std::min<double>(from, most_taps(filter, from, to) + (count > 1 ? further : 0)));
+  return static_cast<std::uint32_t>(std::min<double>(from, max_taps(filter, from, to) + (count > 1 ? further : 0)));
 }
 
 std::uint32_t row_pairs(resize_plan const& plan) { return divided_up(plan.out.height, resize_tile::rows_at_once); }
@@ -100,12 +100,12 @@ struct pieces {
   }
 
   static std::size_t down_weights(resize_plan const& plan, bool tiled) {
-    if (!tiled) return std::size_t{most_taps(plan.filter, plan.in.height, plan.out.height)} * plan.out.height;
-    std::size_t const span = most_span(plan.filter, plan.in.height, plan.out.height, resize_tile::rows_at_once);
+    if (!tiled) return std::size_t{max_taps(plan.filter, plan.in.height, plan.out.height)} * plan.out.height;
+    std::size_t const span = max_span(plan.filter, plan.in.height, plan.out.height, resize_tile::rows_at_once);
     return span * row_pairs(plan) * resize_tile::rows_at_once;
   }
   static std::size_t across_weights(resize_plan const& plan) {
-    return std::size_t{most_taps(plan.filter, plan.in.width, plan.out.width)} * plan.out.width;
+    return std::size_t{max_taps(plan.filter, plan.in.width, plan.out.width)} * plan.out.width;
   }
 };
 
@@ -132,31 +132,31 @@ void pair_up(std::vector<taps>& rows, std::vector<float>& weights) {
 
 std::optional<tile_plan> resize_plan::tiles() const noexcept {
   std::uint64_t const row_tap = 7U * in.channels + 9U;
-  std::uint64_t const taps_down = most_span(filter, in.height, out.height, resize_tile::rows_at_once);
-  std::uint64_t const taps_across = most_taps(filter, in.width, out.width);
+  std::uint64_t const taps_down = max_span(filter, in.height, out.height, resize_tile::rows_at_once);
+  std::uint64_t const taps_across = max_taps(filter, in.width, out.width);
   std::optional<tile_plan> best;
   double best_score = std::numeric_limits<double>::infinity();
   auto const consider = [&](tile_plan plan, tile_cost const& cost, std::uint64_t pixels) {
-    if (cost.warps > most_warp_instructions || cost.thread > most_thread_instructions) return;
+    if (cost.warps > max_warp_instructions || cost.thread > max_thread_instructions) return;
     // warps that wait for the busiest one hold registers that others could use
     double const score = (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / static_cast<double>(pixels);
     if (score >= best_score) return;
     best_score = score;
-    plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most_warp_instructions_together / cost.warps));
+    plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, max_warp_instructions_together / cost.warps));
     best = plan;
   };
   if (std::uint64_t{in.width} * in.channels * in.bits % 32 == 0) {  // rows begin at whole words
     std::uint64_t const unit =
-        straight_unit(in.channels, most_shared_taps(filter, in.width, out.width, 1), most_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
+        straight_unit(in.channels, max_shared_taps(filter, in.width, out.width, 1), max_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
     std::uint64_t const wide = std::min(straight_width, out.width);
     for (std::uint32_t const height : straight_heights) {
       tile_cost cost;
       cost.add(wide * divided_up(std::min(height, out.height), resize_tile::rows_at_once), unit);
-      if (cost.warps <= most_warp_instructions_together) consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
+      if (cost.warps <= max_warp_instructions_together) consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
     }
   }
   for (std::uint32_t const width : tile_widths) {
-    std::uint32_t const columns = std::min(in.width, most_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);
+    std::uint32_t const columns = std::min(in.width, max_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);
     std::uint32_t const row_floats = resize_tile::row_floats(columns, in.channels);
     for (std::uint32_t const height : tile_heights) {
       if (std::size_t{row_floats} * height * sizeof(float) > resize_tile::storage_bytes) break;
@@ -187,7 +187,7 @@ void resize_plan::add_tables(std::span<unsigned char> staged) const {
   std::vector<taps> across_taps = taps_of(filter, in.width, out.width, of_columns);
   // turned round: threads of one warp take the same tap of neighbours
   std::size_t const begin = weights.size();
-  std::size_t const most = most_taps(filter, in.width, out.width);
+  std::size_t const most = max_taps(filter, in.width, out.width);
   weights.resize(begin + most * out.width);
   for (std::uint32_t x = 0; x < out.width; ++x) {
     taps& t = across_taps[x];
@@ -218,7 +218,7 @@ picture resize_plan::at(unsigned char* memory) const noexcept {
           .tile_width = tile ? tile->width : 0,
           .tile_height = tile ? tile->height : 0,
           .row_floats = tile ? tile->row_floats : 0,
-          .pixels = {pixels_of_item(most_taps(filter, in.width, out.width)), pixels_of_item(most_taps(filter, in.height, out.height))},
+          .pixels = {pixels_of_item(max_taps(filter, in.width, out.width)), pixels_of_item(max_taps(filter, in.height, out.height))},
           .logo_x = logo_x,
           .logo_y = logo_y};
 }
@@ -234,7 +234,7 @@ std::uint64_t resize_plan::items(std::uint32_t step) const noexcept {
 
 std::uint32_t resize_plan::grain() const noexcept {
   auto const tile = tiles();
-  return tile ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(items(0) / least_chunks, 1, tile->together)) : 1;
+  return tile ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(items(0) / min_chunks, 1, tile->together)) : 1;
 }
 
 }  // namespace lull

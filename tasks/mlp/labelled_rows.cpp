@@ -11,15 +11,15 @@
 #include <string_view>
 #include <utility>
 
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/text_source.hpp>
+#include <lull/host/io/text_source.hpp>
 
 namespace lull {
 namespace {
 
-constexpr std::size_t longest_line_bytes = 2UL << 20;  // 65,536 columns of 32 bytes
-constexpr std::size_t block_bytes = 2 * longest_line_bytes;
+constexpr std::size_t max_line_bytes = 2UL << 20;  // 65,536 columns of 32 bytes
+constexpr std::size_t block_bytes = 2 * max_line_bytes;
 
 constexpr bool blank(char byte) noexcept { return byte == ' ' || byte == '\t' || byte == '\r'; }
 
@@ -82,8 +82,8 @@ class row_reader {
 
  private:
   void read_line(std::string_view line) {
-    if (line.size() > longest_line_bytes)
-      refuse("a line of more than " + std::to_string(longest_line_bytes) + " bytes");
+    if (line.size() > max_line_bytes)
+      refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
     line = trimmed(line);
     if (line.empty()) return;
     if (columns_ == 0) {
@@ -141,14 +141,14 @@ class row_reader {
     if (result == reading::out_of_range || !std::isfinite(label)) refuse(subject + "is not a finite number");
     if (label < 0) refuse(subject + "is negative");
     if (label != std::floor(label)) refuse(subject + "is not a whole number");
-    if (label >= static_cast<double>(most_classes())) {
-      refuse(subject + "is over the limit: max_classes = " + std::to_string(most_classes()) + " allows labels up to " +
-             std::to_string(most_classes() - 1));
+    if (label >= static_cast<double>(max_classes())) {
+      refuse(subject + "is over the limit: max_classes = " + std::to_string(max_classes()) + " allows labels up to " +
+             std::to_string(max_classes() - 1));
     }
     return static_cast<std::uint32_t>(label);
   }
 
-  std::uint64_t most_classes() const { return std::clamp<std::uint64_t>(limits_.max_classes, 1, 1ULL << 31); }
+  std::uint64_t max_classes() const { return std::clamp<std::uint64_t>(limits_.max_classes, 1, 1ULL << 31); }
 
   labelled_rows finish() {
     line_ = 0;  // the whole file is meant

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 
 namespace lull {
 
@@ -57,7 +57,7 @@ std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows
 mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
                        mlp_settings const& settings)
     : machine_(machine), first_(layers.begin(), layers.end()), precision_(settings.precision) {
-  if (layers.empty() || layers.size() > mlp_model::most_layers) throw std::logic_error{"a perceptron of too many layers, or of none"};
+  if (layers.empty() || layers.size() > mlp_model::max_layers) throw std::logic_error{"a perceptron of too many layers, or of none"};
   auto const steps_of = [&](row_table const& rows) { return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch); };
   mlp_model model{};
   model.program = {static_cast<std::uint32_t>(layers.size()), steps_of(training), steps_of(held_out), settings.epochs};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 #include <lull/tasks/mlp/labelled_rows.hpp>
 #include <lull/tasks/mlp/mlp.hpp>
 

@@ -5,14 +5,14 @@
 #include <cmath>
 
 #include <lull/host/error.hpp>
-#include <lull/host/npz/npz_reader.hpp>
-#include <lull/host/npz/npz_writer.hpp>
+#include <lull/host/io/npz_reader.hpp>
+#include <lull/host/io/npz_writer.hpp>
 
 namespace lull {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 34;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 34;
 
 std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
 
@@ -48,11 +48,11 @@ void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
 }
 
 mlp_file read_mlp(std::string const& path) {
-  npz_reader const file{path, most_bytes};
+  npz_reader const file{path, max_bytes};
   mlp_file made;
   made.scale = read_array(file, "scale", {1}).front();
   std::uint64_t const layers = (file.size() - 1) / 2;
-  if (layers < 1 || layers > mlp_model::most_layers || file.size() != 1 + 2 * layers) {
+  if (layers < 1 || layers > mlp_model::max_layers || file.size() != 1 + 2 * layers) {
     throw input_error(path, 0, "is no perceptron of Lull's: it holds " + std::to_string(file.size()) + " arrays");
   }
   for (std::uint64_t l = 0; l < layers; ++l) {

@@ -41,11 +41,11 @@ struct mlp_rows {
 
 /// A perceptron, its data, and how it is trained. Stands in the machine's memory; constant while a job is about.
 struct mlp_model {
-  static constexpr std::uint32_t most_layers = 9;
+  static constexpr std::uint32_t max_layers = 9;
 
   mlp_program program;
   mlp_precision precision;
-  mlp_layer layers[most_layers];
+  mlp_layer layers[max_layers];
   mlp_rows training;
   mlp_rows held_out;
   std::uint32_t batch;

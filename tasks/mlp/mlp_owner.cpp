@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <optional>
 
-#include <lull/host/atomic_file.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/shipped_file.hpp>
+#include <lull/host/io/shipped_file.hpp>
 #include <lull/tasks/mlp/learning_curve.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/reference.hpp>
@@ -38,7 +38,7 @@ constexpr option classify_options[] = {
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32", "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
 };
 
-constexpr std::uint32_t most_classes = 1024;  // a thread goes through them one by one
+constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
 
 mlp_precision precision_of(option_values const& values, executor const& machine) {
   std::string const& asked = values.text("precision");
@@ -75,8 +75,8 @@ std::string data_file(option_values const& values) {
 }
 
 void check_classes(option_values const& values, std::uint64_t classes) {
-  if (classes <= most_classes) return;
-  throw input_error(data_file(values), 0, "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(most_classes) + " at most");
+  if (classes <= max_classes) return;
+  throw input_error(data_file(values), 0, "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(max_classes) + " at most");
 }
 
 /// So that the greatest feature is 1.
@@ -115,7 +115,7 @@ class mlp_owner final : public task_owner {
   }
 
   job_description describe() const override { return lull::describe(arrays_->task(), "mlp"); }
-  std::uint64_t most_rounds() const override { return arrays_->rounds(); }
+  std::uint64_t max_rounds() const override { return arrays_->rounds(); }
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {data_file(values_)}; }
@@ -213,7 +213,7 @@ class classify_owner final : public task_owner {
   }
 
   job_description describe() const override { return lull::describe(arrays_->task(), "classify"); }
-  std::uint64_t most_rounds() const override { return arrays_->rounds(); }
+  std::uint64_t max_rounds() const override { return arrays_->rounds(); }
   void reset() override { arrays_->reset(); }
   std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {values_.path("model"), data_file(values_)}; }

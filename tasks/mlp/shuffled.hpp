@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <lull/device/world.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 
 namespace lull {
 

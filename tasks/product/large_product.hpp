@@ -45,7 +45,7 @@ struct large_tiles {
   /// Of a task that multiplies so: whole stages on a boundary of 1,024 bytes, and what its warps tell each other.
   static constexpr team_shape shape{.threads = 384, .shared_bytes = 1024 + stages * stage_bytes + 512, .blocks_per_sm = 1, .claims = claiming::by_task};
 
-  struct place {
+  struct tile {
     std::uint32_t count;   // which matrix
     std::uint32_t row;     // first
     std::uint32_t column;  // first
@@ -58,7 +58,7 @@ struct large_tiles {
 
   /// Column by column within a band of 16 tiles of rows, so that tiles at work at the same time share their operands in the L2.
   /// In 32 bits: a longer division would be a call.
-  LULL_HD place at(std::uint64_t item) const noexcept {
+  LULL_HD tile at(std::uint64_t item) const noexcept {
     constexpr std::uint32_t band = 16;
     auto const tile = static_cast<std::uint32_t>(item);
     std::uint32_t const each = down_ * across_;

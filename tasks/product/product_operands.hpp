@@ -37,7 +37,7 @@ machine_array<tensor_map> maps_of(executor& machine, large_product<A, B> const& 
   if (shape.rows == 0 || shape.columns == 0 || shape.depth == 0 || shape.count == 0) throw usage_error{"a product needs rows, columns, a depth and a count"};
   if (large_tiles{shape}.number() >= 0xffff'ffffU) throw limit_error{"a product has too many tiles: fewer than 2^32 - 1 can be told apart"};
   if (machine.kind() != executor_kind::cuda) return {};
-  visiting const inside{machine};
+  device_guard const inside{machine};
   std::array const maps{detail::map_of(of.a, A, shape.rows, shape.depth, shape.count, large_tiles::rows),
                         detail::map_of(of.b, B, shape.columns, shape.depth, shape.count, large_tiles::columns)};
   return {machine, std::span<tensor_map const>{maps}};

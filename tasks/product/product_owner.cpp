@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lull/host/owner.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <lull/tasks/product/large_product.hpp>
-#include <lull/tasks/product/tile_feed.cuh>
+#include <lull/tasks/product/tile_producer.cuh>
 #include <lull/tasks/product/wgmma.cuh>
 
 /// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1 feeds: has the operands copied
@@ -15,11 +15,11 @@ namespace lull::detail {
 
 /// One of the two warpgroups that multiply.
 template <tile_leaving Leaving, minor A, minor B, class Number>
-class tile_warpgroup {
+class tile_consumer {
  public:
-  __device__ tile_warpgroup(tile_board& board, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to,
+  __device__ tile_consumer(operand_buffer& buffer, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to,
                             saved_sums const& saved) noexcept
-      : board_(board),
+      : buffer_(buffer),
         of_(of),
         to_(to),
         saved_(saved),
@@ -31,20 +31,20 @@ class tile_warpgroup {
   __device__ __forceinline__ void run(auto const& finish) noexcept {
     std::uint32_t const steps = (of_.shape.depth + large_tiles::depth - 1) / large_tiles::depth;
     for (std::uint32_t done = 0;;) {
-      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
-      if (board_.no_more[place_.slot] != 0) return;
-      large_tiles::place const at = board_.at[place_.slot];
+      ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
+      if (buffer_.no_more[place_.slot] != 0) return;
+      large_tiles::tile const at = buffer_.at[place_.slot];
       resumed const where = find();
       if (!skip(where)) break;
       float sums[128];
       if (!multiply(sums, steps, where)) break;
       store(sums, at, finish);
-      if (thread_ == 0) board_.done[group_] = ++done;
+      if (thread_ == 0) buffer_.done[group_] = ++done;
     }
     // Left: what is still being copied must land before the block goes.
     for (;; place_.next()) {
-      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
-      if (board_.no_more[place_.slot] != 0) return;
+      ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
+      if (buffer_.no_more[place_.slot] != 0) return;
       __syncwarp();  // all lanes have read it, before it may be written for the next lap
       give_back(place_.slot);
     }
@@ -65,19 +65,19 @@ class tile_warpgroup {
 
   __device__ __forceinline__ resumed find() const noexcept {
     if constexpr (!saves) return {};
-    std::uint32_t const own = board_.from[place_.slot][group_];
-    std::uint32_t const other = board_.from[place_.slot][1 - group_];
-    return {board_.tile[place_.slot], own, own > other ? own - other : 0};
+    std::uint32_t const own = buffer_.from[place_.slot][group_];
+    std::uint32_t const other = buffer_.from[place_.slot][1 - group_];
+    return {buffer_.tile[place_.slot], own, own > other ? own - other : 0};
   }
 
   /// False: there is no more.
   __device__ __forceinline__ bool skip(resumed const& where) noexcept {
     for (std::uint32_t step = 0; step < where.skipped; ++step) {
-      __syncwarp();  // all lanes have read what the board says of it
+      __syncwarp();  // all lanes have read what the buffer says of it
       give_back(place_.slot);
       place_.next();
-      ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
-      if (board_.no_more[place_.slot] != 0) return false;
+      ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
+      if (buffer_.no_more[place_.slot] != 0) return false;
     }
     return true;
   }
@@ -99,15 +99,15 @@ class tile_warpgroup {
       std::uint32_t const current = place_.slot;
       place_.next();
       bool const last = step == steps;
-      bool const there = !last && ptx::is_over(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      bool const there = !last && ptx::is_over(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
       ptx::await_products<1>();
       if (before != none) give_back(before);
       before = current;
       if (last) break;
-      if (!there) ptx::await(ptx::window(&board_.filled[place_.slot]), place_.parity);
+      if (!there) ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
       // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
       // that there is no more.
-      bool const goes = board_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&board_.ended), 0));
+      bool const goes = buffer_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&buffer_.ended), 0));
       whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;
       begin_step<false>(sums);
@@ -164,13 +164,13 @@ class tile_warpgroup {
   }
 
   __device__ void give_back(std::uint32_t slot) const noexcept {
-    if (thread_ % 32 == 0) ptx::arrive(ptx::window(&board_.emptied[slot]));
+    if (thread_ % 32 == 0) ptx::arrive(ptx::window(&buffer_.emptied[slot]));
   }
 
   /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
   /// accumulator fragment).
-  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::place const& at, auto const& finish) const noexcept {
-    large_tiles::place const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
+  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::tile const& at, auto const& finish) const noexcept {
+    large_tiles::tile const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
                                    at.column + thread_ % 4 * 2};
     Number* const to = to_.at + at.count * to_.step;
     bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
@@ -183,7 +183,7 @@ class tile_warpgroup {
   }
 
   /// `to`: the tile's first column in the thread's row.
-  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::tile const& own, Number* to, auto const& finish) const noexcept {
 #pragma unroll
     for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
 #pragma unroll
@@ -199,7 +199,7 @@ class tile_warpgroup {
   }
 
   /// `to`: the thread's row.
-  __device__ __forceinline__ void store_piece(float (&sums)[128], large_tiles::place const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ void store_piece(float (&sums)[128], large_tiles::tile const& own, Number* to, auto const& finish) const noexcept {
 #pragma unroll
     for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
@@ -242,7 +242,7 @@ class tile_warpgroup {
     (upper ? low : high) = other;
   }
 
-  tile_board& board_;
+  operand_buffer& buffer_;
   large_product<A, B> const& of_;
   product_result<Number> const& to_;
   saved_sums const& saved_;
@@ -258,22 +258,22 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
                                          saved_sums const& saved) noexcept {
   std::uint32_t const begin = ptx::window(team.shared());
   std::uint32_t const stages = (begin + 1023) / 1024 * 1024;
-  auto& board = *reinterpret_cast<tile_board*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) + large_tiles::stages * large_tiles::stage_bytes);
+  auto& buffer = *reinterpret_cast<operand_buffer*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) + large_tiles::stages * large_tiles::stage_bytes);
   std::uint32_t const warp = threadIdx.x / 32;
   if (threadIdx.x == 0) {
     constexpr std::uint32_t reading_warps = 8;
     for (std::uint32_t slot = 0; slot < large_tiles::stages; ++slot) {
-      ptx::barrier_init(ptx::window(&board.filled[slot]), 1);
-      ptx::barrier_init(ptx::window(&board.emptied[slot]), reading_warps);
+      ptx::barrier_init(ptx::window(&buffer.filled[slot]), 1);
+      ptx::barrier_init(ptx::window(&buffer.emptied[slot]), reading_warps);
     }
-    ptx::barrier_init(ptx::window(&board.ended), 1);
-    ptx::barrier_init(ptx::window(&board.all_fed), 1);
-    ptx::barrier_init(ptx::window(&board.asked), 1);
-    ptx::barrier_init(ptx::window(&board.answered), 1);
-    board.done[0] = 0;
-    board.done[1] = 0;
-    board.answers = 0;
-    board.taken = 0;
+    ptx::barrier_init(ptx::window(&buffer.ended), 1);
+    ptx::barrier_init(ptx::window(&buffer.all_fed), 1);
+    ptx::barrier_init(ptx::window(&buffer.asked), 1);
+    ptx::barrier_init(ptx::window(&buffer.answered), 1);
+    buffer.done[0] = 0;
+    buffer.done[1] = 0;
+    buffer.answers = 0;
+    buffer.taken = 0;
     ptx::publish_barriers();
   }
   team.sync();
@@ -281,16 +281,16 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   constexpr int launched = 168;
   if (warp >= 4) {
     ptx::take_registers<208>();
-    tile_warpgroup<Leaving, A, B, Number>{board, stages, of, to, saved}.run(finish);
+    tile_consumer<Leaving, A, B, Number>{buffer, stages, of, to, saved}.run(finish);
     ptx::give_up_registers<launched>();
   } else {
     ptx::give_up_registers<88>();
     if (threadIdx.x == 0) {
-      answer_claims(team, board);
+      answer_claims(team, buffer);
     } else if (threadIdx.x == 32) {
-      tile_feeder<Leaving, A, B>{board, stages, of, saved}.run(c);
+      tile_producer<Leaving, A, B>{buffer, stages, of, saved}.run(c);
     } else if (Leaving != tile_leaving::whole && threadIdx.x == 64) {
-      poll(team, board);
+      poll(team, buffer);
     }
     __syncwarp();
   }
@@ -298,15 +298,15 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
   // Not before that: a warp that had nothing to do would take back what those that multiply still wait for.
   if (warp < 4) ptx::take_registers<launched>();
   if (threadIdx.x != 0) return;
-  hand_back_undone(team, board);
+  hand_back_undone(team, buffer);
   for (std::uint32_t slot = 0; slot < large_tiles::stages; ++slot) {
-    ptx::barrier_end(ptx::window(&board.filled[slot]));
-    ptx::barrier_end(ptx::window(&board.emptied[slot]));
+    ptx::barrier_end(ptx::window(&buffer.filled[slot]));
+    ptx::barrier_end(ptx::window(&buffer.emptied[slot]));
   }
-  ptx::barrier_end(ptx::window(&board.ended));
-  ptx::barrier_end(ptx::window(&board.all_fed));
-  ptx::barrier_end(ptx::window(&board.asked));
-  ptx::barrier_end(ptx::window(&board.answered));
+  ptx::barrier_end(ptx::window(&buffer.ended));
+  ptx::barrier_end(ptx::window(&buffer.all_fed));
+  ptx::barrier_end(ptx::window(&buffer.asked));
+  ptx::barrier_end(ptx::window(&buffer.answered));
 }
 
 }  // namespace lull::detail

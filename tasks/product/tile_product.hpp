@@ -20,7 +20,7 @@ LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> con
   large_tiles const tiles{of.shape};
   for (chunk now = c; now.size() != 0;) {
     for (std::uint64_t tile = now.begin; tile < now.end; ++tile) {
-      large_tiles::place const at = tiles.at(tile);
+      large_tiles::tile const at = tiles.at(tile);
       std::uint32_t const last_row = of.shape.rows - at.row < large_tiles::rows ? of.shape.rows : at.row + large_tiles::rows;
       std::uint32_t const last_column = of.shape.columns - at.column < large_tiles::columns ? of.shape.columns : at.column + large_tiles::columns;
       std::uint32_t* const stored = Leaving == tile_leaving::saved ? saved.steps + tile * saved_sums::parts : nullptr;

@@ -40,9 +40,9 @@ __device__ inline bool is_over(std::uint32_t barrier, std::uint32_t parity) noex
 }
 /// Each try sleeps up to some microseconds. A copy that does not come in a minute never will: the device is lost anyway.
 __device__ inline void await(std::uint32_t barrier, std::uint32_t parity) noexcept {
-  constexpr std::uint32_t most_tries = 1U << 26;
+  constexpr std::uint32_t max_tries = 1U << 26;
 #pragma unroll 1
-  for (std::uint32_t tries = 0; tries < most_tries; ++tries) {
+  for (std::uint32_t tries = 0; tries < max_tries; ++tries) {
     std::uint32_t over;
     asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                  : "=r"(over)

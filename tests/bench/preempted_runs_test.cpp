@@ -11,7 +11,7 @@
 
 #include <lull/bench/instants/preempted_runs.hpp>
 #include <lull/host/error.hpp>
-#include <lull/tests/contract/probe_owner.hpp>
+#include <lull/tests/host/contract/probe_owner.hpp>
 
 namespace lull {
 namespace {

@@ -32,7 +32,7 @@ TEST(control, fills_and_empties_a_slot_and_counts_its_generations) {
   EXPECT_EQ(tagged_cursor{slot.at}.generation(), 1U);
   EXPECT_EQ(slot.lease_ns, 77U);
   EXPECT_EQ(slot.functor.bytes[0], 9);
-  EXPECT_EQ(slot.functor.bytes[most_functor_bytes - 1], 9);
+  EXPECT_EQ(slot.functor.bytes[max_functor_bytes - 1], 9);
   ASSERT_TRUE(exchange<threads_world>(slot, {}, 0));
   EXPECT_EQ(tagged_cursor{slot.at}.at(), nullptr);
   EXPECT_EQ(entry::generation(slot.entry), 2U);
@@ -115,7 +115,7 @@ TEST(control, whoever_enters_finds_one_content_whole) {
         }
         if (found.generation() != entry::generation(before)) ++wrong;
         unsigned char const expected = found.at() == nullptr ? 0 : static_cast<unsigned char>(found.at()->grain);
-        if (slot.functor.bytes[0] != expected || slot.functor.bytes[most_functor_bytes - 1] != expected) ++wrong;
+        if (slot.functor.bytes[0] != expected || slot.functor.bytes[max_functor_bytes - 1] != expected) ++wrong;
         entry::leave(slot.entry);
       }
     });
@@ -151,11 +151,11 @@ TEST(words, hold_their_largest_parts_and_keep_them_apart) {
 TEST(words, the_largest_phase_and_its_overshoot_stay_below_the_tag) {
   for (std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{264}, std::uint64_t{1} << 20}) {
     for (std::uint64_t grain : {std::uint64_t{1}, std::uint64_t{4096}, std::uint64_t{1} << 18}) {
-      std::uint64_t const most = most_items(blocks, grain);
+      std::uint64_t const most = max_items(blocks, grain);
       EXPECT_LE(most + 2 * blocks * grain, tagged::item_mask);
     }
   }
-  EXPECT_EQ(most_items(std::uint64_t{1} << 20, std::uint64_t{1} << 20), 0U) << "no phase fits such a grain";
+  EXPECT_EQ(max_items(std::uint64_t{1} << 20, std::uint64_t{1} << 20), 0U) << "no phase fits such a grain";
 }
 
 }  // namespace

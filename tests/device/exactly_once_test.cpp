@@ -22,7 +22,7 @@ constexpr std::uint64_t big_phase = 100'000;
 #else
 constexpr std::uint64_t big_phase = 5'000'000;
 #endif
-constexpr int most_bubbles = 200'000;  // a run takes some hundreds; this many mean that it hangs
+constexpr int max_bubbles = 200'000;  // a run takes some hundreds; this many mean that it hangs
 
 /// Counts the runs of each item, and nothing else.
 struct counting_task {
@@ -88,19 +88,19 @@ class course {
     auto const mark = machine_.make_mark();
     stream_handle const trainer = machine_.plain_stream();
     std::uint32_t value = how_.first_gate_value;
-    worker_site site{&slot_, gate_.ref(), {}};
-    for (int bubble = 1; bubble <= most_bubbles; ++bubble) {
+    worker_params params{&slot_, gate_.ref(), {}};
+    for (int bubble = 1; bubble <= max_bubbles; ++bubble) {
       machine_.open_edge(trainer, gate_.ref(), ++value, static_cast<std::uint64_t>(bubble), *mark, false);
-      site.bubble = static_cast<std::uint64_t>(bubble);
-      machine_.launch(threads_worker<counting_task>(), {}, site, mark.get(), start_when::opened);
+      params.bubble = static_cast<std::uint64_t>(bubble);
+      machine_.launch(threads_worker<counting_task>(), {}, params, mark.get(), start_when::opened);
       std::this_thread::sleep_for(how_.bubble);
-      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, landing{});
+      machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, closing{});
       machine_.synchronize(trainer);
       while (!machine_.workers_left(*mark)) std::this_thread::yield();
       phase_state const state = cursor.state();
       if (state == phase_state::finished || state == phase_state::failed) return bubble;
     }
-    return most_bubbles + 1;
+    return max_bubbles + 1;
   }
 
   void expect_each_once() const {
@@ -139,7 +139,7 @@ TEST(exactly_once, over_ten_million_chunks_on_teams_of_one) {
   std::vector<std::uint64_t> const extents{big_phase, 1, 0, big_phase, 3, 2, 7};
   course way{{}, extents};
   int const bubbles = way.run();
-  ASSERT_LE(bubbles, most_bubbles);
+  ASSERT_LE(bubbles, max_bubbles);
   EXPECT_GT(bubbles, 1) << "never preempted";
   EXPECT_EQ(way.cursor.state(), phase_state::finished);
   EXPECT_EQ(way.cursor.words.items, sum(extents));
@@ -149,7 +149,7 @@ TEST(exactly_once, over_ten_million_chunks_on_teams_of_one) {
 TEST(exactly_once, over_ten_thousand_chunks_on_teams_of_four) {
   std::vector<std::uint64_t> const extents{20'000, 4, 0, 20'000, 5};
   course way{{.blocks = 2, .width = 4, .grain = 4, .bubble = std::chrono::microseconds{20'000}}, extents};
-  ASSERT_LE(way.run(), most_bubbles);
+  ASSERT_LE(way.run(), max_bubbles);
   EXPECT_EQ(way.cursor.words.items, sum(extents));
   way.expect_each_once();
 }
@@ -162,7 +162,7 @@ TEST(exactly_once, where_tag_round_and_gate_value_wrap) {
               .first_gate_value = 0xfffffffeU,
               .bubble = std::chrono::microseconds{50}},
              extents};
-  ASSERT_LE(way.run(), most_bubbles);
+  ASSERT_LE(way.run(), max_bubbles);
   EXPECT_EQ(way.cursor.words.items, sum(extents));
   EXPECT_LT(tagged{way.cursor.words.limit}.tag(), 240U) << "the tag did not wrap";
   EXPECT_EQ(way.cursor.words.round, 240 / counting_task::shape.steps - 21) << "the round did not wrap";
@@ -175,15 +175,15 @@ TEST(exactly_once, at_the_end_of_the_largest_phase) {
   for (std::uint32_t grain : {1U, 3U, 1000U}) {
     setting const how{.grain = grain,
                       .first_tag = tagged::tag_mask,
-                      .first_item = most_items(3, grain) - left,
+                      .first_item = max_items(3, grain) - left,
                       .bubble = std::chrono::microseconds{200}};
-    std::uint64_t const extent = most_items(3, grain);
+    std::uint64_t const extent = max_items(3, grain);
     course way{how, {extent}};
     way.cursor.words.limit = tagged{tagged::tag_mask, extent}.word();
     way.cursor.words.ticket = tagged{tagged::tag_mask, extent - left}.word();
     way.cursor.words.done = extent - left;
     way.cursor.words.state = tagged_state{tagged::tag_mask, phase_state::open}.word();
-    ASSERT_LE(way.run(), most_bubbles);
+    ASSERT_LE(way.run(), max_bubbles);
     EXPECT_EQ(way.cursor.state(), phase_state::finished);
     EXPECT_EQ(way.cursor.words.items, extent);
     tagged const last{way.cursor.words.ticket};
@@ -196,8 +196,8 @@ TEST(exactly_once, at_the_end_of_the_largest_phase) {
 
 TEST(exactly_once, more_items_than_a_cursor_counts_fail_the_job_with_the_reason) {
   for (std::uint32_t grain : {1U, 1000U}) {
-    course way{{.grain = grain}, {most_items(3, grain) + 1}};
-    ASSERT_LE(way.run(), most_bubbles);
+    course way{{.grain = grain}, {max_items(3, grain) + 1}};
+    ASSERT_LE(way.run(), max_bubbles);
     EXPECT_EQ(way.cursor.state(), phase_state::failed);
     EXPECT_EQ(way.cursor.words.why, static_cast<std::uint32_t>(failure::too_many_items));
     EXPECT_EQ(way.cursor.progress.why, static_cast<std::uint32_t>(failure::too_many_items));

@@ -18,7 +18,7 @@
 namespace lull {
 namespace {
 
-constexpr std::uint64_t most_steps = 2'000'000;  // a run takes some thousands; this many mean that it hangs
+constexpr std::uint64_t max_steps = 2'000'000;  // a run takes some thousands; this many mean that it hangs
 
 class scenario {
  public:
@@ -29,7 +29,7 @@ class scenario {
         width_(draw(3) == 0 ? 2 + static_cast<int>(draw(2)) : 1) {
     for (int g = 0; g < 2; ++g) gates_.emplace_back(0xfffffffcU);
     slots_.resize(2);
-    for (int g = 0; g < 2; ++g) sites_.push_back({&slots_[g], gates_[g].ref(), {}});
+    for (int g = 0; g < 2; ++g) params_.push_back({&slots_[g], gates_[g].ref(), {}});
     task_ = arrays_.task();
     task_.first_round = first_round_;
     task_.polls = static_cast<std::uint32_t>(draw(4));
@@ -48,7 +48,7 @@ class scenario {
     steps_.spawn([this] { control(); });
     steps_.spawn([this] { feed(); });
     steps_.spawn([this] { tune(); });
-    if (!steps_.run(most_steps)) return "no end within the limit of steps";
+    if (!steps_.run(max_steps)) return "no end within the limit of steps";
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
     for (slot_line const& slot : slots_) {
       if (slot.entry << 16 != 0 || slot.entry >> 63 != 0) return "somebody is still inside, or the slot is held";
@@ -87,19 +87,19 @@ class scenario {
     for (std::uint64_t i = 0; i < steps; ++i) steps_.step();
   }
 
-  void launch(worker_site const& site) {
+  void launch(worker_params const& params) {
     std::uint64_t const blocks = 1 + draw(3);
     for (std::uint64_t b = 0; b < blocks; ++b) {
       std::uint64_t const late = draw(5) == 0 ? draw(600) : draw(20);
       auto const state = std::make_shared<fiber_block_storage>(width_, pulling_probe::shape.shared_bytes);
       for (int rank = 0; rank < width_; ++rank) {
-        steps_.spawn([this, &site, state, rank, blocks, late] {
+        steps_.spawn([this, &params, state, rank, blocks, late] {
           idle(late);
           fiber_block const block{*state, rank, width_, blocks};
           if (pulls_) {
-            worker<simulated_world, pulling_probe, fiber_block>{site, block}.run();
+            worker<simulated_world, pulling_probe, fiber_block>{params, block}.run();
           } else {
-            worker<simulated_world, probe_task, fiber_block>{site, block}.run();
+            worker<simulated_world, probe_task, fiber_block>{params, block}.run();
           }
         });
       }
@@ -110,21 +110,21 @@ class scenario {
     gate_line& line = gates_[g].line;
     std::uint32_t value = line.value;
     bool const in_graph = draw(2) == 0;  // edges of a captured graph
-    sites_[g].in_graph = in_graph ? 1 : 0;
+    params_[g].in_graph = in_graph ? 1 : 0;
     for (std::uint64_t bubble = 1; !over(); ++bubble) {
       if (in_graph) {
-        open_gate_again<simulated_world>(gates_[g].ref(), ++value);
+        open_captured_gate<simulated_world>(gates_[g].ref(), ++value);
       } else {
         open_gate<simulated_world>(gates_[g].ref(), ++value, bubble);
       }
-      launch(sites_[g]);
-      if (draw(4) == 0) launch(sites_[g]);  // a successor in the same bubble
+      launch(params_[g]);
+      if (draw(4) == 0) launch(params_[g]);  // a successor in the same bubble
       // Bubbles and leases grow, for a chunk that is always handed back never ends.
       std::uint64_t const longer = 1 + bubble / 8;
       simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
       idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
       if (in_graph) {
-        close_gate_again<simulated_world>(gates_[g].ref(), ++value, 0, draw(1000));  // here time passes by operations alone
+        close_captured_gate<simulated_world>(gates_[g].ref(), ++value, 0, draw(1000));  // here time passes by operations alone
       } else {
         simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
       }
@@ -165,7 +165,7 @@ class scenario {
   int width_;
   std::vector<test_gate> gates_;
   std::vector<slot_line> slots_;
-  std::vector<worker_site> sites_;
+  std::vector<worker_params> params_;
   probe_task task_;
   bool pulls_ = false;  // the same, claiming by itself
 };

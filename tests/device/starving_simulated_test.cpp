@@ -22,7 +22,7 @@ std::uint64_t asked_in_a_bubble(std::uint64_t seed) {
   gate.line.bubbles = 1;
   gate.line.opened_ns = 5;
   slot_line slot{};
-  worker_site const site{&slot, gate.ref(), {}};
+  worker_params const params{&slot, gate.ref(), {}};
   std::uint64_t asked = 0;
   std::uint64_t runs = 0;
   fed_task const task{&asked, &runs};
@@ -33,9 +33,9 @@ std::uint64_t asked_in_a_bubble(std::uint64_t seed) {
   for (int b = 0; b < blocks; ++b) {
     auto const state = std::make_shared<fiber_block_storage>(1, fed_task::shape.shared_bytes);
     std::uint64_t const late = steps.draw(60);
-    steps.spawn([&steps, &site, state, late] {
+    steps.spawn([&steps, &params, state, late] {
       for (std::uint64_t i = 0; i < late; ++i) steps.step();
-      worker<simulated_world, fed_task, fiber_block>{site, fiber_block{*state, 0, 1, blocks}}.run();
+      worker<simulated_world, fed_task, fiber_block>{params, fiber_block{*state, 0, 1, blocks}}.run();
     });
   }
   std::uint64_t const fed_at = steps.draw(200);

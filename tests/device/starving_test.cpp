@@ -27,13 +27,13 @@ class starving : public testing::Test {
 
   void open() { machine_.open_edge(trainer_, gate_.ref(), ++value_, ++bubble_, *mark_, false); }
   void close() {
-    machine_.close_edge(trainer_, gate_.ref(), ++value_, *mark_, false, landing{});
+    machine_.close_edge(trainer_, gate_.ref(), ++value_, *mark_, false, closing{});
     machine_.synchronize(trainer_);
   }
   /// A worker of three blocks; they leave because there is no input.
   void work() {
-    site_.bubble = bubble_;
-    machine_.launch(threads_worker<fed_task>(), {}, site_, mark_.get(), start_when::opened);
+    params_.bubble = bubble_;
+    machine_.launch(threads_worker<fed_task>(), {}, params_, mark_.get(), start_when::opened);
     while (!machine_.workers_left(*mark_)) std::this_thread::yield();
     EXPECT_EQ(cursor_.state(), phase_state::starved);
   }
@@ -49,7 +49,7 @@ class starving : public testing::Test {
   std::unique_ptr<bubble_mark> const mark_ = machine_.make_mark();
   test_gate gate_;
   slot_line slot_{};
-  worker_site site_{&slot_, gate_.ref(), {}};
+  worker_params params_{&slot_, gate_.ref(), {}};
   std::uint32_t value_ = 0;
   std::uint64_t bubble_ = 0;
 };

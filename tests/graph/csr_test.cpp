@@ -106,13 +106,13 @@ csr naive(edge_list const& list, std::uint32_t vertices, mirror mirrored) {
   return graph;
 }
 
-edge_list random_list(std::uint32_t vertices, std::size_t blocks, std::size_t most_edges, bool weighted) {
+edge_list random_list(std::uint32_t vertices, std::size_t blocks, std::size_t max_edges, bool weighted) {
   std::mt19937_64 random{vertices + blocks};
   edge_list list;
   list.weighted = weighted;
   for (std::size_t at = 0; at < blocks; ++at) {
     auto& block = list.blocks.emplace_back();
-    for (auto edges = random() % most_edges; edges > 0; --edges) {
+    for (auto edges = random() % max_edges; edges > 0; --edges) {
       auto const source = static_cast<std::uint32_t>(random() % vertices);
       block.edges.push_back({random() % 8 == 0 ? 0 : source, static_cast<std::uint32_t>(random() % vertices)});
       if (weighted) {

@@ -129,7 +129,7 @@ class PagerankOnThreads : public testing::TestWithParam<int> {
                             .tolerance = settings.tolerance,
                             .converged = end.converged != 0,
                             .sweeps = end.sweeps,
-                            .longest_chain = Task::longest_chain(static_cast<std::uint32_t>(GetParam()))});
+                            .max_chain = Task::max_chain(static_cast<std::uint32_t>(GetParam()))});
   }
 
   template <class Task>

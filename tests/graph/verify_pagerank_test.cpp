@@ -180,12 +180,12 @@ float sum_of(std::span<float const> terms) {
 constexpr std::uint64_t chain = 32;
 
 /// PageRank as a task would do it: fp32, in-edges, sweep after sweep.
-run pull(csr const& out, float damping, float tolerance, std::uint64_t most_sweeps, flaw flawed = flaw::none) {
+run pull(csr const& out, float damping, float tolerance, std::uint64_t max_sweeps, flaw flawed = flaw::none) {
   auto const in = transpose(out);
   auto const n = out.vertices();
   run result{std::vector<float>(n, 1.0F / static_cast<float>(n))};
   std::vector<float> share(n), next(n), terms;
-  while (!result.converged && result.sweeps < most_sweeps) {
+  while (!result.converged && result.sweeps < max_sweeps) {
     terms.clear();
     for (std::uint32_t vertex = 0; vertex < n; ++vertex) {
       auto const& rows = flawed == flaw::degrees_of_the_other_side ? in : out;
@@ -236,7 +236,7 @@ TEST(VerifyPagerank, AcceptsConvergedRunsAndNoLooserOnes) {
     for (float const tolerance : {1e-4F, 1e-6F}) {
       auto const good = pull(graph, 0.85F, tolerance, 1000);
       ASSERT_TRUE(good.converged);
-      pagerank_claim const claim{.tolerance = tolerance, .longest_chain = chain};
+      pagerank_claim const claim{.tolerance = tolerance, .max_chain = chain};
       auto const verdict = verify_pagerank(graph, good.ranks, claim);
       EXPECT_TRUE(verdict.ok) << verdict.message;
       EXPECT_NE(verdict.message.find("within"), std::string::npos) << verdict.message;
@@ -253,7 +253,7 @@ TEST(VerifyPagerank, AcceptsConvergedRunsAndNoLooserOnes) {
 }
 
 TEST(VerifyPagerank, RejectsFlawedRuns) {
-  pagerank_claim const claim{.longest_chain = chain};
+  pagerank_claim const claim{.max_chain = chain};
   auto const graphs = real_graphs();
   auto const rejects = [&](csr const& graph, flaw flawed) {
     auto const verdict = verify_pagerank(graph, pull(graph, 0.85F, 1e-6F, 1000, flawed).ranks, claim);
@@ -276,7 +276,7 @@ TEST(VerifyPagerank, HoldsUnconvergedRunsAgainstAsManySweeps) {
     for (std::uint64_t const sweeps : {0U, 1U, 2U, 5U, 12U}) {
       auto const good = pull(graph, 0.85F, 0, sweeps);
       ASSERT_FALSE(good.converged);
-      pagerank_claim claim{.converged = false, .sweeps = sweeps, .longest_chain = chain};
+      pagerank_claim claim{.converged = false, .sweeps = sweeps, .max_chain = chain};
       auto const verdict = verify_pagerank(graph, good.ranks, claim);
       EXPECT_TRUE(verdict.ok) << sweeps << ": " << verdict.message;
       EXPECT_EQ(verdict.sweeps, sweeps);
@@ -298,7 +298,7 @@ TEST(VerifyPagerank, ManySweepsEndWhenNothingChangesAnyMore) {
   auto const graph = real_graphs()[2];
   auto const ranks = pull(graph, 0.85F, 0, 300).ranks;
   auto const verdict =
-      verify_pagerank(graph, ranks, {.converged = false, .sweeps = 1'000'000'000'000, .longest_chain = chain});
+      verify_pagerank(graph, ranks, {.converged = false, .sweeps = 1'000'000'000'000, .max_chain = chain});
   EXPECT_TRUE(verdict.ok) << verdict.message;
   EXPECT_LT(verdict.sweeps, 1000);
 }

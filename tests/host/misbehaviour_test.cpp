@@ -16,7 +16,7 @@
 #include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/host/surroundings.hpp>
+#include <lull/host/detail/environment.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>
@@ -30,7 +30,7 @@ constexpr auto long_enough = 120s;  // against hangs only
 class misbehaving : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_options options = {}) {
-    options.lands = landing{};
+    options.close = closing{};
     options.armed_ahead = 10s;
     options.log = [this](std::string_view line) {
       std::lock_guard const lock{log_mutex_};
@@ -217,7 +217,7 @@ TEST_F(misbehaving, beside_blocking_launches_and_injected_tools_a_gpus_runtime_i
   ASSERT_EQ(setenv("CUDA_LAUNCH_BLOCKING", "1", 1), 0);
   EXPECT_EQ(make()->mode(), runtime_mode::on);  // means nothing to CPU threads
   ASSERT_EQ(setenv("CUDA_LAUNCH_BLOCKING", "0", 1), 0);
-  EXPECT_FALSE(launches_that_block());
+  EXPECT_FALSE(detail::launches_that_block());
   unsetenv("CUDA_LAUNCH_BLOCKING");
 }
 

@@ -163,7 +163,7 @@ class recording_executor final : public executor {
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
           [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
   }
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, landing how) override {
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override {
     EXPECT_FALSE(is_open(value));
     std::string const with = how.longer.count() != 0 ? " and " + std::to_string(how.longer.count()) + " ns" : "";
     noted("close_edge", (timed ? "close_edge timed" : "close_edge") + with + (how.waits ? " and a wait" : ""), [&] {
@@ -173,11 +173,11 @@ class recording_executor final : public executor {
     });
   }
   std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_site const& site, bubble_mark* mark, start_when when) override {
-    std::string const stay = site.most_lease_ns != 0 ? " for " + std::to_string(site.most_lease_ns / 1000) + " us" : "";
-    noted("launch", "launch " + into_.in(site.slot) + stay, [&] {
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override {
+    std::string const stay = params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
+    noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
-      inner_.launch(kernel, grid, site, mark, when);
+      inner_.launch(kernel, grid, params, mark, when);
     });
   }
 

@@ -102,7 +102,7 @@ TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) 
 TEST_F(runtime_recorded, a_longer_gap_and_a_wait_are_asked_of_the_close) {
   struct expected {
     launch_time launch;
-    landing lands;
+    closing close;
     calls order;
   };
   expected const all[] = {
@@ -112,7 +112,7 @@ TEST_F(runtime_recorded, a_longer_gap_and_a_wait_are_asked_of_the_close) {
       {launch_time::at_open, {true, 0ns}, {"open_edge", "launch a for 200 us", "close_edge and a wait"}},
   };
   for (expected const& each : all) {
-    auto const side = make(options(runtime_mode::on, each.launch, each.lands));
+    auto const side = make(options(runtime_mode::on, each.launch, each.close));
     job const task = submit(*side, "a");
     await(*side, task, job_state::placed);
     EXPECT_EQ(calls_of_one_bubble(*side), each.order);
@@ -207,7 +207,7 @@ TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
 class runtime_failing : public runtime_recorded, public testing::WithParamInterface<char const*> {};
 
 TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
-  auto const side = make(options(runtime_mode::on, launch_time::at_close, landing{}));
+  auto const side = make(options(runtime_mode::on, launch_time::at_close, closing{}));
   job task = submit(*side, "a");
   await(*side, task, job_state::placed);
   seen.throws_in = GetParam();
@@ -385,7 +385,7 @@ TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
 
 TEST_P(runtime_destroyed, while_a_close_that_waits_is_still_on_its_way) {
   seen.close_comes_late = 20ms;
-  side_ = make(options(runtime_mode::on, GetParam(), landing{.waits = true}));
+  side_ = make(options(runtime_mode::on, GetParam(), closing{.waits = true}));
   job const task = submit(*side_, "a");
   await(*side_, task, job_state::placed);
   one_bubble(*side_);

@@ -21,11 +21,11 @@ namespace lull {
 class runtime_recorded : public testing::Test {
  protected:
   static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
-                                 std::optional<landing> lands = landing{}) {
+                                 std::optional<closing> how = closing{}) {
     runtime_options made;
     made.mode = mode;
     made.launch = launch;
-    made.lands = lands;
+    made.close = how;
     made.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
     return made;
   }
@@ -54,7 +54,7 @@ class runtime_recorded : public testing::Test {
   }
   static void await(runtime& side, job const& task, job_state state) {
     while (task.progress().state != state) std::this_thread::yield();
-    side.take_bubbles();  // waits for the end of the keeper's round, so that what it placed stands
+    side.take_bubbles();  // waits for the end of the dispatcher's round, so that what it placed stands
   }
   void one_bubble(runtime& side, char const* where = "wait") { side.close(side.open(&trainer, site{where}), &trainer); }
   calls calls_of_one_bubble(runtime& side) {

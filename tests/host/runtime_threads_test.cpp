@@ -266,7 +266,7 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
   side.close(id, &trainer);
   EXPECT_EQ(side.counts().launches, 0U);
   job const later = side.submit(next.task());
-  while (later.progress().state != job_state::placed) std::this_thread::yield();  // the keeper has made its rounds meanwhile
+  while (later.progress().state != job_state::placed) std::this_thread::yield();  // the dispatcher has made its rounds meanwhile
   EXPECT_TRUE(side.take_bubbles().empty());
   std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
   ASSERT_EQ(found.size(), 1U);

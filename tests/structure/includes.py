@@ -10,48 +10,26 @@ import sys
 
 import tree
 
-# What of the host a task may see: arrays stand behind the executor, and an owner speaks in options, jobs and errors.
-HOST_FACES = [
-    "host/array.hpp",
-    "host/atomic_file.hpp",
-    "host/counter_random.hpp",
-    "host/error.hpp",
-    "host/executor.hpp",
-    "host/job.hpp",
-    "host/npz/npz_array.hpp",
-    "host/npz/npz_reader.hpp",
-    "host/npz/npz_writer.hpp",
-    "host/options.hpp",
-    "host/owner.hpp",
-    "host/report/svg.hpp",
-    "host/shipped_file.hpp",
-    "host/task_request.hpp",
-    "host/tensor_map.hpp",
-    "host/text_source.hpp",
-    "host/units.hpp",
-    "host/worker_kernel.hpp",
-]
-MACHINE = ["device/", "host/error.hpp", "host/executor.hpp", "host/ranges.hpp", "host/room_need.hpp", "host/tensor_map.hpp", "host/worker_kernel.hpp"]
-EVERYTHING = ["device/", "host/", "tasks/", "graph/"]
+TASK_SIDE = ["device/", "host/*", "host/io/", "host/report/", "host/task/"]
+EVERYTHING = ["device/", "host/", "tasks/", "graph/", "apps/"]
 
 MAY_INCLUDE = {
     "device/": [],
-    "host/cuda/": MACHINE,
-    "host/threads/": MACHINE,
-    "host/detail/": ["device/", "host/*"],
-    "host/*": ["device/", "host/detail/", "host/npz/npz_array.hpp", "host/report/"],
-    "host/contract/": ["device/", "host/*"],
-    "host/npz/": ["host/*"],
-    "host/report/": ["device/", "host/*"],
-    "host/make_executor.cpp": ["host/*", "host/cuda/make.hpp", "host/threads/executor.hpp"],  # where the choice is made
-    "graph/": ["device/", *HOST_FACES],
-    "tasks/": ["device/", *HOST_FACES],
-    "host/catalogue/": ["host/*", "graph/", "tasks/"],
-    "host/cli/": EVERYTHING,
-    "host/cli/cuda_trainer.cu": [*EVERYTHING, "bench/trainer/"],  # the kernels that stand for a trainer's
-    "host/c/": EVERYTHING,
-    "host/python/": ["host/lull.h"],
-    "bench/": [*EVERYTHING, "docs/examples/rendezvous.hpp"],
+    "host/*": ["device/"],
+    "host/cuda/": ["device/", "host/*"],
+    "host/threads/": ["device/", "host/*"],
+    "host/io/": ["host/*"],
+    "host/report/": ["device/", "host/*", "host/io/"],
+    "host/task/": ["device/", "host/*", "host/io/"],
+    "host/detail/": ["device/", "host/*", "host/cuda/", "host/report/", "host/threads/"],
+    "host/solo/": ["device/", "host/*", "host/detail/", "host/io/", "host/task/"],
+    "host/contract/": ["device/", "host/*", "host/io/", "host/solo/", "host/task/"],
+    "graph/": TASK_SIDE,
+    "tasks/": TASK_SIDE,
+    "apps/": EVERYTHING,
+    "apps/lull/trainer/": ["device/", "host/*", "host/cuda/"],
+    "apps/python/": ["host/lull.h"],
+    "bench/": [*EVERYTHING, "docs/examples/"],
     "docs/": EVERYTHING,
     "tests/": [*EVERYTHING, "bench/"],
 }
@@ -99,7 +77,7 @@ def findings_of(root, name):
         elif ".." in pathlib.PurePosixPath(target).parts:
             yield place + f"<{target}>: relative include"
         elif CUDA_HEADER.match(target) and name.suffix in (".hpp", ".cpp", ".h"):
-            if mine not in ("host/cuda/", "bench/", "tests/"):
+            if mine not in ("host/cuda/", "apps/lull/trainer/", "bench/", "tests/"):
                 yield place + f"<{target}>: only host/cuda and files for nvcc know CUDA's headers"
 
 

@@ -35,9 +35,9 @@ void scheduler::spawn(std::function<void()> body) {
   alive_.push_back(made);
 }
 
-bool scheduler::run(std::uint64_t most_steps) {
+bool scheduler::run(std::uint64_t max_steps) {
   scheduler* const outer = std::exchange(current_, this);
-  while (!alive_.empty() && steps_ < most_steps) {
+  while (!alive_.empty() && steps_ < max_steps) {
     std::size_t const index = draw(alive_.size());
     running_ = alive_[index];
     // A burst now and then lets one fiber run far ahead of the others, as an SM that is not disturbed does.

@@ -26,8 +26,8 @@ class scheduler {
 
   void spawn(std::function<void()> body);
 
-  /// False: `most_steps` operations did not bring every fiber to its end, so something hangs.
-  bool run(std::uint64_t most_steps);
+  /// False: `max_steps` operations did not bring every fiber to its end, so something hangs.
+  bool run(std::uint64_t max_steps);
 
   /// The fiber's next operation: others may come before it.
   void step();

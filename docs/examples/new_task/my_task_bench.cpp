@@ -11,7 +11,7 @@
 
 #include <my_task_owner.hpp>
 
-#include <lull/host/contract/lone_run.hpp>
+#include <lull/host/solo/solo_run.hpp>
 
 namespace {
 
@@ -22,19 +22,19 @@ constexpr auto bubble = 200us;  // at least: the host holds it
 
 double us(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-lull::lone_run one_run(my_task_owner& owner, lull::executor& machine, lull::lone_run_options const& how) {
+lull::solo_run one_run(my_task_owner& owner, lull::executor& machine, lull::solo_run_options const& how) {
   owner.reset();
-  lull::lone_run const found = lull::run_to_end(owner, machine, how);
+  lull::solo_run const found = lull::run_to_end(owner, machine, how);
   if (!found.finished) throw std::runtime_error("the task did not end within a minute");
   return found;
 }
 
 void measure(my_task_owner& owner, lull::executor& machine, std::uint32_t grain) {
-  lull::lone_run alone{.finished = true};
-  lull::lone_run in_bubbles{.finished = true};
+  lull::solo_run alone{.finished = true};
+  lull::solo_run in_bubbles{.finished = true};
   for (int run = -1; run < runs; ++run) {
-    lull::lone_run const one = one_run(owner, machine, {.grain = grain});
-    lull::lone_run const many = one_run(owner, machine, {.bubble = bubble, .grain = grain});
+    lull::solo_run const one = one_run(owner, machine, {.grain = grain});
+    lull::solo_run const many = one_run(owner, machine, {.bubble = bubble, .grain = grain});
     if (run < 0) continue;
     alone += one;
     in_bubbles += many;

@@ -6,8 +6,8 @@
 #include <my_task.hpp>
 
 #include <lull/host/array.hpp>
-#include <lull/host/counter_random.hpp>
-#include <lull/host/owner.hpp>
+#include <lull/host/task/counter_random.hpp>
+#include <lull/host/task/owner.hpp>
 
 /// The task's host half: its arrays, and the judge of its result.
 class my_task_owner final : public lull::task_owner {

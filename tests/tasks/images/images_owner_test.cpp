@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/atomic_file.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/images_owner.hpp>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/pinned_pool.hpp>
 

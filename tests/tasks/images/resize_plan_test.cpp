@@ -96,8 +96,8 @@ TEST(resize_plan, samples_that_neighbours_share_are_counted) {
           taps const last = all[std::min(i + together, all.size()) - 1];
           most = std::max(most, last.first + last.count - all[i].first);
         }
-        EXPECT_EQ(most_shared_taps(filter, side.in, side.out, together), most) << side.in << " " << side.out << " " << together;
-        EXPECT_GE(most_taps(filter, side.in, side.out), most_shared_taps(filter, side.in, side.out, 1));
+        EXPECT_EQ(max_shared_taps(filter, side.in, side.out, together), most) << side.in << " " << side.out << " " << together;
+        EXPECT_GE(max_taps(filter, side.in, side.out), max_shared_taps(filter, side.in, side.out, 1));
       }
     }
   }

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/atomic_file.hpp>
-#include <lull/host/cli/alone.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>
 #include <lull/tests/tasks/product/manual_warp.hpp>

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/cli/alone.hpp>
-#include <lull/host/counter_random.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/counter_random.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product.hpp>
 #include <lull/tests/tasks/product/manual_warp.hpp>
 

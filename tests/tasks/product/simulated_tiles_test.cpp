@@ -21,7 +21,7 @@
 namespace lull {
 namespace {
 
-constexpr std::uint64_t most_steps = 30'000'000;  // a run takes some hundred thousands; this many mean that it hangs
+constexpr std::uint64_t max_steps = 30'000'000;  // a run takes some hundred thousands; this many mean that it hangs
 
 /// The results of a round, as they are and as they should be.
 class round_results {
@@ -47,7 +47,7 @@ class round_results {
   void judge() {
     large_tiles const tiles{shape_};
     for (std::uint64_t item = 0; item < tiles.number(); ++item) {
-      large_tiles::place const at = tiles.at(item);
+      large_tiles::tile const at = tiles.at(item);
       float expected = 0;
       for (std::uint32_t step = 0; step < steps_; ++step) {
         expected += hopper_term(version_, static_cast<int>(at.count), static_cast<int>(at.row), static_cast<int>(at.column),
@@ -104,7 +104,7 @@ class scenario {
         impossible_(draw(6) == 0 ? steps_ + static_cast<std::uint32_t>(draw(3)) : 0),
         saved_steps_(large_tiles{shape_}.number() * saved_sums::parts, impossible_),
         cursor_(static_cast<std::uint32_t>(1 + draw(3)), draw(3) == 0 ? 1 + draw(3) : 32),
-        site_{&slot_, gate_.ref(), {}} {}
+        params_{&slot_, gate_.ref(), {}} {}
 
   /// The first thing that went wrong, or nothing.
   char const* run() {
@@ -113,7 +113,7 @@ class scenario {
     slot_.lease_ns = draw(4) == 0 ? 20'000 + draw(400'000) : 1'000'000'000;
     std::memcpy(slot_.functor.bytes, &task, sizeof task);
     random_.spawn([this] { train(); });
-    if (!random_.run(most_steps)) return "no end within the limit of steps";
+    if (!random_.run(max_steps)) return "no end within the limit of steps";
     for (auto const& block : blocks_) {
       if (block->wrong() != nullptr) return block->wrong();
     }
@@ -149,7 +149,7 @@ class scenario {
           idle(late);
           fiber_block const team{*storage, rank, hopper_block::lanes, blocks};
           block->base = static_cast<unsigned char*>(team.shared());
-          worker<simulated_world, simulated_product<Leaving>, fiber_block>{site_, team}.run();
+          worker<simulated_world, simulated_product<Leaving>, fiber_block>{params_, team}.run();
           ++block->lanes_out;
         });
       }
@@ -181,7 +181,7 @@ class scenario {
   test_cursor cursor_;
   slot_line slot_{};
   alignas(2 * sizeof(tensor_map)) tensor_map maps_[2];
-  worker_site site_;
+  worker_params params_;
   std::vector<std::shared_ptr<hopper_block>> blocks_;
 };
 

@@ -13,7 +13,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/lone_bubbles.hpp>
+#include <lull/host/solo/solo_bubbles.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
@@ -62,7 +62,7 @@ TEST(product_tiles_of_a_shape, are_each_place_once) {
     large_tiles const tiles{shape};
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
     for (std::uint64_t tile = 0; tile < tiles.number(); ++tile) {
-      large_tiles::place const at = tiles.at(tile);
+      large_tiles::tile const at = tiles.at(tile);
       EXPECT_LT(at.row, shape.rows);
       EXPECT_LT(at.column, shape.columns);
       EXPECT_LT(at.count, shape.count);
@@ -93,7 +93,7 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   std::vector<bfloat16> const expected = result.read();
 
   machine_->arrive();
-  lone_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, {.lease = 10s}};
+  solo_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, {.lease = 10s}};
   std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
   for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
     result.fill_zero();

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/c/boundary.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace lull::c {
+
+namespace {
+
+constexpr std::size_t max_error = 1024;
+constexpr std::size_t max_struct = 4096;  // a size beyond it is not one
+
+/// Plain bytes, so that a thread that ends needs no destructor of ours.
+thread_local char last_error[max_error];
+
+std::uint32_t size_of(void const* given, char const* name) {
+  require(given, name);
+  std::uint32_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  if (size < sizeof size || size > max_struct) {
+    throw refusal{LULL_ERROR_ABI, std::string{name} + "->size is " + std::to_string(size) + ": set it to the struct's sizeof"};
+  }
+  return size;
+}
+
+}  // namespace
+
+lull_status failed(lull_status status, char const* call, char const* text) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s: %s", call, text);
+  return status;
+}
+
+lull_status failed_by_exception(char const* call) noexcept {
+  try {
+    throw;
+  } catch (refusal const& why) {
+    return failed(why.status(), call, why.what());
+  } catch (usage_error const& why) {
+    return failed(LULL_ERROR_ARGUMENT, call, why.what());
+  } catch (input_error const& why) {
+    return failed(LULL_ERROR_INPUT, call, why.what());
+  } catch (limit_error const& why) {
+    return failed(LULL_ERROR_LIMIT, call, why.what());
+  } catch (device_error const& why) {
+    return failed(LULL_ERROR_DEVICE, call, why.what());
+  } catch (std::bad_alloc const&) {
+    return failed(LULL_ERROR_LIMIT, call, "the computer's memory is used up");
+  } catch (std::exception const& why) {
+    return failed(LULL_ERROR_INTERNAL, call, why.what());
+  } catch (...) {
+    return failed(LULL_ERROR_INTERNAL, call, "an exception of an unknown type");
+  }
+}
+
+void require(void const* pointer, char const* name) {
+  if (pointer == nullptr) throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is null"};
+}
+
+void on_own_thread(std::function<void()> const& body) {
+  std::exception_ptr problem;
+  std::thread{[&] {
+    try {
+      body();
+    } catch (...) {
+      problem = std::current_exception();
+    }
+  }}.join();
+  if (problem != nullptr) std::rethrow_exception(problem);
+}
+
+void give(std::string_view whole, char* text, std::size_t size, std::size_t* needed) {
+  if (needed != nullptr) *needed = whole.size() + 1;
+  if (text == nullptr && size == 0) {
+    require(needed, "needed");
+    return;
+  }
+  require(text, "text");
+  if (size < whole.size() + 1) {
+    throw refusal{LULL_ERROR_SIZE, "the text takes " + std::to_string(whole.size() + 1) + " bytes, there is room for " +
+                                       std::to_string(size)};
+  }
+  *std::copy(whole.begin(), whole.end(), text) = '\0';
+}
+
+std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
+  constexpr auto max = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+  return std::chrono::nanoseconds{std::min(at_most_ns, max)};
+}
+
+int at_least(int value, int least, char const* name) {
+  if (value < least) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
+  }
+  return value;
+}
+
+void require_zero(std::int32_t reserved, char const* name) {
+  if (reserved != 0) throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(reserved) + ": set it to 0"};
+}
+
+void detail::take(void* into, std::size_t known, void const* given, char const* name) {
+  std::uint32_t const size = size_of(given, name);
+  auto const* const bytes = static_cast<unsigned char const*>(given);
+  if (std::any_of(bytes + std::min<std::size_t>(known, size), bytes + size, [](unsigned char byte) { return byte != 0; })) {
+    throw refusal{LULL_ERROR_ABI, std::string{name} + " sets a field that this library does not know: use a later liblull.so"};
+  }
+  std::memcpy(into, given, std::min<std::size_t>(known, size));
+}
+
+void detail::fill(void* into, void const* values, std::size_t known, char const* name) {
+  std::uint32_t const size = size_of(into, name);
+  auto* const bytes = static_cast<unsigned char*>(into);
+  std::memcpy(bytes + sizeof size, static_cast<unsigned char const*>(values) + sizeof size,
+              std::min<std::size_t>(known, size) - sizeof size);
+  if (size > known) std::memset(bytes + known, 0, size - known);
+}
+
+}  // namespace lull::c
+
+extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
+
+extern "C" char const* lull_status_text(lull_status status) {
+  switch (status) {
+    case LULL_OK: return "ok";
+    case LULL_TIMED_OUT: return "timed out";
+    case LULL_ERROR_ARGUMENT: return "bad argument";
+    case LULL_ERROR_HANDLE: return "no live handle";
+    case LULL_ERROR_ABI: return "another ABI";
+    case LULL_ERROR_STATE: return "not in this state";
+    case LULL_ERROR_SIZE: return "text too large for its room";
+    case LULL_ERROR_INPUT: return "bad input";
+    case LULL_ERROR_LIMIT: return "a limit is reached";
+    case LULL_ERROR_DEVICE: return "the device failed";
+    case LULL_ERROR_INTERNAL: return "internal error";
+    case LULL_ERROR_EXCHANGE: return "the program's exchange failed";
+  }
+  return "unknown status";
+}

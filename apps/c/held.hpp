@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lull/apps/c/boundary.hpp>
+#include <lull/apps/c/handle_table.hpp>
+#include <lull/host/detail/deadline.hpp>
+#include <lull/host/task/owner.hpp>
+#include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/stream.hpp>
+
+namespace lull::c {
+
+/// What a lull_runtime* stands for.
+struct held_runtime {
+  std::unique_ptr<runtime> side;
+  executor_kind kind = executor_kind::threads;
+  std::atomic<std::uint64_t> quiets{0};  // that were not released yet; of no lock, since lull_release must not wait
+  std::mutex mutex;                      // held over a whole submission; the rest
+  std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
+};
+
+/// What a lull_job* stands for. Its machine outlives it, by the handle, also where the runtime has ended before.
+struct held_job {
+  std::uint64_t side = 0;  // the runtime's handle
+  executor* machine = nullptr;
+  job handle;
+  std::mutex mutex;  // the owner and its texts
+  std::unique_ptr<task_owner> owner;
+  std::optional<std::string> result;
+  std::optional<verification> verdict;
+  std::unique_ptr<feeder_thread> served;  // last: it uses the owner and the handle
+};
+
+using runtime_table = handle_table<held_runtime, 1, 64>;
+using job_table = handle_table<held_job, 2, 4096>;
+using stream_table = handle_table<threads_stream, 3, 256>;
+
+// Never destroyed: a program may end with handles that it never destroyed, and with threads of ours that use them.
+runtime_table& runtimes();
+job_table& jobs();
+stream_table& streams();
+
+template <class Table, class Handle>
+void require_not_parents(Table& table, Handle const* handle) {
+  if (!table.is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
+  throw refusal{LULL_ERROR_STATE, "this process was forked from the one that made the handle: make another after the fork"};
+}
+
+template <class Table, class Handle>
+typename Table::pin alive(Table& table, Handle const* handle) {
+  require_not_parents(table, handle);
+  auto found = table.find(reinterpret_cast<std::uintptr_t>(handle));
+  if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
+  return found;
+}
+
+/// Who ends an object waits so long for those inside.
+inline constexpr std::chrono::seconds max_leaving{10};
+
+template <class Table, class Handle>
+typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::steady_clock::time_point deadline = deadline_after(max_leaving)) try {
+  require_not_parents(table, handle);
+  auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), deadline);
+  if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
+  return found;
+} catch (limit_error const& why) {
+  throw refusal{LULL_ERROR_STATE, why.what()};
+}
+
+/// Waits in pieces, so that whoever wants to end the object is not kept waiting; `over` is given at most so long and says whether what is
+/// waited for has come. Throws a refusal when somebody wants to end the object.
+template <class Pin, class Over>
+lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over over) {
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds piece = std::chrono::milliseconds{10};
+  auto const deadline = deadline_after(nanoseconds_of(at_most_ns));
+  for (;;) {
+    nanoseconds const left = left_until(deadline);
+    if (over(std::min(left, piece))) return LULL_OK;
+    if (left.count() == 0) return LULL_TIMED_OUT;
+    if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "it was destroyed while this call waited"};
+  }
+}
+
+template <class Handle>
+Handle* handle_of(std::uint64_t number) noexcept {
+  static_assert(sizeof(std::uintptr_t) == sizeof number);
+  return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
+}
+
+/// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on are left alone
+/// for ever. On a thread of ours.
+void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept;
+
+}  // namespace lull::c

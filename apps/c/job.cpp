@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include <lull/apps/c/held.hpp>
+#include <lull/apps/registry/registry.hpp>
+
+namespace {
+
+using namespace lull;
+using namespace lull::c;
+
+constexpr std::size_t max_name = 255;
+
+job_description described(task_owner const& owner, lull_job_options const& asked) {
+  job_description made = owner.describe();
+  made.priority = asked.priority;
+  if (asked.blocks_per_processor < 0) throw refusal{LULL_ERROR_ARGUMENT, "options->blocks_per_processor is negative"};
+  made.blocks_per_processor = asked.blocks_per_processor;
+  if (asked.name != nullptr) {
+    made.name = asked.name;
+    if (made.name.empty() || made.name.size() > max_name) {
+      throw refusal{LULL_ERROR_ARGUMENT, "options->name must have 1 to 255 bytes"};
+    }
+  }
+  return made;
+}
+
+/// Until the job is over.
+lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
+  return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
+}
+
+lull_job_state state_of(job_state state) {
+  switch (state) {
+    case job_state::queued: return LULL_JOB_QUEUED;
+    case job_state::placed: return LULL_JOB_PLACED;
+    case job_state::paused: return LULL_JOB_PAUSED;
+    case job_state::finished: return LULL_JOB_FINISHED;
+    case job_state::failed: return LULL_JOB_FAILED;
+    case job_state::cancelled: return LULL_JOB_CANCELLED;
+  }
+  return LULL_JOB_FAILED;
+}
+
+/// The caller holds the job's mutex.
+void require_finished(held_job& job) {
+  job_state const state = job.handle.progress().state;
+  if (state != job_state::finished || !job.handle.wait(std::chrono::nanoseconds{0})) {
+    throw refusal{LULL_ERROR_STATE, std::string{"the job is "} + name_of(state) + ": wait until it has finished"};
+  }
+  if (job.served == nullptr) return;
+  std::exchange(job.served, nullptr)->finish();
+}
+
+/// Those that were destroyed are forgotten from time to time.
+void make_room(std::vector<std::uint64_t>& known) {
+  if (known.size() == known.capacity()) {
+    std::erase_if(known, [](std::uint64_t job) { return !jobs().find(job); });
+  }
+  known.reserve(known.size() + 1);
+}
+
+/// From `prepare` to a live handle; nothing is left behind where that fails.
+std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, lull_job_options const& asked) {
+  job->owner->prepare(*job->machine);
+  job_description const what = described(*job->owner, asked);
+  std::lock_guard const lock{side.mutex};
+  make_room(side.jobs);
+  job->handle = side.side->submit(what);
+  job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
+  try {
+    std::uint64_t const number = jobs().insert(std::move(job));
+    side.jobs.push_back(number);
+    return number;
+  } catch (...) {
+    std::vector<std::unique_ptr<held_job>> ended;
+    ended.push_back(std::move(job));
+    end_jobs(std::move(ended), deadline_after(max_leaving));
+    throw;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job) {
+  return guarded("lull_submit", [&] {
+    require(job, "job");
+    *job = nullptr;
+    auto const side = alive(runtimes(), runtime);
+    require(task, "task");
+    lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
+    require_zero(asked.reserved, "options->reserved");
+    task_request const request = parse_task(task, known_tasks());
+    auto made = std::make_unique<held_job>();
+    made->side = reinterpret_cast<std::uintptr_t>(runtime);
+    made->machine = &side->side->machine();
+    device_guard const here{*made->machine};
+    made->owner = entry_of(request).make(request.values);
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), asked));
+  });
+}
+
+lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
+  return guarded("lull_job_get_status", [&] {
+    auto const one = alive(jobs(), job);
+    job_progress const now = one->handle.progress();
+    fill(status,
+         lull_job_status{.size = 0,
+                         .state = static_cast<std::int32_t>(state_of(now.state)),
+                         .phases = now.phases,
+                         .round = now.at.round,
+                         .step = now.at.step,
+                         .failure = static_cast<std::int32_t>(now.why),
+                         .items = now.items},
+         "status");
+  });
+}
+
+lull_status lull_job_pause(lull_job* job) {
+  return guarded("lull_job_pause", [&] { alive(jobs(), job)->handle.pause(); });
+}
+
+lull_status lull_job_resume(lull_job* job) {
+  return guarded("lull_job_resume", [&] { alive(jobs(), job)->handle.resume(); });
+}
+
+lull_status lull_job_cancel(lull_job* job) {
+  return guarded("lull_job_cancel", [&] { alive(jobs(), job)->handle.cancel(); });
+}
+
+lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
+  return guarded("lull_job_wait", [&] {
+    auto const one = alive(jobs(), job);
+    return waited(one, at_most_ns);
+  });
+}
+
+lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_job_result", [&] {
+    auto const one = alive(jobs(), job);
+    std::lock_guard const lock{one->mutex};
+    if (!one->result) {
+      require_finished(*one);
+      device_guard const here{*one->machine};
+      std::string lines;
+      for (std::string const& line : one->owner->write()) lines += line + '\n';
+      one->result = std::move(lines);
+    }
+    give(*one->result, text, size, needed);
+  });
+}
+
+lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_job_verify", [&] {
+    auto const one = alive(jobs(), job);
+    require(ok, "ok");
+    std::lock_guard const lock{one->mutex};
+    if (!one->verdict) {
+      require_finished(*one);
+      device_guard const here{*one->machine};
+      one->verdict = one->owner->verify();
+    }
+    *ok = one->verdict->ok ? 1 : 0;
+    give(one->verdict->message, text, size, needed);
+  });
+}
+
+lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
+  return guarded("lull_job_destroy", [&] {
+    auto one = alive(jobs(), job);
+    auto const side = alive(runtimes(), handle_of<lull_runtime>(one->side));  // arrays go before their machine
+    one->handle.cancel();
+    if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
+    one.let_go();
+    device_guard const here{side->side->machine()};
+    ending(jobs(), job).take().reset();
+    return LULL_OK;
+  });
+}
+
+}  // extern "C"

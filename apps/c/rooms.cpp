@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/c/rooms.hpp>
+
+#include <string>
+
+#include <lull/apps/c/boundary.hpp>
+#include <lull/host/reserved_sms.hpp>
+
+namespace lull::c {
+
+std::function<void(stream_handle)> exchange_of(lull_exchange function, void* context) {
+  return [function, context](stream_handle stream) {
+    std::int32_t const said = function(context, stream);
+    if (said != 0) throw refusal{LULL_ERROR_EXCHANGE, "the exchange returned " + std::to_string(said) + ": no rooms were measured"};
+  };
+}
+
+}  // namespace lull::c
+
+extern "C" lull_status lull_measure_rooms(std::int32_t device, lull_exchange exchange, void* context, std::int32_t resident,
+                                          lull_room_need* need, char* text, std::size_t size, std::size_t* needed) {
+  using namespace lull;
+  using namespace lull::c;
+  return guarded("lull_measure_rooms", [&] {
+    fill(need, lull_room_need{}, "need");
+    give({}, text, size, needed);  // before the exchange, which other ranks take part in
+    at_least(device, 0, "device");
+    at_least(resident, 1, "resident");
+    if (exchange == nullptr) throw refusal{LULL_ERROR_ARGUMENT, "exchange is null"};
+    room_need const found = measure_rooms(device, exchange_of(exchange, context), resident);
+    fill(need,
+         lull_room_need{.size = 0,
+                        .rooms = found.rooms != 0 ? found.rooms : -1,  // 0 is two in lull_options
+                        .resident = found.resident,
+                        .kernels = found.kernels,
+                        .blocks = found.largest.blocks,
+                        .threads = found.largest.threads,
+                        .cluster = found.largest.cluster,
+                        .registers = found.largest.registers,
+                        .shared_bytes = found.largest.shared_bytes},
+         "need");
+    give(found.text, text, size, needed);
+  });
+}

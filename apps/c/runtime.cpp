@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include <lull/apps/c/held.hpp>
+#include <lull/apps/c/options.hpp>
+#include <lull/apps/registry/registry.hpp>
+#include <lull/host/report/bubble_writers.hpp>
+
+namespace {
+
+using namespace lull;
+using namespace lull::c;
+
+constexpr int gate_bits = 24;  // of a lull_bubble; the rest is the bubble's number on that gate
+constexpr std::uint64_t max_gates = std::uint64_t{1} << gate_bits;  // of streams and of graphs
+constexpr std::uint64_t max_bubbles = std::uint64_t{1} << (64 - gate_bits);
+constexpr std::size_t max_site = 255;
+
+bool fits(bubble_id id) { return id.bubble == 0 || (id.gate < max_gates && id.bubble < max_bubbles); }
+
+lull_bubble packed(bubble_id id) { return id.bubble == 0 ? 0 : id.bubble << gate_bits | id.gate; }
+
+bubble_id unpacked(lull_bubble bubble) {
+  return {.gate = static_cast<std::uint32_t>(bubble & (max_gates - 1)), .bubble = bubble >> gate_bits};
+}
+
+/// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on then.
+std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles, std::chrono::steady_clock::time_point deadline) {
+  std::vector<job_table::exclusive> found;
+  for (std::uint64_t const handle : handles) {
+    try {
+      found.push_back(ending(jobs(), handle_of<lull_job>(handle), deadline));
+    } catch (refusal const& why) {
+      if (why.status() != LULL_ERROR_HANDLE) throw;
+    }
+  }
+  return found;
+}
+
+/// The executor's stream for the program's.
+class trainer_stream {
+ public:
+  trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
+    if (side.kind != executor_kind::threads) return;
+    pin_.emplace(alive(streams(), static_cast<lull_threads_stream*>(stream)));
+    stream_ = &**pin_;
+  }
+  operator stream_handle() const noexcept { return stream_; }
+
+ private:
+  std::optional<stream_table::pin> pin_;
+  stream_handle stream_;
+};
+
+}  // namespace
+
+extern "C" {
+
+std::uint32_t lull_abi(void) { return LULL_ABI; }
+
+char const* lull_version(void) { return LULL_VERSION; }
+
+lull_status lull_tasks(char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_tasks", [&] {
+    std::ostringstream all;
+    print_tasks(all, known_tasks());
+    give(all.str(), text, size, needed);
+  });
+}
+
+lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
+  return guarded("lull_create", [&] {
+    require(runtime, "runtime");
+    *runtime = nullptr;
+    require(options, "options");
+    std::uint32_t abi = 0;
+    if (options->size >= sizeof options->size + sizeof abi) abi = options->abi;
+    if (abi != LULL_ABI) {
+      throw refusal{LULL_ERROR_ABI, "the program was compiled for ABI " + std::to_string(abi) + ", this library (" +
+                                        std::string{LULL_VERSION} + ") has ABI " + std::to_string(LULL_ABI)};
+    }
+    lull_options const asked = taken(options, "options");
+    auto made = std::make_unique<held_runtime>();
+    on_own_thread([&] {
+      made->side = std::make_unique<lull::runtime>(read_options(asked));
+      made->kind = made->side->machine().kind();
+    });
+    *runtime = handle_of<lull_runtime>(runtimes().insert(std::move(made)));
+  });
+}
+
+lull_status lull_destroy(lull_runtime* runtime) {
+  return guarded("lull_destroy", [&] {
+    auto const deadline = deadline_after(max_leaving);  // one for all calls inside, of the runtime and of its jobs
+    auto side = ending(runtimes(), runtime, deadline);
+    std::vector<job_table::exclusive> found = all_jobs(side->jobs, deadline);
+    on_own_thread([&] {
+      std::vector<std::unique_ptr<held_job>> ended;
+      ended.reserve(found.size());
+      side->side->machine().arrive();
+      for (auto& each : found) ended.push_back(each.take());
+      for (auto const& job : ended) job->handle.cancel();
+      side.take().reset();  // waits for its jobs, all together
+      end_jobs(std::move(ended), std::chrono::steady_clock::now());
+    });
+  });
+}
+
+lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
+  return guarded("lull_get_mode", [&] {
+    auto const side = alive(runtimes(), runtime);
+    require(mode, "mode");
+    switch (side->side->mode()) {
+      case runtime_mode::off: *mode = LULL_MODE_OFF; break;
+      case runtime_mode::observe: *mode = LULL_MODE_OBSERVE; break;
+      case runtime_mode::on: *mode = LULL_MODE_ON; break;
+    }
+  });
+}
+
+lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_quiet", [&] {
+    auto const side = alive(runtimes(), runtime);
+    if (!side->side->quiet(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
+    ++side->quiets;
+    return LULL_OK;
+  });
+}
+
+lull_status lull_release(lull_runtime* runtime) {
+  return guarded("lull_release", [&] {
+    auto const side = alive(runtimes(), runtime);
+    std::uint64_t quiets = side->quiets;
+    do {
+      if (quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
+    } while (!side->quiets.compare_exchange_weak(quiets, quiets - 1));
+    side->side->release();
+  });
+}
+
+lull_status lull_drain(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_drain", [&] {
+    auto const side = alive(runtimes(), runtime);
+    return wait_in_pieces(side, at_most_ns, [&](std::chrono::nanoseconds piece) { return side->side->drain(piece); });
+  });
+}
+
+lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
+  return guarded("lull_get_counts", [&] {
+    auto const side = alive(runtimes(), runtime);
+    runtime_counts const now = side->side->counts();
+    fill(counts,
+         lull_counts{.size = 0,
+                     .reserved = 0,
+                     .opened = now.opened,
+                     .launches = now.launches,
+                     .no_job = now.no_job,
+                     .too_short = now.too_short,
+                     .fruitless = now.fruitless,
+                     .nested = now.nested,
+                     .unmatched = now.unmatched,
+                     .abandoned = now.abandoned,
+                     .foreign_stream = now.foreign,
+                     .captured = now.captured,
+                     .replayed = now.replayed,
+                     .ungraphed = now.ungraphed,
+                     .dropped = now.dropped,
+                     .behind = now.behind,
+                     .held_up = now.held_up,
+                     .raised = now.raised,
+                     .armed = now.armed,
+                     .released = now.released},
+         "counts");
+  });
+}
+
+lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_report", [&] {
+    auto const side = alive(runtimes(), runtime);
+    int const which = one_of<int>(format, 4, "format");
+    bubble_summary const sum = side->side->summary();
+    switch (static_cast<lull_format>(which)) {
+      case LULL_FORMAT_TEXT: return give(bubble_text(sum), text, size, needed);
+      case LULL_FORMAT_JSON: return give(bubble_json(sum), text, size, needed);
+      case LULL_FORMAT_TRACE: return give(bubble_trace(sum), text, size, needed);
+      case LULL_FORMAT_SVG: return give(bubble_timeline(sum), text, size, needed);
+    }
+  });
+}
+
+lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble) {
+  return guarded("lull_open", [&] {
+    require(bubble, "bubble");
+    *bubble = 0;
+    auto const side = alive(runtimes(), runtime);
+    require(site, "site");
+    std::size_t const length = strnlen(site, max_site + 1);
+    if (length == 0 || length > max_site) throw refusal{LULL_ERROR_ARGUMENT, "site must have 1 to 255 bytes"};
+    trainer_stream const on{*side, stream};
+    bubble_id const opened = side->side->open(on, lull::site{{site, length}});
+    if (!fits(opened)) {
+      side->side->close(opened, on);
+      throw refusal{LULL_ERROR_LIMIT, "this runtime has opened too many bubbles to number them: make a new one"};
+    }
+    *bubble = packed(opened);
+  });
+}
+
+lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) {
+  return guarded("lull_close", [&] {
+    auto const side = alive(runtimes(), runtime);
+    if (bubble == 0) return;
+    trainer_stream const on{*side, stream};
+    side->side->close(unpacked(bubble), on);
+  });
+}
+
+lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
+  return guarded("lull_ready", [&] {
+    auto const side = alive(runtimes(), runtime);
+    require(ready, "ready");
+    trainer_stream const on{*side, stream};
+    *ready = side->side->ready(on) ? 1 : 0;
+  });
+}
+
+}  // extern "C"

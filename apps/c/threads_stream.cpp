@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <thread>
+
+#include <lull/apps/c/held.hpp>
+
+namespace {
+
+using namespace lull;
+using namespace lull::c;
+
+constexpr std::chrono::nanoseconds max_sleep = std::chrono::seconds{10};
+
+}  // namespace
+
+extern "C" {
+
+lull_status lull_threads_stream_create(lull_threads_stream** stream) {
+  return guarded("lull_threads_stream_create", [&] {
+    require(stream, "stream");
+    *stream = nullptr;
+    *stream = handle_of<lull_threads_stream>(streams().insert(std::make_unique<threads_stream>()));
+  });
+}
+
+lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t ns) {
+  return guarded("lull_threads_stream_sleep", [&] {
+    auto const one = alive(streams(), stream);
+    if (ns > static_cast<std::uint64_t>(max_sleep.count())) throw refusal{LULL_ERROR_ARGUMENT, "ns is more than 10 seconds"};
+    one->enqueue([ns] { std::this_thread::sleep_for(std::chrono::nanoseconds{ns}); });
+  });
+}
+
+lull_status lull_threads_stream_synchronize(lull_threads_stream* stream) {
+  return guarded("lull_threads_stream_synchronize", [&] { alive(streams(), stream)->synchronize(); });
+}
+
+lull_status lull_threads_stream_destroy(lull_threads_stream* stream) {
+  return guarded("lull_threads_stream_destroy", [&] { ending(streams(), stream).take().reset(); });
+}
+
+}  // extern "C"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/account.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace lull {
+namespace {
+
+double us(double ns) { return ns / 1e3; }
+
+class losses {
+ public:
+  double& operator[](lost_cause cause) { return of_[static_cast<std::size_t>(cause)]; }
+  void add(losses const& more, double weight) {
+    for (std::size_t i = 0; i < lost_causes; ++i) of_[i] += weight * more.of_[i];
+  }
+  double sum() const {
+    double all = 0;
+    for (double const each : of_) all += each;
+    return all;
+  }
+
+ private:
+  std::array<double, lost_causes> of_{};
+};
+
+/// From the opening edge to the end of the trainer's own wait.
+double length_ns(replayed_bubble const& one) {
+  return std::max(0.0, static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record.opened_ns));
+}
+
+/// What the blocks of one bubble lost, in ns of the whole machine.
+losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
+  bubble_report const& report = *one.harvested;
+  bubble_record const& record = report.record;
+  double const length = length_ns(one);
+  double const came = over_machine(report, &bubble_record::blocks);
+  double const by_lease = over_machine(report, &bubble_record::lease_blocks);
+  double const held = over_machine(report, &bubble_record::held_blocks);
+  double const idle = over_machine(report, &bubble_record::idle_blocks);
+  double const starved = over_machine(report, &bubble_record::starved_blocks);
+  double const early = by_lease + held + idle + starved;
+  double const in = over_machine(report, &bubble_record::in_ns);
+  double const stay = over_machine(report, &bubble_record::stay_ns);
+  losses lost;
+
+  // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the others may have
+  // worked, and that time stands in the sums twice. Of what they stayed behind the close no more is known than that it was not longer
+  // than the last of them.
+  double const behind = std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
+  double const nobodys = length - in - std::max(0.0, stay - behind);
+  double const left_early = std::max(0.0, early * length - over_machine(report, &bubble_record::early_ns));
+  bool const may_be_replaced = idle + starved != 0;
+  double const missed = may_be_replaced ? std::clamp(nobodys, 0.0, left_early) : left_early;
+  lost[lost_cause::start] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
+  auto const left = [&](lost_cause cause, double blocks) {
+    if (blocks != 0) lost[cause] = missed * blocks / early;
+  };
+  left(lost_cause::lease, by_lease);
+  left(lost_cause::held, held);
+  left(lost_cause::no_job, idle);
+  left(lost_cause::starved, starved);
+
+  // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
+  double const absent = early == 0 ? std::max(0.0, 1 - came) : length == 0 ? 0 : std::max(0.0, nobodys - missed) / length;
+  double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
+  lost[lost_cause::host_late] = late * length;
+  if (came == 0) lost[lost_cause::start] += (absent - late) * length;
+
+  double const waited = over_machine(report, &bubble_record::wait_ns);
+  lost[lost_cause::phase_wait] = waited - wait_share * stay;
+  double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
+  lost[lost_cause::drain] = after_close;
+
+  // The close meets a chunk in its middle, on average: so much of each that is begun anew was for nothing.
+  double const begun_anew = static_cast<double>(record.handed_back) + record.refused;
+  if (begun_anew != 0) {
+    double const halves = 2 * (static_cast<double>(record.chunks) - record.refused) + begun_anew;
+    lost[lost_cause::grain] = std::max(0.0, stay - waited - after_close) * begun_anew / halves;
+  }
+  return lost;
+}
+
+}  // namespace
+
+alone_speed mixed(std::vector<task_part> const& parts) {
+  if (parts.size() == 1) return parts.front().alone;
+  double items = 0;
+  double seconds = 0;
+  double seconds_with_rooms = 0;
+  double waits = 0;
+  for (task_part const& each : parts) {
+    if (each.items == 0) continue;
+    if (each.alone.items_per_s <= 0 || each.alone.items_per_s_with_rooms <= 0) return {};
+    double const done = static_cast<double>(each.items);
+    items += done;
+    seconds += done / each.alone.items_per_s;
+    seconds_with_rooms += done / each.alone.items_per_s_with_rooms;
+    waits += each.alone.wait_share * done / each.alone.items_per_s_with_rooms;
+  }
+  if (items == 0) return parts.empty() ? alone_speed{} : parts.front().alone;  // nothing was done: any speed says so
+  return {items / seconds, items / seconds_with_rooms, waits / seconds_with_rooms};
+}
+
+harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone) {
+  harvest_account sum;
+  bool const known = alone.items_per_s > 0;
+  double const reach = known ? std::min(1.0, alone.items_per_s_with_rooms / alone.items_per_s) : 1;
+  double total_us = 0;
+  losses lost_us;
+  std::vector<double> drain;
+  std::vector<double> start;
+  std::vector<double> sm_mhz;
+  std::uint64_t harvested = 0;
+  for (replayed_bubble const& one : bubbles) {
+    if (!one.harvested) {
+      double const length_us = us(static_cast<double>(one.moments.end_ns - one.moments.begin_ns));
+      total_us += length_us;
+      lost_us[one.cause.value_or(lost_cause::host_late)] += length_us;
+      continue;
+    }
+    bubble_record const& record = one.harvested->record;
+    double const length_us = us(length_ns(one));
+    total_us += length_us;
+    if (one.harvested->blocks == 0 && record.blocks == 0) {  // the job went before its worker was launched
+      lost_us[lost_cause::no_job] += length_us;
+      continue;
+    }
+    lost_us[lost_cause::rooms] += length_us * (1 - reach);
+    lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach));
+    if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
+    harvested += record.items != 0 ? 1 : 0;
+    sum.items += record.items;
+    sum.chunks += record.chunks;
+    sum.lease_blocks += record.lease_blocks;
+    if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
+      drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));
+    }
+    bool const alone_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
+    if (alone_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
+  }
+  sum.drain_us = summarise(drain);
+  sum.start_us = summarise(start);
+  sum.gain.bubbles_sm_mhz = summarise(sm_mhz).p50;
+  sum.bubbles = {bubbles.size(), harvested, bubbles.size() - harvested, total_us / 1e3};
+  if (!known || total_us == 0) return sum;
+
+  double const worth_us = static_cast<double>(sum.items) / alone.items_per_s * 1e6;
+  sum.gain.ratio = worth_us / total_us;
+  if (alone.items_per_s_with_rooms > 0) {
+    sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / alone.items_per_s_with_rooms * 1e6 / total_us;
+  }
+  lost_us[lost_cause::phase_wait] = std::max(0.0, lost_us[lost_cause::phase_wait]);
+  lost_us[lost_cause::slower] = total_us - worth_us - lost_us.sum();
+  for (std::size_t i = 0; i < lost_causes; ++i) {
+    auto const cause = static_cast<lost_cause>(i);
+    sum.gain.lost(cause) = lost_us[cause];
+  }
+  return sum;
+}
+
+}  // namespace lull

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <lull/apps/lull/replay.hpp>
+#include <lull/apps/lull/report.hpp>
+
+namespace lull {
+
+/// What the task does alone: what harvest is measured by.
+struct alone_speed {
+  double items_per_s = 0;             // on all processors
+  double items_per_s_with_rooms = 0;  // with the same rooms kept off
+  double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
+};
+
+/// What one task did in bubbles.
+struct task_part {
+  alone_speed alone;
+  std::uint64_t items = 0;
+};
+
+/// Of several tasks together: the speed at which they do these same items alone, one task after the other. By it harvest is the sum
+/// over tasks of items by that task's own speed. Where the speed of a task that did something is not known, nothing is.
+alone_speed mixed(std::vector<task_part> const& parts);
+
+/// What was done in bubbles, and where the rest of their time went.
+///
+/// Bubble time lost by a cause is the mean over the blocks launched for a job, as a share of what all processors would have done. What was
+/// harvested and what was lost by each cause are together the bubbles' time: `slower` is what no other cause explains. It may be
+/// below zero: chunks that are finished after the close are harvested although their time stands under drain, and a stand-alone
+/// speed has noise.
+struct harvest_account {
+  report::bubble_counts bubbles;
+  report::harvest_gain gain;
+  distribution drain_us;
+  distribution start_us;
+  std::uint64_t items = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t lease_blocks = 0;  // left by lease while the bubble was open
+};
+
+harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone);
+
+}  // namespace lull

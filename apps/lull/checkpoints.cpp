@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/checkpoints.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include <zlib.h>
+
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/detail/job_record.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::size_t piece = std::size_t{8} << 20;
+
+/// Of all that was read, file after file.
+std::string fingerprint(std::vector<std::filesystem::path> const& files) {
+  uLong sum = crc32(0, nullptr, 0);
+  std::vector<char> buffer(piece);
+  for (std::filesystem::path const& each : files) {
+    std::ifstream in{each, std::ios::binary};
+    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+      sum = crc32(sum, reinterpret_cast<Bytef const*>(buffer.data()), static_cast<uInt>(in.gcount()));
+    }
+  }
+  char text[16];
+  std::snprintf(text, sizeof text, "%08lx", sum);
+  return text;
+}
+
+}  // namespace
+
+checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
+                         task_request const& request, task_owner& owner, executor& machine)
+    : owner_(owner), file_(files_of(folder, name)[0]), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
+  if (arrays_.empty()) {
+    file_ = files_of(folder, name)[1];
+    account const kept = owner.keep_account(file_, resume);
+    if (kept == account::none) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+    own_account_ = true;
+    resumed_ = kept == account::resumed;
+  }
+  std::error_code why;
+  std::filesystem::create_directories(folder, why);
+  if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+  try {
+    atomic_file const probe{folder / ".lull-writable"};
+  } catch (device_error const& reason) {
+    throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
+  }
+  if (!resume_ && std::filesystem::exists(file_)) {
+    throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to begin anew"};
+  }
+  what_ = {request.name, format_task(request, task_text::without_files), own_account_ ? "" : fingerprint(owner.inputs()), detail::job_record::state_words, {}};
+  for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
+}
+
+std::vector<std::filesystem::path> checkpoints::files_of(std::filesystem::path const& folder, std::string const& name) {
+  return {folder / (name + ".npz"), folder / (name + ".manifest")};
+}
+
+void checkpoints::begin(detail::job_record& job) {
+  next_ = std::chrono::steady_clock::now() + every_;
+  if (own_account_ || !resume_ || !std::filesystem::exists(file_)) return;
+  auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
+    machine_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
+  };
+  job.restore(read_checkpoint(file_, what_, sink, buffer_));
+  resumed_ = true;
+}
+
+void checkpoints::save(detail::job_record& job) {
+  if (own_account_) {
+    owner_.save_account(file_);
+    next_ = std::chrono::steady_clock::now() + every_;
+    return;
+  }
+  auto const source = [&](std::size_t array, std::uint64_t offset, std::span<std::byte> bytes) {
+    machine_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
+  };
+  auto const begin = std::chrono::steady_clock::now();
+  write_checkpoint(file_, what_, job.save(), source, buffer_);
+  auto const end = std::chrono::steady_clock::now();
+  next_ = end + std::max<std::chrono::nanoseconds>(every_, 4 * (end - begin));
+}
+
+std::optional<std::string> checkpoints::how_to_go_on() const {
+  if (!std::filesystem::exists(file_)) return std::nullopt;
+  return "saved: " + file_.string() + "; --resume goes on from there";
+}
+
+void checkpoints::forget() noexcept {
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);
+}
+
+}  // namespace lull

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lull/host/io/checkpoint_file.hpp>
+#include <lull/host/task/owner.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace lull {
+
+namespace detail {
+class job_record;
+}
+
+/// Saves a job's arrays and how far it has come into one file of a folder, every so often and when it is stopped; takes up an
+/// earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
+class checkpoints {
+ public:
+  /// The files that a job of this name may be saved in: by its arrays, or by its owner's account.
+  static std::vector<std::filesystem::path> files_of(std::filesystem::path const& folder, std::string const& name);
+
+  /// Makes the folder. Throws usage_error where it cannot be made or written, or the task has no state to save.
+  /// `name`: the job's, and of the file.
+  checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name, task_request const& request,
+              task_owner& owner, executor& machine);
+
+  // Only while no block is inside the job.
+  void begin(detail::job_record& job);
+  void save(detail::job_record& job);
+  /// Saving takes no more than a fifth of a job's time, however often it was asked for.
+  bool due() const { return std::chrono::steady_clock::now() >= next_; }
+  /// Removes the file: nothing of the job is to be done any more.
+  void forget() noexcept;
+
+  std::filesystem::path const& file() const noexcept { return file_; }
+  bool resumed() const noexcept { return resumed_; }
+  /// For the user: where it is saved; nothing where it never was.
+  std::optional<std::string> how_to_go_on() const;
+
+ private:
+  task_owner& owner_;
+  bool own_account_ = false;  // the owner's, in place of arrays
+  std::filesystem::path file_;
+  std::chrono::nanoseconds every_;
+  bool const resume_;
+  bool resumed_ = false;
+  executor& machine_;
+  std::vector<task_array> arrays_;
+  checkpoint_description what_;
+  std::vector<std::byte> buffer_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace lull

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/folder_lock.hpp>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+folder_lock::folder_lock(std::optional<std::string> const& folder) {
+  if (!folder) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(*folder, ignored);
+  descriptor_ = ::open(folder->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  bool const held = errno == EWOULDBLOCK;
+  ::close(std::exchange(descriptor_, -1));
+  if (held) throw usage_error{"--checkpoint " + *folder + ": another lull saves its jobs there now: wait for its end, or name another folder"};
+}
+
+folder_lock::~folder_lock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace lull

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/account.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/always_on.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/finish.hpp>
+#include <lull/apps/lull/cuda_facts.hpp>
+#include <lull/apps/lull/path_conflicts.hpp>
+#include <lull/apps/lull/folder_lock.hpp>
+#include <lull/apps/lull/pictures.hpp>
+#include <lull/apps/lull/progress.hpp>
+#include <lull/apps/lull/replay.hpp>
+#include <lull/apps/lull/setting.hpp>
+#include <lull/apps/lull/side_jobs.hpp>
+#include <lull/apps/lull/stop_request.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto alone_for = 1s;               // measuring the task's stand-alone speed
+constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
+constexpr double noise = 0.05;                // of the stand-alone speed, as a share
+constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
+constexpr auto max_ready = 10s;          // from submit until a job stands ready
+constexpr std::size_t max_rows = 3;         // of jobs in the table, or one a task
+constexpr std::uint32_t pictured = 2;        // iterations on the timeline
+constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
+
+/// What was asked for, checked before anything is started.
+struct plan_of_harvest {
+  executor_kind kind;
+  side_mode mode;
+  schedule_shape shape;
+  stage_plan stage;
+  std::vector<job_spec> tasks;
+};
+
+plan_of_harvest check(harvest_settings const& asked) {
+  plan_of_harvest made{parse_executor(asked.executor, asked.device),
+                       parse_mode(asked.mode),
+                       {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
+                       {},
+                       job_specs(asked.tasks, asked.job_file)};
+  if (made.mode == side_mode::naive && made.tasks.size() > 1) {
+    throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
+  }
+  if (asked.checkpoint.folder && made.mode != side_mode::lull) throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
+  if (!asked.longest_bubble.empty()) {
+    made.shape.forward = forward_for_longest_gap(made.shape, asked.stage, duration_of(asked.longest_bubble, "--longest-bubble"));
+  }
+  made.stage = plan_stage(made.shape, asked.stage);
+  std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
+  if (length > max_segments) throw usage_error{"a replay of " + std::to_string(length) + " segments and gaps is too long: fewer --iterations"};
+  if (made.mode != side_mode::none && made.stage.gaps.empty()) {
+    throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
+                      " has no bubble in this schedule: more stages, or --mode none"};
+  }
+  std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
+  for (report_file const& each : reports) check_writable(each.file, each.option);
+  check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
+  return made;
+}
+
+report_config config_of(harvest_settings const& asked, plan_of_harvest const& plan) {
+  report_config made;
+  made.mode = name_of(plan.mode);
+  made.schedule = name_of(plan.shape.kind);
+  made.stages = asked.stages;
+  made.microbatches = asked.microbatches;
+  made.stage = asked.stage;
+  made.segment_ms = static_cast<double>(plan.shape.forward.count()) / 1e6;
+  made.iterations = asked.iterations;
+  made.pairs = asked.pairs;
+  made.rooms = static_cast<std::uint32_t>(asked.rooms);
+  made.verify = asked.verify;
+  for (job_spec const& each : plan.tasks) {
+    if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
+  }
+  return made;
+}
+
+/// Takes rows out until so many are left: first of jobs that went well and whose task has later ones.
+void shorten(std::vector<job_result>& rows, std::size_t most) {
+  auto const well = [](job_result const& each) { return each.verified != false; };
+  while (rows.size() > most) {
+    auto victim = rows.begin();
+    for (; victim != rows.end(); ++victim) {
+      bool const has_later = std::any_of(victim + 1, rows.end(), [&](job_result const& later) { return later.name == victim->name; });
+      if (well(*victim) && has_later) break;
+    }
+    if (victim == rows.end()) victim = std::find_if(rows.begin(), rows.end(), well);
+    rows.erase(victim != rows.end() ? victim : rows.begin());
+  }
+}
+
+/// One harvest from its preparation to its report.
+class harvest {
+ public:
+  harvest(harvest_settings const& asked, plan_of_harvest plan)
+      : asked_(asked),
+        plan_(std::move(plan)),
+        limit_(asked.at_most),
+        side_(options_for(plan_.tasks, {.kind = plan_.kind, .device = asked.device, .rooms = asked.rooms})),
+        monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
+        report_(begin_report("harvest", plan_.kind, asked.device)) {
+    report_.config = config_of(asked_, plan_);
+    side_.machine().arrive();
+  }
+
+  exit_code go(std::ostream& out) {
+    prepare();
+    replay_pairs();
+    end_jobs();
+    sum_up();
+    write(out);
+    if (report_.interrupted) return exit_code::interrupted;
+    return failed_ ? exit_code::failed : exit_code::done;
+  }
+
+ private:
+  bool stopped() const { return stop_.requested() || limit_.over(); }
+  results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
+
+  void prepare() {
+    for (job_spec const& each : plan_.tasks) {
+      if (plan_.mode == side_mode::none) break;
+      auto owner = prepared_owner(each);
+      auto saves = checkpoints_of(asked_.checkpoint, each, *owner, side_.machine());
+      tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
+      tasks_.back().owners.push_back(std::move(owner));
+    }
+    if (plan_.mode == side_mode::lull) {
+      for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
+    }
+    trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
+                                                 : make_threads_trainer(plan_.shape.forward);
+    if (stopped()) return;
+    replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
+    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *tasks_.front().owners.front(), kept());
+    if (plan_.mode == side_mode::lull) start_jobs();
+  }
+
+  std::unique_ptr<task_owner> prepared_owner(job_spec const& task) {
+    auto owner = entry_of(task.request).make(task.request.values);
+    owner->prepare(side_.machine());
+    return owner;
+  }
+
+  void measure_speed(task_owner& owner) {
+    auto next = std::chrono::steady_clock::now() + clock_every;
+    auto const stop = [&](std::uint64_t) {
+      if (monitor_ && std::chrono::steady_clock::now() >= next) {
+        alone_clocks_.push_back(monitor_->sample());
+        next = std::chrono::steady_clock::now() + clock_every;
+      }
+      return stopped();
+    };
+    placement const where = side_.machine().place();
+    alone_result const with_rooms = measure_alone(side_.machine(), owner, alone_for, stop);
+    alone_result on_all = with_rooms;
+    if (where.owned_processors != where.processors && !stopped()) {
+      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .alone = true});
+      on_all = measure_alone(*all, owner, alone_for, stop);
+    }
+    alone_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
+    chunks_of_job_.push_back(with_rooms.chunks_of_job);
+    short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
+  }
+
+  void start_jobs() {
+    // One task alone; what is saved is one job.
+    if (short_job_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
+      try {
+        tasks_.front().owners.push_back(prepared_owner(plan_.tasks.front()));
+      } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
+      }
+    }
+    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), when_over::submit_anew, say);
+    auto const give_up = std::chrono::steady_clock::now() + max_ready;
+    while (!side_.ready(trainer_->stream()) && !jobs_->idle() && side_.mode() == runtime_mode::on && !stopped()) {
+      if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job stood ready within 10 s"};
+      std::this_thread::sleep_for(100us);
+    }
+    if (side_.mode() != runtime_mode::on) say("the environment variable LULL keeps harvesting off; see lull doctor");
+  }
+
+  replayed one_replay(bool with) {
+    if (with && naive_) naive_->resume();
+    replayed done = replay(*trainer_, plan_.stage, asked_.iterations, with && jobs_ ? &side_ : nullptr, [this] { return stopped(); });
+    if (with && naive_) naive_->pause();
+    if (with && monitor_) clocks_.push_back(monitor_->sample());
+    return done;
+  }
+
+  void replay_pairs() {
+    progress lines{shown_parts()};
+    limit_.begin();
+    for (std::uint32_t pair = 0; pair < asked_.pairs && !stopped(); ++pair) {
+      lines.update(shown_now(pair));
+      bool const with_first = pair % 2 == 1;  // in turn, so that drift hits both alike
+      replayed first = one_replay(with_first);
+      lines.update(shown_now(pair));
+      replayed second = one_replay(!with_first);
+      replayed& without = with_first ? second : first;
+      replayed& with = with_first ? first : second;
+      if (without.complete && with.complete) {
+        without_ms_.push_back(without.ms());
+        with_ms_.push_back(with.ms());
+      }
+      if (pair == 0) lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, names(), pictured)};
+      if (asked_.trace) {
+        add_events(events_, without, plan_.stage);
+        add_events(events_, with, plan_.stage);
+      }
+      for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
+    }
+    report_.interrupted = stop_.requested();
+    std::size_t const whole = with_ms_.size();
+    if (whole < asked_.pairs && !report_.interrupted && limit_.over()) {
+      lines_.push_back(std::to_string(whole) + " of " + std::to_string(asked_.pairs) + " pairs: " + limit_.was_over());
+    }
+  }
+
+  std::string names() const {
+    std::string all;
+    for (job_spec const& each : plan_.tasks) all += (all.empty() ? "" : " + ") + each.name;
+    return all;
+  }
+
+  /// The pairs, and behind them how far the tasks' jobs are.
+  std::vector<progress::part> shown_parts() const {
+    std::vector<progress::part> parts{{"pairs", asked_.pairs}};
+    if (!jobs_) return parts;
+    for (side_jobs::reached const& each : jobs_->progress()) parts.push_back({jobs_->name(parts.size() - 1), each.most});
+    return parts;
+  }
+  std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
+    std::vector<std::uint64_t> done{pair};
+    if (!jobs_) return done;
+    for (side_jobs::reached const& each : jobs_->progress()) done.push_back(each.rounds);
+    return done;
+  }
+
+  void end_jobs() {
+    if (jobs_) end_side_jobs();
+    if (naive_) end_naive();
+  }
+
+  /// Runs what is unfinished to its end, outside the timing, then verifies and writes.
+  void end_side_jobs() {
+    speed_ = speed_of_what_was_done();
+    jobs_->finish(*trainer_, [this] { return stopped(); });
+    jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
+    outcome found = finish(*jobs_, asked_.verify ? results_judged::yes : results_judged::no);
+    failed_ = !found.good || jobs_->failed();
+    note_unfinished(found.all_finished);
+    report_.jobs = jobs_->results();
+    for (std::string& each : found.lines) lines_.push_back(std::move(each));
+  }
+
+  void note_unfinished(bool all_finished) {
+    if (all_finished) return;
+    report_.interrupted = report_.interrupted || stop_.requested();
+    if (!report_.interrupted && limit_.over()) lines_.push_back("not finished: " + limit_.was_over());
+  }
+
+  /// What each task did is counted when no job has a place.
+  alone_speed speed_of_what_was_done() {
+    bool const still = alone_.size() > 1 && side_.quiet(max_ready);
+    std::vector<task_part> parts;
+    for (std::size_t t = 0; t < alone_.size(); ++t) parts.push_back({alone_[t], jobs_->items()[t]});
+    if (still) side_.release();
+    return mixed(parts);
+  }
+
+  void end_naive() {
+    task_owner& owner = *tasks_.front().owners.front();
+    bool const finished = naive_->finish([this] { return stopped(); });
+    note_unfinished(finished);
+    std::optional<verification> judged;
+    if (finished && asked_.verify) judged = naive_->verify();
+    if (judged) {
+      failed_ = !judged->ok;
+      lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
+    }
+    report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(), naive_->items(),
+                            judged ? std::optional{judged->ok} : std::nullopt, finished ? std::optional{owner.failures()} : std::nullopt});
+    if (!finished) return;
+    try {
+      for (std::string& each : owner.write()) lines_.push_back(std::move(each));
+    } catch (std::exception const& problem) {
+      lines_.push_back(std::string{"NOT WRITTEN: "} + problem.what());
+      failed_ = true;
+    }
+    failed_ = failed_ || owner.failures() != 0;
+  }
+
+  void sum_up() {
+    if (!with_ms_.empty()) report_.training = training_cost_of(paired_slowdown(without_ms_, with_ms_));
+    if (jobs_) {
+      harvest_account const sum = account_of(bubbles_, speed_);
+      report_.bubbles = sum.bubbles;
+      report_.drain_us = sum.drain_us;
+      report_.start_us = sum.start_us;
+      report_.harvest = sum.gain;
+      if (!alone_clocks_.empty()) report_.harvest.alone_sm_mhz = summarise(alone_clocks_).sm_mhz;
+      if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
+      if (sum.gain.ratio_without_rooms > 1 + noise) {
+        lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
+      }
+      if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
+    } else {
+      double total_ms = 0;
+      for (replayed_bubble const& one : bubbles_) total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
+      report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
+    }
+    if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
+  }
+
+  /// First what goes to the screen: a file that cannot be written shall not take it along.
+  void write(std::ostream& out) {
+    if (asked_.json) {
+      out << to_json(report_);
+    } else {
+      report shown = report_;
+      shorten(shown.jobs, std::max(max_rows, plan_.tasks.size()));  // the report file has them all
+      print_report(out, shown);
+      out << "trained with            " << trainer_->describe() << " a forward\n";
+    }
+    if (!asked_.json || failed_) {
+      for (std::string const& each : lines_) (asked_.json ? std::cerr : out) << each << '\n';
+    }
+    out.flush();
+    if (asked_.report) write_report(*asked_.report, report_);
+    if (asked_.trace) write_trace(*asked_.trace, events_, {.time = report_.time});
+    if (asked_.timeline) write_timeline(*asked_.timeline, picture());
+  }
+
+  timeline picture() {
+    timeline made;
+    made.subtitle = std::string{name_of(plan_.shape.kind)} + ", stage " + std::to_string(asked_.stage) + " of " +
+                    std::to_string(asked_.stages) + ", " + std::to_string(asked_.microbatches) + " micro-batches, on " + report_.executor;
+    made.cpu_time = plan_.kind == executor_kind::threads;
+    made.slowdown_pct = report_.training.slowdown_pct;
+    made.ci95_pct = report_.training.ci95_pct;
+    made.harvest_ratio = report_.harvest.ratio;
+    made.without = std::move(lanes_.first);
+    made.with = std::move(lanes_.second);
+    if (plan_.mode == side_mode::naive) made.with_title = "Training with side work always on";
+    if (plan_.mode == side_mode::none) made.with_title = "The same again, without side work";
+    return made;
+  }
+
+  harvest_settings const& asked_;
+  plan_of_harvest const plan_;
+  stop_request const stop_;
+  time_limit limit_;  // of the pairs, and of what is unfinished behind them
+  runtime side_;
+  std::unique_ptr<gpu_monitor> monitor_;
+  report report_;
+  std::vector<side_task_asked> tasks_;  // until the jobs have them
+  std::unique_ptr<stage_trainer> trainer_;
+  std::unique_ptr<side_jobs> jobs_;
+  std::unique_ptr<always_on> naive_;
+  std::vector<alone_speed> alone_;  // (tasks,)
+  std::vector<gpu_state> alone_clocks_;
+  std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
+  alone_speed speed_;  // of all tasks, in the shares in which they were done
+  bool short_job_ = false;
+  bool failed_ = false;
+  std::vector<double> without_ms_;
+  std::vector<double> with_ms_;
+  std::vector<replayed_bubble> bubbles_;
+  std::vector<gpu_state> clocks_;
+  std::vector<trace_event> events_;
+  std::pair<timeline_lane, timeline_lane> lanes_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+exit_code harvest_command(harvest_settings const& asked, std::ostream& out) {
+  plan_of_harvest plan = check(asked);
+  folder_lock const ours{asked.checkpoint.folder};
+  return harvest{asked, std::move(plan)}.go(out);
+}
+
+}  // namespace lull

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/job_spec.hpp>
+
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/setting.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::size_t max_tasks = 64;  // at once; all are in memory
+
+constexpr option of_any_job[] = {
+    {"priority", option_kind::integer, "0", "[-1000, 1000]", "higher goes first; equal ones in their order"},
+};
+
+/// The known tasks, each with the options of any job behind its own.
+std::span<task_options const> known_with_job_options() {
+  struct tables {
+    std::vector<std::vector<option>> rows;
+    std::vector<task_options> known;
+  };
+  static tables const made = [] {
+    tables all;
+    for (task_options const& each : known_tasks()) {
+      std::vector<option>& rows = all.rows.emplace_back(each.options.begin(), each.options.end());
+      rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
+    }
+    for (std::size_t i = 0; i < all.rows.size(); ++i) all.known.push_back({known_tasks()[i].name, known_tasks()[i].help, all.rows[i]});
+    return all;
+  }();
+  return made.known;
+}
+
+/// What is the owner's alone, so that a checkpoint does not depend on what is the job's.
+option_values own_values(task_request const& given, option_table own) {
+  option_values values{own};
+  for (option const& row : own) {
+    if (given.values.given(row.name)) values.set(row.name, given.values.spelling(row.name));
+  }
+  return values;
+}
+
+}  // namespace
+
+option_table job_options() { return of_any_job; }
+
+std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::optional<std::string> const& file) {
+  if (!texts.empty() && file) throw usage_error{"--task and --job both name tasks: give one of them"};
+  std::vector<task_request> given;
+  if (file) {
+    given = read_job_file(*file, known_with_job_options());
+  } else {
+    for (std::string const& text : texts) given.push_back(parse_task(text, known_with_job_options()));
+    if (texts.empty()) given.push_back(parse_task(registry().front().name, known_with_job_options()));
+  }
+  if (given.size() > max_tasks) {
+    throw usage_error{std::to_string(given.size()) + " tasks at once; " + std::to_string(max_tasks) + " are the most: run the others later"};
+  }
+  std::map<std::string, int> of_kind;
+  std::vector<job_spec> made;
+  for (task_request& each : given) {
+    int const number = ++of_kind[each.name];
+    std::string name = number == 1 ? each.name : each.name + "-" + std::to_string(number);
+    int const priority = static_cast<int>(each.values.integer("priority"));
+    made.push_back({std::move(name), {each.name, own_values(each, entry_of(each).options)}, priority});
+  }
+  return made;
+}
+
+std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner, executor& machine) {
+  if (!asked.folder) return nullptr;
+  return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume, task.name, task.request, owner, machine);
+}
+
+void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
+
+runtime_options options_for(std::vector<job_spec> const& tasks, executor_options machine) {
+  runtime_options made{.machine = machine, .log = say};
+  for (job_spec const& each : tasks) made.tasks.push_back(entry_of(each.request).type(each.request.values));
+  return made;
+}
+
+task_setting setting_of(job_spec const& task) {
+  task_setting made{task.request.name, {}};
+  option_values const& values = task.request.values;
+  for (option const& row : values.table()) {
+    if (values.has(row.name)) made.options.emplace_back(row.name, values.spelling(row.name));
+  }
+  made.options.emplace_back("priority", std::to_string(task.priority));
+  return made;
+}
+
+}  // namespace lull

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `lull`: what stands on the command line, and what each way to end returns to the shell.
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/commands.hpp>
+#include <lull/host/error.hpp>
+
+namespace {
+
+using namespace lull;
+
+template <class Settings>
+void add_task_options(CLI::App& command, Settings& into) {
+  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+  command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
+  CLI::Option* const tasks = command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
+  tasks->allow_extra_args(false);
+  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
+  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder, "folder with a file for each task, from which it can be taken up again");
+  command.add_option("--checkpoint-every", into.checkpoint.every, "how often they are written; also when the tasks are stopped")->capture_default_str()->needs(folder);
+  command.add_flag("--resume", into.checkpoint.resume, "begin where the files in that folder end, if there are any")->needs(folder);
+  command.add_flag("--verify", into.verify, "hold each result against another algorithm");
+  command.add_option("--report", into.report, "write the report (JSON) here");
+  command.add_flag("--json", into.json, "print the report as JSON");
+}
+
+void add_harvest(CLI::App& command, harvest_settings& into) {
+  add_task_options(command, into);
+  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")->capture_default_str();
+  command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
+  command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
+  command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
+  command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
+  CLI::Option* const segment = command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
+  segment->capture_default_str();
+  command.add_option("--longest-bubble", into.longest_bubble, "sets the segment so that the longest bubble is that long")
+      ->excludes(segment);
+  command.add_option("--iterations", into.iterations, "iterations a replay")->capture_default_str()->check(CLI::Range(1, 100'000));
+  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")->capture_default_str()->check(CLI::Range(1, 10'000));
+  command.add_option("--at-most", into.at_most, "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
+  command.add_option("--trace", into.trace, "write a trace for Perfetto here");
+  command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
+}
+
+/// For a name that is not known: those that are, the nearest first.
+std::string known_names(CLI::App const& app, int argc, char** argv) {
+  std::vector<std::string> names;
+  CLI::App const* command = &app;
+  int at = 1;  // what stands behind the command, or should be one
+  std::string path;
+  for (CLI::App const* next = command; next != nullptr; ) {
+    next = nullptr;
+    for (CLI::App const* each : command->get_subcommands({})) {
+      if (at < argc && each->get_name() == argv[at]) next = each;
+    }
+    if (next == nullptr) break;
+    command = next;
+    path += command->get_name() + " ";
+    ++at;
+  }
+  std::string wanted = at < argc ? argv[at] : "";
+  std::string what = "commands";
+  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
+  if (names.empty()) {
+    what = "options";
+    for (CLI::Option const* each : command->get_options({})) names.push_back(each->get_name());
+    for (int i = argc - 1; i > 1; --i) {
+      std::string const name = std::string{argv[i]}.substr(0, std::string_view{argv[i]}.find('='));
+      if (name.starts_with("--") && std::find(names.begin(), names.end(), name) == names.end()) wanted = name;
+    }
+  }
+  std::vector<std::string_view> const views{names.begin(), names.end()};
+  return "lull: " + what + ": " + list_known(wanted, views) + "; see lull " + path + "--help\n";
+}
+
+exit_code dispatch(int argc, char** argv) {
+  if (argc == 3 && std::string_view{argv[1]} == "--version" && std::string_view{argv[2]} == "--json") {
+    std::cout << R"({"version": ")" LULL_VERSION R"("})" << '\n';
+    return exit_code::done;
+  }
+  CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work."};
+  app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+  harvest_settings harvest;
+  run_settings run;
+  doctor_settings doctor;
+  CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
+  add_harvest(*harvests, harvest);
+  CLI::App* const runs = app.add_subcommand("run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
+  add_task_options(*runs, run);
+  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
+  runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
+  CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, what to do, and what waits on the device cost");
+  doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
+  doctors->add_flag("--json", doctor.json, "print the findings as JSON");
+  new_task_settings fresh;
+  CLI::App* const news = app.add_subcommand("new", "begin something of your own");
+  news->require_subcommand(1);
+  CLI::App* const new_task = news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
+  new_task->add_option("NAME", fresh.name, "a C++ name such as word_count")->required();
+  new_task->add_option("--in", fresh.folder, "folder to write, not there yet or empty [./NAME]");
+  CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
+
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const& asked) {  // --help, --version
+    app.exit(asked);
+    return exit_code::done;
+  } catch (CLI::ParseError const& wrong) {
+    std::cerr << "lull: " << wrong.what() << '\n' << known_names(app, argc, argv);
+    return exit_code::usage;
+  }
+  if (*lists) {
+    print_tasks(std::cout, known_tasks());
+    std::cout << "any of them, with lull run and lull harvest:\n";
+    print_options(std::cout, job_options());
+    return exit_code::done;
+  }
+  if (*new_task) return new_task_command(fresh, std::cout);
+  if (*doctors) return doctor_command(doctor, std::cout);
+  return *runs ? run_command(run, std::cout) : harvest_command(harvest, std::cout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // An error of the call that it comes from, like a disk that is full: nothing else is lost with it.
+  for (int const signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  exit_code code = exit_code::failed;
+  try {
+    code = dispatch(argc, argv);
+  } catch (input_error const& wrong) {
+    std::cerr << "lull: " << wrong.what() << '\n';
+    code = exit_code::usage;
+  } catch (usage_error const& wrong) {
+    std::cerr << "lull: " << wrong.what() << '\n';
+    code = exit_code::usage;
+  } catch (std::bad_alloc const&) {
+    std::cerr << "lull: not enough memory on this computer for what was asked: ask for less\n";
+  } catch (std::system_error const& problem) {
+    std::cerr << "lull: the system refused something that was needed: " << problem.what() << '\n';
+  } catch (std::exception const& problem) {
+    std::cerr << "lull: " << problem.what() << '\n';
+  }
+  if (!std::cout.flush()) {
+    std::cerr << "lull: standard output could not be written\n";
+    if (code == exit_code::done) code = exit_code::failed;
+  }
+  return static_cast<int>(code);
+}

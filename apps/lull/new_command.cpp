@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/new_task.hpp>
+
+namespace lull {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where this program is installed together with what find_package(lull) looks for; empty: it is not.
+fs::path installed_prefix() {
+  std::error_code problem;
+  fs::path const program = fs::read_symlink("/proc/self/exe", problem);
+  fs::path const prefix = program.parent_path().parent_path();
+  bool const whole = !problem && fs::exists(prefix / LULL_PACKAGE_DIR / "lullConfig.cmake", problem);
+  return whole ? prefix : fs::path{};
+}
+
+/// As a shell takes it.
+std::string quoted(std::string const& text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string made = "'";
+  for (char const c : text) made += c == '\'' ? "'\\''" : std::string{c};
+  return made + "'";
+}
+
+}  // namespace
+
+exit_code new_task_command(new_task_settings const& asked, std::ostream& out) {
+  std::vector<std::string_view> taken;
+  for (task_entry const& each : registry()) taken.push_back(each.name);
+  check_task_name(asked.name, taken);
+  fs::path const folder = asked.folder ? fs::path{*asked.folder} : fs::path{asked.name};
+  std::vector<std::string> const names = write_task(asked.name, folder);
+
+  out << "wrote " << folder.string() << ":\n";
+  for (std::string const& each : names) out << "  " << each << '\n';
+  fs::path const prefix = installed_prefix();
+  std::string const build = quoted((folder / "build").string());
+  out << "next:\n"
+      << "  cmake -S " << quoted(folder.string()) << " -B " << build
+      << " -DCMAKE_PREFIX_PATH=" << (prefix.empty() ? "PREFIX" : quoted(prefix.string())) << "\n  cmake --build "
+      << build << "\n  ctest --test-dir " << build << " --output-on-failure\n  "
+      << quoted((folder / "build" / (asked.name + "_bench")).string()) << '\n';
+  if (prefix.empty())
+    out << "PREFIX is where Lull is installed: cmake --install BUILD --prefix PREFIX; this program is not\n";
+  return exit_code::done;
+}
+
+}  // namespace lull

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/new_task.hpp>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+#include <system_error>
+
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view placeholder = "my_task";
+constexpr std::string_view licence =
+    "SPDX-License-Identifier";  // the pages' own; what is written belongs to its author
+constexpr std::size_t max_name = 64;
+
+/// C++20's, with its alternative tokens, and words that it reads as keywords in places.
+constexpr std::array<std::string_view, 97> keywords{
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "final",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "import",
+    "inline",
+    "int",
+    "long",
+    "module",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "override",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+    "linux",
+};
+
+/// Namespaces, types and macros of the headers that the pages include, here or under nvcc.
+constexpr std::array<std::string_view, 17> others{"cooperative_groups",
+                                                  "cub",
+                                                  "cuda",
+                                                  "dim3",
+                                                  "half",
+                                                  "itimerspec",
+                                                  "lconv",
+                                                  "nv",
+                                                  "nvtx3",
+                                                  "std",
+                                                  "testing",
+                                                  "thrust",
+                                                  "timespec",
+                                                  "timeval",
+                                                  "tm",
+                                                  "unix",
+                                                  "lull"};
+
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z'); }
+
+bool is_snake_case(std::string_view name) {
+  if (name.empty() || !is_letter(name.front()) || name.back() == '_') return false;
+  bool const plain =
+      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  return plain && name.find("__") == std::string_view::npos;
+}
+
+/// The words of a C++ page that are neither comment nor literal.
+void add_words(std::set<std::string_view>& words, std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (text.substr(at, 2) == "//") {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text[at] == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+      ++at;
+    } else if (in_word(text[at])) {
+      std::size_t const begin = at;
+      while (at < text.size() && in_word(text[at])) ++at;
+      words.insert(text.substr(begin, at - begin));
+    } else {
+      ++at;
+    }
+  }
+}
+
+/// What else the pages call by names of their own: members, variables.
+std::set<std::string_view> words_of_pages() {
+  std::set<std::string_view> words;
+  for (task_page const& page : task_pages()) {
+    if (page.name.ends_with("pp")) add_words(words, page.text);
+  }
+  words.erase(placeholder);
+  return words;
+}
+
+std::string with_name(std::string_view text, std::string_view name) {
+  std::string made;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const found = std::min(text.find(placeholder, at), text.size());
+    made.append(text, at, found - at);
+    if (found < text.size()) made += name;
+    at = found + placeholder.size();
+  }
+  return made;
+}
+
+std::string_view without_licence(std::string_view text) {
+  std::size_t const end = std::min(text.find('\n'), text.size() - 1);
+  return text.substr(0, end).find(licence) == std::string_view::npos ? text : text.substr(end + 1);
+}
+
+[[noreturn]] void refuse(fs::path const& folder, std::string const& why) {
+  throw usage_error{folder.string() + ": " + why};
+}
+
+/// A folder beside another, gone at the end unless it took that one's place.
+class temporary_folder {
+ public:
+  explicit temporary_folder(fs::path const& beside) : path_(beside) {
+    path_ += ".new-" + std::to_string(::getpid());
+    std::error_code problem;
+    if (fs::create_directory(path_, problem)) return;
+    throw usage_error{beside.string() + ": nothing can be written into " + beside.parent_path().string() +
+                      ": " + (problem ? problem.message() : path_.string() + " is in the way")};
+  }
+  ~temporary_folder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  temporary_folder(temporary_folder const&) = delete;
+  temporary_folder& operator=(temporary_folder const&) = delete;
+
+  fs::path const& path() const noexcept { return path_; }
+  /// In one step; only where nothing or an empty folder is: rename(2) refuses the rest.
+  void replace(fs::path const& target) {
+    std::error_code problem;
+    fs::rename(path_, target, problem);
+    if (problem) refuse(target, problem.message());
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// Absolute, without a slash at its end.
+fs::path place_of(fs::path const& folder) {
+  if (folder.empty()) throw usage_error{"--in: no folder is named"};
+  fs::path const place = fs::absolute(folder).lexically_normal();
+  return place.has_filename() ? place : place.parent_path();
+}
+
+void check_folder(fs::path const& folder, fs::path const& place) {
+  std::error_code ignored;
+  if (fs::file_status const found = fs::symlink_status(place, ignored); fs::exists(found)) {
+    if (!fs::is_directory(found)) refuse(folder, "that is there, and no folder: name one that is not there yet");
+    std::error_code problem;
+    bool const empty = fs::is_empty(place, problem);
+    if (problem) refuse(folder, problem.message());
+    if (!empty) refuse(folder, "the folder is not empty: name one that is, or is not there yet");
+    if (fs::equivalent(place, ".", ignored))
+      refuse(folder, "that is the folder you are in: name one inside it, or leave it first");
+  } else if (!fs::is_directory(place.parent_path(), ignored)) {
+    refuse(folder, "there is no folder " + place.parent_path().string() + " to make it in");
+  }
+}
+
+}  // namespace
+
+void check_task_name(std::string_view name, std::span<std::string_view const> taken) {
+  std::string const text{name.substr(0, 2 * max_name)};
+  auto const refused = [&](std::string const& why) {
+    throw usage_error{"\"" + text + "\" cannot be a task's name: " + why};
+  };
+  if (!is_snake_case(name))
+    refused(
+        "it becomes a C++ type, so small letters, digits and single underscores, a letter first: such as word_count");
+  if (name.size() > max_name) refused("it is longer than " + std::to_string(max_name) + " characters");
+  if (std::find(keywords.begin(), keywords.end(), name) != keywords.end()) refused("C++ has that word for itself");
+  if (std::find(taken.begin(), taken.end(), name) != taken.end())
+    refused("there is a task of that name, see lull tasks");
+  if (name.ends_with("_t")) refused("names that end in _t are POSIX's");
+  if (std::find(others.begin(), others.end(), name) != others.end())
+    refused("a header that the task includes has that name");
+  if (words_of_pages().contains(name)) refused("the files that would be written use that word for something else");
+  if (::dlsym(RTLD_DEFAULT, text.c_str()) != nullptr)
+    refused("a system library has a function of that name, which would hide the task");
+}
+
+std::vector<std::string> write_task(std::string_view name, fs::path const& folder) {
+  fs::path const place = place_of(folder);
+  check_folder(folder, place);
+  temporary_folder made{place};
+  std::vector<std::string> names;
+  for (task_page const& page : task_pages()) {
+    names.push_back(with_name(page.name, name));
+    write_file(made.path() / names.back(), with_name(without_licence(page.text), name));
+  }
+  made.replace(place);
+  return names;
+}
+
+}  // namespace lull

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/apps/lull/job_spec.hpp>
+
+namespace lull {
+
+/// A file for the program's own, and the option that names it.
+struct report_file {
+  std::string_view option;
+  std::optional<std::string> const& file;
+};
+
+/// What the program itself reads and writes.
+struct program_files {
+  std::vector<report_file> reports;
+  std::optional<std::string> const& job_file;     // that was read
+  std::optional<std::string> const& checkpoints;  // folder
+};
+
+/// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws usage_error.
+void check_files_apart(std::vector<job_spec> const& tasks, program_files const& own);
+
+}  // namespace lull

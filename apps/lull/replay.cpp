@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/replay.hpp>
+
+#include <chrono>
+#include <deque>
+#include <thread>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t max_ahead = 96;  // bubbles: fewer than the runtime keeps records of
+constexpr std::size_t min_ahead = 2;
+constexpr std::chrono::nanoseconds max_ahead = 300ms;
+constexpr auto max_collect = 5s;  // for the records of bubbles that are over
+
+/// Keeps the host from running further ahead than it should.
+class throttle {
+ public:
+  explicit throttle(stage_trainer& on) : on_(on) {}
+
+  void pass(std::chrono::nanoseconds at) {
+    ahead_.push_back({on_.mark(), at});
+    while (ahead_.size() > max_ahead || (ahead_.size() > min_ahead && at - ahead_.front().at > max_ahead)) {
+      on_.wait_for_mark(ahead_.front().number);
+      ahead_.pop_front();
+    }
+  }
+
+ private:
+  struct one {
+    std::size_t number;
+    std::chrono::nanoseconds at;
+  };
+  stage_trainer& on_;
+  std::deque<one> ahead_;
+};
+
+/// Why a bubble was passed over, from what the runtime counted since the last time it was asked.
+class reasons {
+ public:
+  explicit reasons(runtime& side) : side_(side), last_(side.counts()) {}
+  lost_cause ask() {
+    runtime_counts const before = std::exchange(last_, side_.counts());
+    return why_passed_over(before, last_);
+  }
+
+ private:
+  runtime& side_;
+  runtime_counts last_;
+};
+
+void collect(runtime& side, std::vector<replayed_bubble>& bubbles) {
+  std::map<std::uint64_t, replayed_bubble*> missing;
+  for (replayed_bubble& one : bubbles) {
+    if (one.number != 0) missing[one.number] = &one;
+  }
+  for (auto const give_up = std::chrono::steady_clock::now() + max_collect;
+       !missing.empty() && std::chrono::steady_clock::now() < give_up && side.mode() == runtime_mode::on;
+       std::this_thread::sleep_for(500us)) {
+    for (bubble_report& report : side.take_bubbles()) {
+      auto const found = missing.find(report.record.bubble);
+      if (found == missing.end()) continue;
+      found->second->harvested = std::move(report);
+      missing.erase(found);
+    }
+  }
+}
+
+}  // namespace
+
+double replayed::ms() const noexcept {
+  return iterations.empty() ? 0 : static_cast<double>(iterations.back().end_ns - iterations.front().begin_ns) / 1e6;
+}
+
+lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept {
+  if (now.too_short != before.too_short) return lost_cause::too_short;
+  if (now.fruitless != before.fruitless) return lost_cause::grain;
+  return now.behind != before.behind ? lost_cause::host_late : lost_cause::no_job;
+}
+
+std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles) {
+  std::uint64_t chunks = 0;
+  for (replayed_bubble const& one : bubbles) {
+    if (one.harvested) {
+      chunks += one.harvested->record.chunks;
+    } else if (one.number != 0) {
+      return std::nullopt;
+    }
+  }
+  return chunks;
+}
+
+replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop) {
+  replayed done;
+  bool stopped = false;
+  throttle ahead{on};
+  std::optional<reasons> why;
+  if (side != nullptr) why.emplace(*side);
+  on.begin_replay(iterations, iterations * plan.gaps.size());
+  for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
+    on.begin_iteration();
+    std::uint32_t next = 0;
+    for (std::uint32_t g = 0; g <= plan.gaps.size() && !stopped; ++g) {
+      std::uint32_t const until = g < plan.gaps.size() ? plan.gaps[g].next_segment : static_cast<std::uint32_t>(plan.segments.size());
+      for (; next < until; ++next) on.work(plan.segments[next].pass);
+      if (g == plan.gaps.size()) break;
+      gap const& idle = plan.gaps[g];
+      ahead.pass(i * plan.length + idle.start);
+      if (stop()) {
+        stopped = true;
+        break;
+      }
+      // In turn, and the other way round in the next iteration, so that each site gets both.
+      wait_arrival const arrival = (i + g) % 2 == 0 ? wait_arrival::before_worker : wait_arrival::after_worker;
+      replayed_bubble one{i, g, 0, std::nullopt, {}, std::nullopt};
+      bubble_id const id = side != nullptr ? side->open(on.stream(), site{name_of(idle.site)}) : bubble_id{};
+      on.wait(idle.length, arrival);
+      if (side != nullptr) side->close(id, on.stream());
+      one.number = id.bubble;
+      if (side != nullptr && id.bubble == 0) one.cause = why->ask();
+      if (side != nullptr && side->mode() == runtime_mode::observe) one.cause = lost_cause::no_job;
+      done.bubbles.push_back(std::move(one));
+    }
+    on.end_iteration();
+  }
+  replay_moments moments = on.end_replay();
+  done.complete = !stopped;
+  done.iterations = std::move(moments.iterations);
+  for (std::size_t b = 0; b < done.bubbles.size() && b < moments.waits.size(); ++b) done.bubbles[b].moments = moments.waits[b];
+  if (side != nullptr) collect(*side, done.bubbles);
+  return done;
+}
+
+}  // namespace lull

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/schedule.hpp>
+#include <lull/apps/lull/trainer.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull {
+
+/// One bubble of a replay, as it was.
+struct replayed_bubble {
+  std::uint32_t iteration = 0;
+  std::uint32_t gap = 0;            // index in the plan
+  std::uint64_t number = 0;         // the runtime's; 0: it was passed over, or there was no side work
+  std::optional<lost_cause> cause;  // why it was passed over
+  wait_moments moments;
+  std::optional<bubble_report> harvested;  // what its workers did
+};
+
+struct replayed {
+  std::vector<iteration_moments> iterations;
+  std::vector<replayed_bubble> bubbles;
+  bool complete = false;  // false: was stopped
+  double ms() const noexcept;  // from the first iteration's begin to the last one's end
+};
+
+/// Why the runtime passed a bubble over, from what it had counted before and has now.
+lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept;
+
+/// Chunks that were done in bubbles; nothing where the record of one is missing.
+std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);
+
+/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of the
+/// device by 0.3 s or some bubbles at most; `stop` is asked before each gap.
+replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop);
+
+}  // namespace lull

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/report.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/host/io/atomic_file.hpp>
+
+namespace lull {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, lost_causes> cause_names{"start",  "drain",   "host_late",  "too_short",
+                                                                "no_job", "starved", "phase_wait", "lease",
+                                                                "rooms",  "grain",   "held",       "slower"};
+
+template <class Value>
+json value_of(std::optional<Value> const& value) {
+  return value ? json(*value) : json(nullptr);  // the library writes NaN and infinities as null
+}
+
+json value_of(distribution const& times) {
+  return {{"n", times.n},
+          {"p50", value_of(times.p50)},
+          {"p99", value_of(times.p99)},
+          {"p999", value_of(times.p999)},
+          {"max", value_of(times.max)}};
+}
+
+json value_of(interval95 const& interval) { return json::array({interval.low, interval.high}); }
+
+json value_of(gpu_description const& gpu) {
+  return {{"name", value_of(gpu.name)},
+          {"driver", value_of(gpu.driver)},
+          {"clocks",
+           {{"sm_mhz", value_of(gpu.state.sm_mhz)},
+            {"sm_max_mhz", value_of(gpu.sm_max_mhz)},
+            {"memory_mhz", value_of(gpu.state.memory_mhz)},
+            {"memory_max_mhz", value_of(gpu.memory_max_mhz)}}},
+          {"power",
+           {{"draw_w", value_of(gpu.state.power_w)},
+            {"limit_w", value_of(gpu.power_limit_w)},
+            {"capped", value_of(gpu.state.power_capped)}}},
+          {"temperature_c", value_of(gpu.state.temperature_c)}};
+}
+
+json value_of(machine_description const& machine) {
+  return {{"cpu", value_of(machine.cpu)},
+          {"cpus", value_of(machine.cpus)},
+          {"usable_cpus", value_of(machine.usable_cpus)},
+          {"memory_bytes", value_of(machine.memory_bytes)},
+          {"kernel", value_of(machine.kernel)},
+          {"os", value_of(machine.os)},
+          {"gpu", machine.gpu ? value_of(*machine.gpu) : json(nullptr)}};
+}
+
+json value_of(report_config const& config) {
+  json tasks = json::array();
+  for (task_setting const& task : config.tasks) {
+    json options = json::object();
+    for (auto const& [key, value] : task.options) options[key] = value;
+    tasks.push_back({{"name", task.name}, {"options", std::move(options)}});
+  }
+  return {{"mode", value_of(config.mode)},
+          {"schedule", value_of(config.schedule)},
+          {"stages", value_of(config.stages)},
+          {"microbatches", value_of(config.microbatches)},
+          {"stage", value_of(config.stage)},
+          {"segment_ms", value_of(config.segment_ms)},
+          {"iterations", value_of(config.iterations)},
+          {"pairs", value_of(config.pairs)},
+          {"rooms", value_of(config.rooms)},
+          {"verify", config.verify},
+          {"tasks", std::move(tasks)}};
+}
+
+json value_of(report::harvest_gain const& harvest) {
+  json lost = json::object();
+  for (std::size_t i = 0; i < lost_causes; ++i) lost[std::string{cause_names[i]}] = value_of(harvest.lost_us[i]);
+  return {{"ratio", value_of(harvest.ratio)},
+          {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
+          {"alone_sm_mhz", value_of(harvest.alone_sm_mhz)},
+          {"bubbles_sm_mhz", value_of(harvest.bubbles_sm_mhz)},
+          {"lost_us", std::move(lost)}};
+}
+
+json value_of(report const& result) {
+  json jobs = json::array();
+  for (job_result const& job : result.jobs) {
+    jobs.push_back({{"name", job.name},
+                    {"state", job.state},
+                    {"phases", value_of(job.phases)},
+                    {"chunks", value_of(job.chunks)},
+                    {"items", value_of(job.items)},
+                    {"verified", value_of(job.verified)},
+                    {"failures", value_of(job.failures)}});
+  }
+  report::bubble_counts const& bubbles = result.bubbles;
+  report::training_cost const& training = result.training;
+  return {{"schema", report::schema},
+          {"version", result.version},
+          {"command", result.command},
+          {"executor", result.executor},
+          {"time", result.time},
+          {"interrupted", result.interrupted},
+          {"machine", value_of(result.machine)},
+          {"config", value_of(result.config)},
+          {"bubbles",
+           {{"count", value_of(bubbles.count)},
+            {"harvested", value_of(bubbles.harvested)},
+            {"skipped", value_of(bubbles.skipped)},
+            {"total_ms", value_of(bubbles.total_ms)}}},
+          {"drain_us", value_of(result.drain_us)},
+          {"start_us", value_of(result.start_us)},
+          {"training",
+           {{"baseline_ms", value_of(training.baseline_ms)},
+            {"with_side_tasks_ms", value_of(training.with_side_tasks_ms)},
+            {"slowdown_pct", value_of(training.slowdown_pct)},
+            {"pairs", value_of(training.pairs)},
+            {"ci95_pct", training.ci95_pct ? value_of(*training.ci95_pct) : json(nullptr)}}},
+          {"harvest", value_of(result.harvest)},
+          {"jobs", std::move(jobs)}};
+}
+
+}  // namespace
+
+std::string_view name_of(lost_cause cause) noexcept { return cause_names[static_cast<std::size_t>(cause)]; }
+
+report::training_cost training_cost_of(slowdown const& measured) {
+  return {.baseline_ms = measured.baseline,
+          .with_side_tasks_ms = measured.with_side_tasks,
+          .slowdown_pct = measured.percent,
+          .pairs = measured.pairs,
+          .ci95_pct = measured.ci95_percent};
+}
+
+std::string to_json(report const& result) {
+  return value_of(result).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void write_report(std::filesystem::path const& path, report const& result) { write_file(path, to_json(result)); }
+
+}  // namespace lull

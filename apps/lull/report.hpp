@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lull/apps/lull/machine.hpp>
+#include <lull/apps/lull/statistics.hpp>
+
+namespace lull {
+
+/// Why bubble time was not harvested. Their times sum up to what was lost; docs/5-measuring.md says how each is found.
+enum class lost_cause {
+  start,       // open until all blocks work
+  drain,       // the bubble was over, the block not yet out
+  host_late,   // the host enqueued the worker when the bubble was over
+  too_short,   // the site's bubbles are shorter than they cost
+  no_job,      // nothing was submitted
+  starved,     // the task had no input
+  phase_wait,  // a phase was exhausted and its last chunks not yet committed
+  lease,       // the worker's time was over, the bubble not
+  rooms,       // SMs that were kept off
+  grain,       // what had been done of chunks that were handed back and begun anew, or a site where all of them are
+  held,        // control kept blocks out
+  slower       // the rest: working, but below stand-alone speed; below zero: above it
+};
+constexpr std::size_t lost_causes = 12;
+
+std::string_view name_of(lost_cause cause) noexcept;
+
+struct task_setting {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> options;  // as they were spelled, defaults included
+
+  bool operator==(task_setting const&) const = default;
+};
+
+/// What was asked for. A field that the command does not have is nothing.
+struct report_config {
+  std::optional<std::string> mode;      // lull, naive, none
+  std::optional<std::string> schedule;  // gpipe, 1f1b
+  std::optional<std::uint32_t> stages;
+  std::optional<std::uint32_t> microbatches;
+  std::optional<std::uint32_t> stage;
+  std::optional<double> segment_ms;  // of a forward
+  std::optional<std::uint32_t> iterations;
+  std::optional<std::uint32_t> pairs;
+  std::optional<std::uint32_t> rooms;
+  bool verify = false;
+  std::vector<task_setting> tasks;
+
+  bool operator==(report_config const&) const = default;
+};
+
+struct job_result {
+  std::string name;
+  std::string state;
+  std::optional<std::uint64_t> phases;
+  std::optional<std::uint64_t> chunks;
+  std::optional<std::uint64_t> items;
+  std::optional<bool> verified;  // nothing: was not verified
+  std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
+
+  bool operator==(job_result const&) const = default;
+};
+
+/// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.
+/// Drain and start are in µs.
+struct report {
+  static constexpr std::string_view schema = "lull.report/1";
+
+  struct bubble_counts {
+    std::optional<std::uint64_t> count;
+    std::optional<std::uint64_t> harvested;
+    std::optional<std::uint64_t> skipped;
+    std::optional<double> total_ms;
+    bool operator==(bubble_counts const&) const = default;
+  };
+  struct training_cost {
+    std::optional<double> baseline_ms;  // of one replay, geometric mean over the pairs; so too the next
+    std::optional<double> with_side_tasks_ms;
+    std::optional<double> slowdown_pct;
+    std::optional<std::uint64_t> pairs;  // that were completed
+    std::optional<interval95> ci95_pct;
+    bool operator==(training_cost const&) const = default;
+  };
+  struct harvest_gain {
+    std::optional<double> ratio;                // against the task alone on all SMs
+    std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
+    // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a training
+    // GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
+    std::optional<double> alone_sm_mhz;
+    std::optional<double> bubbles_sm_mhz;
+    std::array<std::optional<double>, lost_causes> lost_us;
+    bool operator==(harvest_gain const&) const = default;
+
+    std::optional<double>& lost(lost_cause cause) { return lost_us[static_cast<std::size_t>(cause)]; }
+    std::optional<double> const& lost(lost_cause cause) const { return lost_us[static_cast<std::size_t>(cause)]; }
+  };
+
+  std::string version;
+  std::string command;   // harvest, run
+  std::string executor;  // cuda, threads
+  std::string time;      // whose times these are: "device", or "cpu" where threads stand for a GPU
+  bool interrupted = false;
+  machine_description machine;
+  report_config config;
+  bubble_counts bubbles;
+  distribution drain_us;
+  distribution start_us;
+  training_cost training;
+  harvest_gain harvest;
+  std::vector<job_result> jobs;
+
+  bool operator==(report const&) const = default;
+};
+
+/// The times of a slowdown, which were given in ms.
+report::training_cost training_cost_of(slowdown const& measured);
+
+/// JSON of schema "lull.report/1", indented, with a line end. Figures that are not finite are written as null, and
+/// bytes that are not UTF-8 (in a path) as U+FFFD.
+std::string to_json(report const& result);
+
+/// Reads it back; keys that it does not know are skipped, missing ones are nothing. Errors: input_error, naming `file`
+/// and, where the text is no JSON, the line.
+report report_from_json(std::string_view json, std::string const& file);
+
+/// Atomically. Errors: as atomic_file.
+void write_report(std::filesystem::path const& path, report const& result);
+/// At most 16 MiB.
+report read_report(std::filesystem::path const& path);
+
+/// What was gained, what it cost and where the rest was lost; lines of at most 80 columns.
+void print_report(std::ostream& out, report const& result);
+
+}  // namespace lull

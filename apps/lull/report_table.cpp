@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+#include <lull/apps/lull/report.hpp>
+#include <lull/host/report/time_text.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::size_t width = 80;
+constexpr std::size_t label_width = 24;
+constexpr double absurd = 1e12;  // from here on, powers of ten
+
+// About so many digits (at least 3). With 4: 0.01234, 1.234, 123.4, 12345.
+std::string number(double value, int digits = 4) {
+  double const magnitude = std::abs(value);
+  char text[64];
+  if (magnitude >= absurd) {
+    std::snprintf(text, sizeof text, "%.2e", value);
+    return text;
+  }
+  int decimals = digits - 1;
+  for (double limit = 10; decimals > 0 && magnitude >= limit; limit *= 10) --decimals;
+  for (double limit = 1; decimals < digits + 1 && magnitude < limit; limit /= 10) ++decimals;
+  std::snprintf(text, sizeof text, "%.*f", magnitude == 0 ? 0 : decimals, value);
+  return text;
+}
+
+// Without zeros that say nothing: 2, 1.667.
+std::string short_number(double value) {
+  std::string text = number(value);
+  if (text.find('.') == std::string::npos) return text;
+  text.resize(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string percent(double value) {
+  if (std::abs(value) >= absurd) return number(value) + " %";
+  char text[64];
+  std::snprintf(text, sizeof text, std::abs(value) < 10 ? "%.2f %%" : "%.1f %%", value);
+  return text;
+}
+
+std::string signed_percent(double value) { return (value < 0 ? "" : "+") + percent(value); }
+
+class table {
+ public:
+  explicit table(std::ostream& out) : out_(out) {}
+
+  void title(std::string const& text) { wrapped(text, 0); }
+
+  // A label and its text, which goes on below itself where it is too long.
+  void row(std::string label, std::string const& text) {
+    label.resize(std::max(label.size(), label_width), ' ');
+    if (label.size() > label_width) label = label.substr(0, label_width - 4) + "... ";
+    out_ << label;
+    wrapped(text, label_width);
+  }
+
+ private:
+  void wrapped(std::string const& text, std::size_t indent) {
+    std::size_t column = indent;
+    std::size_t at = 0;
+    while (at < text.size()) {
+      std::size_t const end = std::min(text.find(' ', at), text.size());
+      std::size_t length = end - at;
+      if (column > indent && column + 1 + length > width) {
+        out_ << '\n' << std::string(indent, ' ');
+        column = indent;
+      } else if (column > indent) {
+        out_ << ' ';
+        ++column;
+      }
+      length = std::min(length, width - indent);  // a word longer than a line is cut
+      out_ << text.substr(at, length);
+      column += length;
+      at = end + 1;
+    }
+    out_ << '\n';
+  }
+
+  std::ostream& out_;
+};
+
+std::string what_ran(report const& result) {
+  report_config const& config = result.config;
+  std::string text;
+  auto const add = [&](std::string const& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (config.schedule) add(*config.schedule);
+  if (config.stage && config.stages) {
+    add("stage " + std::to_string(*config.stage) + " of " + std::to_string(*config.stages));
+  }
+  if (config.microbatches) add(std::to_string(*config.microbatches) + " micro-batches");
+  if (config.segment_ms) add("forward " + short_number(*config.segment_ms) + " ms");
+  if (config.iterations) add(std::to_string(*config.iterations) + " iterations");
+  if (config.mode && *config.mode != "lull") add("mode " + *config.mode);
+  return text;
+}
+
+std::string describe(job_result const& job) {
+  std::string text = job.state;
+  if (job.items) text += ", " + std::to_string(*job.items) + " items";
+  if (job.chunks) text += " in " + std::to_string(*job.chunks) + " chunks";
+  if (job.phases) text += ", " + std::to_string(*job.phases) + " phases";
+  if (job.failures.value_or(0) != 0) text += ", " + std::to_string(*job.failures) + " failed";
+  return text + (!job.verified ? ", not verified" : *job.verified ? ", verified" : ", WRONG RESULT");
+}
+
+void print_gained(table& lines, report const& result) {
+  lines.title("gained");
+  if (result.harvest.ratio) {
+    lines.row("  harvest", percent(100 * *result.harvest.ratio) + " of the bubbles' time, at stand-alone speed");
+  }
+  if (result.harvest.ratio_without_rooms) {
+    lines.row("  rooms left aside", percent(100 * *result.harvest.ratio_without_rooms));
+  }
+  if (result.harvest.alone_sm_mhz && result.harvest.bubbles_sm_mhz) {
+    lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +
+                                         number(*result.harvest.alone_sm_mhz) + " alone");
+  }
+  report::bubble_counts const& bubbles = result.bubbles;
+  if (bubbles.count) {
+    std::string text = std::to_string(*bubbles.count);
+    if (bubbles.total_ms) text += " of " + number(*bubbles.total_ms) + " ms in all";
+    if (bubbles.harvested) text += ", " + std::to_string(*bubbles.harvested) + " harvested";
+    if (bubbles.skipped) text += ", " + std::to_string(*bubbles.skipped) + " skipped";
+    lines.row("  bubbles", text);
+  }
+  for (job_result const& job : result.jobs) lines.row("  " + job.name, describe(job));
+}
+
+void print_times(table& lines, std::string const& label, distribution const& times) {
+  if (!times.p50 || !times.p99 || !times.max) return;
+  std::string text = "p50 " + number(*times.p50, 3) + ", p99 " + number(*times.p99, 3);
+  if (times.p999) text += ", p99.9 " + number(*times.p999, 3);
+  lines.row(label, text + ", max " + number(*times.max, 3) + " us (n=" + std::to_string(times.n) + ")");
+}
+
+void print_cost(table& lines, report const& result) {
+  report::training_cost const& training = result.training;
+  if (!training.baseline_ms && !result.drain_us.max && !result.start_us.max) return;
+  lines.title("cost");
+  if (training.baseline_ms && training.with_side_tasks_ms && training.slowdown_pct) {
+    std::string text = number(*training.baseline_ms) + " -> " + number(*training.with_side_tasks_ms) + " ms, " +
+                       signed_percent(*training.slowdown_pct);
+    text += training.ci95_pct ? " (95 %: " + signed_percent(training.ci95_pct->low) + " to " +
+                                    signed_percent(training.ci95_pct->high) + ")"
+                              : " (one pair: no interval)";
+    if (training.pairs) text += ", pairs: " + std::to_string(*training.pairs);
+    lines.row("  training", text);
+  }
+  print_times(lines, "  drain (close to out)", result.drain_us);
+  print_times(lines, "  start (open to work)", result.start_us);
+}
+
+void print_lost(table& lines, report const& result) {
+  std::vector<std::pair<double, lost_cause>> causes;
+  double total_us = 0;
+  bool measured = false;
+  for (std::size_t i = 0; i < lost_causes; ++i) {
+    auto const cause = static_cast<lost_cause>(i);
+    measured = measured || result.harvest.lost(cause).has_value();
+    double const lost_us = result.harvest.lost(cause).value_or(0);
+    if (lost_us != 0) causes.emplace_back(lost_us, cause);
+    total_us += lost_us;
+  }
+  if (!measured) return;
+  std::stable_sort(causes.begin(), causes.end(), [](auto const& a, auto const& b) { return a.first > b.first; });
+  auto const share = [&](double lost_us) {
+    std::string const text = number(lost_us / 1000, 3) + " ms";
+    bool const known = result.bubbles.total_ms && *result.bubbles.total_ms > 0;
+    return known ? text + ", " + percent(lost_us / 10 / *result.bubbles.total_ms) : text;
+  };
+  lines.row("lost", share(total_us) + (result.bubbles.total_ms ? " of the bubbles' time" : ""));
+  for (auto const& [lost_us, cause] : causes) lines.row("  " + std::string{name_of(cause)}, share(lost_us));
+}
+
+}  // namespace
+
+void print_report(std::ostream& out, report const& result) {
+  table lines(out);
+  std::string title = "lull " + result.command + " on " + result.executor;
+  auto const& gpu = result.machine.gpu;
+  if (result.executor == "cuda" && gpu && gpu->name) title += ", " + *gpu->name;
+  if (result.executor == "threads" && result.machine.cpu) title += ", " + *result.machine.cpu;
+  lines.title(title);
+  if (std::string const text = what_ran(result); !text.empty()) lines.title(text);
+  if (result.interrupted) lines.title("Interrupted: this is what was done until then.");
+  if (result.time == "cpu") lines.title(std::string{cpu_time_note});
+  out << '\n';
+  print_gained(lines, result);
+  print_cost(lines, result);
+  print_lost(lines, result);
+}
+
+}  // namespace lull

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/setting.hpp>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/apps/lull/cuda_facts.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/options.hpp>
+#include <lull/host/io/units.hpp>
+
+namespace lull {
+namespace {
+
+template <std::size_t Count>
+std::size_t index_in(std::array<std::string_view, Count> const& known, std::string_view text, std::string_view option) {
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (known[i] == text) return i;
+  }
+  throw usage_error{std::string{option} + ": unknown name \"" + std::string{text} + "\"; known: " + list_known(text, known)};
+}
+
+constexpr std::array<std::string_view, 2> executors{"threads", "cuda"};
+constexpr std::array<std::string_view, 3> modes{"lull", "naive", "none"};
+
+}  // namespace
+
+executor_kind parse_executor(std::string_view text, int device) {
+  std::string const why = why_no_cuda(device);
+  if (text.empty()) return why.empty() ? executor_kind::cuda : executor_kind::threads;
+  auto const kind = static_cast<executor_kind>(index_in(executors, text, "--executor"));
+  if (kind == executor_kind::cuda && !why.empty()) {
+    throw usage_error{"--executor cuda: " + why + "; lull doctor says more, and --executor threads runs here"};
+  }
+  return kind;
+}
+
+side_mode parse_mode(std::string_view text) { return static_cast<side_mode>(index_in(modes, text, "--mode")); }
+
+std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option) {
+  try {
+    return parse_duration(text);
+  } catch (usage_error const& wrong) {
+    throw usage_error{std::string{option} + ": " + wrong.what()};
+  }
+}
+
+time_limit::time_limit(std::string asked)
+    : asked_(std::move(asked)), longest_(asked_.empty() ? std::chrono::nanoseconds::max() : duration_of(asked_, "--at-most")) {}
+
+std::string_view name_of(side_mode mode) noexcept { return modes[static_cast<std::size_t>(mode)]; }
+std::string_view name_of(executor_kind kind) noexcept { return executors[static_cast<std::size_t>(kind)]; }
+
+report begin_report(std::string_view command, executor_kind kind, int device) {
+  report begun;
+  begun.version = LULL_VERSION;
+  begun.command = command;
+  begun.executor = name_of(kind);
+  begun.time = kind == executor_kind::cuda ? "device" : "cpu";
+  begun.machine = describe_host();
+  if (kind == executor_kind::cuda) begun.machine.gpu = gpu_monitor{pci_bus_id(device)}.describe();
+  return begun;
+}
+
+void check_writable(std::optional<std::string> const& file, std::string_view option) {
+  if (!file) return;
+  if (file->empty()) throw usage_error{std::string{option} + ": no file is named"};
+  std::filesystem::path const path{*file};
+  std::error_code ignored;
+  std::filesystem::path const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
+  if (path.filename().empty() || std::filesystem::is_directory(path, ignored)) {
+    throw usage_error{std::string{option} + " " + *file + ": that is a folder; name a file"};
+  }
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() + "; make it first"};
+  }
+  // Better known now than after the work; but a reader of a pipe would take this for the end.
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored)) atomic_file const writable{path};
+}
+
+}  // namespace lull

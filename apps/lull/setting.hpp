@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/report.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// What several commands ask for. Errors: usage_error, with the known names for an unknown one.
+
+/// Empty: cuda if a device answers, else threads. A kind that cannot be had is refused with the reason.
+executor_kind parse_executor(std::string_view text, int device);
+side_mode parse_mode(std::string_view text);
+std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option);
+
+/// `--at-most`: how long a command's tasks may take. One thread.
+class time_limit {
+ public:
+  /// A duration as it was spelled; empty: without limit.
+  explicit time_limit(std::string asked);
+  /// It counts from here. Once.
+  void begin() { begun_ = std::chrono::steady_clock::now(); }
+  bool over() const { return begun_ && std::chrono::steady_clock::now() - *begun_ >= longest_; }
+  /// The end of a line on what was not done: "--at-most 5s was over first".
+  std::string was_over() const { return "--at-most " + asked_ + " was over first"; }
+
+ private:
+  std::string asked_;
+  std::chrono::nanoseconds longest_;
+  std::optional<std::chrono::steady_clock::time_point> begun_;
+};
+
+std::string_view name_of(side_mode mode) noexcept;
+std::string_view name_of(executor_kind kind) noexcept;
+
+/// Version, machine, whose times these are.
+report begin_report(std::string_view command, executor_kind kind, int device);
+
+/// Throws usage_error where the file could not be written later: its folder is missing, or it is one.
+void check_writable(std::optional<std::string> const& file, std::string_view option);
+
+}  // namespace lull

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/side_jobs.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <lull/host/bubble.hpp>
+#include <lull/apps/lull/replay.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_again = 200us;
+constexpr std::chrono::nanoseconds long_bubble = 25ms;     // of those that jobs are run to their end in
+constexpr std::chrono::nanoseconds longest_bubble = 1s;    // where chunks are longer than that
+constexpr auto max_goodbye = 10s;
+
+}  // namespace
+
+side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, when_over then, log_line log)
+    : side_(side), kept_(kept), then_(then), log_(std::move(log)), left_(tasks.size()) {
+  bool const restores = std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
+  if (restores && !side_.quiet(max_goodbye)) throw limit_error{"side work did not stop within 10 s, to take up what was saved"};
+  try {
+    submit_all(std::move(tasks));
+  } catch (...) {
+    if (restores) side_.release();
+    throw;
+  }
+  if (restores) side_.release();
+  thread_ = std::thread{[this] { serve(); }};
+}
+
+side_jobs::~side_jobs() {
+  ending_ = stopping_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
+  for (side_task_asked& each : tasks) {
+    auto made = std::make_unique<task>(std::move(each.name), side_.machine());
+    made->saves = std::move(each.saves);
+    made->max_rounds = each.owners.front()->max_rounds();
+    for (auto& owner : each.owners) {
+      made->jobs.push_back({std::make_unique<owned_job>(side_, std::move(owner), owned_job::settings{made->name, each.priority, made->saves.get()})});
+    }
+    tasks_.push_back(std::move(made));
+  }
+  for (auto& each : tasks_) {
+    for (task::one& one : each->jobs) submit(one, owned_job::from::where_saved);
+  }
+}
+
+void side_jobs::submit(task::one& which, owned_job::from begin) {
+  which.job->submit(begin);
+  which.over = false;
+  which.order = submitted_++;
+}
+
+void side_jobs::serve() {
+  try {
+    side_.machine().arrive();
+    for (auto give_up = std::chrono::steady_clock::time_point::max();; std::this_thread::sleep_for(look_again)) {
+      bool const ending = ending_;
+      bool const stopping = stopping_;
+      std::size_t left = 0;
+      for (std::size_t t = 0; t < tasks_.size(); ++t) {
+        for (task::one& one : tasks_[t]->jobs) left += look_after(t, one, ending, stopping) ? 1 : 0;
+      }
+      left_ = left;
+      is_ending_ = ending;
+      if (ending && left == 0) return;
+      auto const now = std::chrono::steady_clock::now();
+      if (stopping && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
+      if (now >= give_up) throw limit_error{"a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a smaller grain makes it shorter"};
+    }
+  } catch (...) {
+    problem_ = std::current_exception();
+    failed_ = true;
+    left_ = 0;
+    is_ending_ = true;
+  }
+}
+
+/// True: it goes on, or another in its place.
+bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool stopping) {
+  task& of = *tasks_[index];
+  if (one.over) return false;
+  try {
+    if (one.job->over()) {
+      note(index, one);
+      bool const anew = then_ == when_over::submit_anew && !ending && !of.closed;
+      if (anew) {
+        // now, or what has finished would be lost where the next one is stopped
+        if (!of.written && one.job->progress().state == job_state::finished) of.written = one.job->owner().write();
+        one.job->owner().reset();
+        submit(one, owned_job::from::the_start);
+      } else if (one.job->progress().state != job_state::failed) {
+        one.job->save();  // what has come to its end, too: its results may yet have to be written
+      }
+    } else if (stopping || of.closed || (ending && is_spare(of, one))) {
+      one.job->cancel();
+    } else {
+      one.job->look_after(another_waits(one));
+    }
+    if (!one.job->save_problem().empty() && std::exchange(one.told, true) == false) {
+      failed_ = true;
+      if (log_) log_("job '" + of.name + "' is not saved any more: " + one.job->save_problem());
+    }
+  } catch (std::exception const& problem) {
+    complain(of, problem.what());
+  }
+  return !one.over;
+}
+
+/// A task that failed does not end the others.
+void side_jobs::complain(task& of, std::string const& problem) {
+  of.closed = true;
+  failed_ = true;
+  if (log_) log_("job '" + of.name + "' failed: " + problem);
+}
+
+void side_jobs::note(std::size_t index, task::one& one) {
+  task& of = *tasks_[index];
+  one.over = true;
+  try {
+    one.job->finish_serving();  // what is done is taken, too
+  } catch (std::exception const& problem) {
+    complain(of, problem.what());
+  }
+  job_progress const reached = one.job->progress();
+  if (reached.state == job_state::failed) {
+    complain(of, reached.why == failure::too_many_items ? "a phase has more items than a cursor can count" : "its task gave up");
+  }
+  bool const never_began = reached.state == job_state::cancelled && reached.items == 0;
+  if (never_began && then_ == when_over::submit_anew) return;  // a successor that never had its turn
+  noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt}, index};
+  made.finished = reached.state == job_state::finished;
+  if (made.finished) {
+    std::uint64_t const failures = one.job->owner().failures();
+    made.result.failures = failures;
+    if (failures != 0) {
+      complain(of, "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures"));
+    }
+    if (kept_ == results_kept::all && then_ == when_over::submit_anew) made.like_first = of.same.holds_for(one.job->owner());
+    ++ended_;
+  }
+  if (noted_.size() == max_results) {
+    auto const well = std::find_if(noted_.begin(), noted_.end(), [](noted const& each) { return each.finished && each.like_first; });
+    noted_.erase(well != noted_.end() ? well : noted_.begin());
+  }
+  noted_.push_back(std::move(made));
+}
+
+/// Of a task that has its result, or an older job under way.
+bool side_jobs::is_spare(task const& of, task::one const& one) const {
+  return std::any_of(of.jobs.begin(), of.jobs.end(), [&](task::one const& other) {
+    if (&other == &one) return false;
+    return other.over ? other.job->progress().state == job_state::finished : other.order < one.order;
+  });
+}
+
+bool side_jobs::another_waits(task::one const& one) const {
+  for (auto const& each : tasks_) {
+    for (task::one const& other : each->jobs) {
+      if (&other != &one && !other.over && other.job->waits()) return true;
+    }
+  }
+  return false;
+}
+
+void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
+  ending_ = true;
+  auto length = long_bubble;
+  while (!(is_ending_ && left_ == 0) && !stop() && side_.mode() == runtime_mode::on) {
+    replayed const done = replay(on, {{}, {{gap_site::tail, 0, 0ns, length}}, length}, 1, &side_, stop);
+    std::optional<std::uint64_t> const chunks = chunks_of(done.bubbles);
+    last_chunks_ = last_chunks_ && chunks ? std::optional{*last_chunks_ + *chunks} : std::nullopt;
+    for (replayed_bubble const& one : done.bubbles) {
+      if (!one.harvested) continue;
+      bubble_record const& record = one.harvested->record;
+      time_ += time_at_work(record);
+      bool const in_vain = record.items == 0 && record.handed_back != 0;
+      if (in_vain) length = std::min(2 * length, longest_bubble);
+    }
+  }
+  stopping_ = true;
+  thread_.join();
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+}
+
+std::vector<side_jobs::reached> side_jobs::progress() const {
+  std::vector<reached> found;
+  for (auto const& each : tasks_) {
+    job_progress const now = each->jobs.front().job->progress();
+    bool const ended = now.state == job_state::finished || now.state == job_state::failed || now.state == job_state::cancelled;
+    found.push_back({ended ? each->max_rounds : now.at.round, each->max_rounds});
+  }
+  return found;
+}
+
+std::vector<std::uint64_t> side_jobs::items() const {
+  std::vector<std::uint64_t> found;
+  for (auto const& each : tasks_) {
+    std::uint64_t sum = 0;
+    for (task::one const& one : each->jobs) sum += one.job->items();
+    found.push_back(sum);
+  }
+  return found;
+}
+
+task_owner* side_jobs::finished(std::size_t index) const {
+  for (task::one const& one : tasks_.at(index)->jobs) {
+    if (one.over && one.job->progress().state == job_state::finished) return &one.job->owner();
+  }
+  return nullptr;
+}
+
+verification side_jobs::verify(std::size_t index) {
+  task_owner* const owner = finished(index);
+  if (owner == nullptr) throw usage_error{"there is no result to verify: no job of " + name(index) + " has finished"};
+  same_result::verdict judged;
+  if (then_ == when_over::leave) {
+    judged.all = owner->verify();
+    judged.first = judged.all.ok;
+  } else {
+    judged = tasks_[index]->same.verify(*owner);
+  }
+  for (noted& each : noted_) {
+    if (each.task == index && each.finished) each.result.verified = judged.first && each.like_first;
+  }
+  return judged.all;
+}
+
+void side_jobs::share_chunks(std::optional<std::uint64_t> in_bubbles, std::vector<std::optional<std::uint64_t>> of_one) {
+  std::uint64_t const ended = ended_;
+  auto const unfinished = std::count_if(noted_.begin(), noted_.end(), [](noted const& each) { return !each.finished; });
+  std::optional<std::uint64_t> all;  // of the only task; those of several are counted together
+  if (tasks_.size() == 1 && in_bubbles && last_chunks_) all = *in_bubbles + *last_chunks_;
+  if (all && unfinished == 0 && ended != 0) of_one.at(0) = *all / ended;
+  std::optional<std::uint64_t> of_rest;  // of the one that did not finish
+  if (all && unfinished == 1 && (ended == 0 || of_one.at(0))) of_rest = *all - std::min(*all, ended * of_one.at(0).value_or(0));
+  for (noted& each : noted_) each.result.chunks = each.finished ? of_one.at(each.task) : of_rest;
+}
+
+std::vector<job_result> side_jobs::results() const {
+  std::vector<job_result> found;
+  for (noted const& each : noted_) found.push_back(each.result);
+  return found;
+}
+
+}  // namespace lull

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/worker_streams.hpp>
+
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/owned.hpp>
+
+namespace lull {
+
+namespace {
+
+/// Of the SMs of the current device; null where the driver cannot.
+CUgreenCtx make_context() {
+  cuda_driver const& call = driver();
+  if (!call.has_green_contexts()) return nullptr;
+  int number = 0;
+  LULL_CUDA(cudaGetDevice(&number));
+  CUdevice device{};
+  CUdevResource all{};
+  CUdevResource part{};
+  CUdevResource rest{};
+  CUdevResourceDesc described{};
+  CUgreenCtx made{};
+  unsigned count = 1;
+  bool const is_made = call.device_get(&device, number) == CUDA_SUCCESS &&
+                       call.device_resource(device, &all, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS &&
+                       call.split_sms(&part, &count, &all, &rest, 0, all.sm.smCount * 112 / 132) == CUDA_SUCCESS &&
+                       call.describe_resources(&described, &part, 1) == CUDA_SUCCESS &&
+                       call.create_green(&made, described, device, CU_GREEN_CTX_DEFAULT_STREAM) == CUDA_SUCCESS;
+  return is_made ? made : nullptr;
+}
+
+struct green_context {
+  green_context() = default;
+  green_context(green_context const&) = delete;
+  green_context& operator=(green_context const&) = delete;
+  ~green_context() {
+    if (made != nullptr) driver().destroy_green(made);
+  }
+  CUgreenCtx made = make_context();
+};
+
+}  // namespace
+
+struct worker_streams::parts {
+  green_context context;
+  std::vector<cuda_stream> owned;  // goes before its context
+};
+
+worker_streams::worker_streams(int of_each) : parts_(std::make_unique<parts>()) {
+  int lowest = 0;
+  int highest = 0;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  // By turns, so that neither kind has all the early channels.
+  for (int i = 0; i < of_each; ++i) {
+    all_.push_back({parts_->owned.emplace_back(lowest).get(), false});
+    if (parts_->context.made == nullptr) continue;
+    CUstream green{};
+    LULL_DRIVER(driver().create_green_stream(&green, parts_->context.made, CU_STREAM_NON_BLOCKING, lowest));
+    all_.push_back({parts_->owned.emplace_back(static_cast<cudaStream_t>(green)).get(), true});
+  }
+}
+
+worker_streams::~worker_streams() = default;
+
+stream_handle worker_streams::any(bool green) const noexcept {
+  for (one const& each : all_) {
+    if (each.green == green) return each.stream;
+  }
+  return nullptr;
+}
+
+}  // namespace lull

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/registry/registry.hpp>
+
+#include <array>
+#include <vector>
+
+#include <lull/graph/pagerank_owner.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tasks/images/images_owner.hpp>
+#include <lull/tasks/mlp/mlp_owner.hpp>
+#include <lull/tasks/product/product_owner.hpp>
+#include <lull/tasks/synthetic_owner.hpp>
+
+namespace lull {
+
+std::span<task_entry const> registry() {
+  static std::array const entries{pagerank_entry(), images_entry(), mlp_entry(), classify_entry(), product_entry(), compute_entry(), streaming_entry()};
+  return entries;
+}
+
+std::span<task_options const> known_tasks() {
+  static std::vector<task_options> const known = [] {
+    std::vector<task_options> made;
+    for (task_entry const& each : registry()) made.push_back({each.name, each.help, each.options});
+    return made;
+  }();
+  return known;
+}
+
+task_entry const& entry_of(task_request const& request) {
+  for (task_entry const& each : registry()) {
+    if (each.name == request.name) return each;
+  }
+  throw usage_error{"unknown task \"" + request.name + "\""};
+}
+
+}  // namespace lull

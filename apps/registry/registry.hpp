@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include <lull/host/task/owner.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace lull {
+
+/// The side tasks that the command line and the C library know, the default one first. Lives as long as the program.
+std::span<task_entry const> registry();
+
+/// The same as parsers take it.
+std::span<task_options const> known_tasks();
+
+/// Throws usage_error for a task that is not listed.
+task_entry const& entry_of(task_request const& request);
+
+}  // namespace lull

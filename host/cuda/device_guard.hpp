@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on the thread's
+/// stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came from, half a gigabyte
+/// where it never worked.
+inline visit arrive_on(int device) {
+  visit from;
+  LULL_CUDA(cudaGetDevice(&from.device));
+  LULL_DRIVER(driver().push_context(detail::primary_context(device)));
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaError_t const code = cudaThreadExchangeStreamCaptureMode(&mode);
+  CUcontext ours{};
+  if (code != cudaSuccess) driver().pop_context(&ours);
+  LULL_CUDA(code);
+  from.capture_mode = static_cast<int>(mode);
+  return from;
+}
+
+inline void depart_from(visit from) noexcept {
+  auto mode = static_cast<cudaStreamCaptureMode>(from.capture_mode);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  CUcontext ours{};
+  driver().pop_context(&ours);
+}
+
+/// For as long as this lives.
+class cuda_device_guard {
+ public:
+  explicit on_device(int device) : from_(arrive_on(device)) {}
+  ~on_device() { depart_from(from_); }
+  on_device(cuda_device_guard const&) = delete;
+  cuda_device_guard& operator=(cuda_device_guard const&) = delete;
+
+ private:
+  visit from_;
+};
+
+}  // namespace lull

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/captured_gate.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace lull::detail {
+
+namespace {
+
+/// What a worker may stay where no room is kept for what a bubble waits for.
+constexpr std::uint64_t lease_without_rooms_ns = 200'000;
+
+}  // namespace
+
+captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
+                             std::uint64_t capture, stream_handle stream, std::span<captured_type const> types)
+    : machine_(machine),
+      known_sites_(sites),
+      index_(index),
+      capture_(capture),
+      stream_(stream),
+      ring_(machine, records),
+      skip_(machine, max_sites),
+      skips_(skips),
+      slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
+      no_room_is_kept_(machine.place().owned_processors + machine.place().raised == machine.place().processors),
+      // release: what the graph's launches did to the gate, to whoever finds it gone
+      not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
+  ref_ = {line, ring_.data(), records - 1};
+  std::fill_n(skips_, max_sites, 0U);
+  for (std::size_t t = 0; t < types.size(); ++t) slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
+}
+
+std::uint32_t captured_gate::find(site where) {
+  auto const known = std::find_if(sites_.begin(), sites_.end(), [&](site_state const& s) { return s.what->name == where.name; });
+  if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
+  sites_.push_back({.what = known_sites_.find(where)});
+  return static_cast<std::uint32_t>(sites_.size() - 1);
+}
+
+bubble_id captured_gate::open(stream_handle stream, site where) {
+  std::lock_guard const lock{mutex_};
+  if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
+    machine_.capture_keep(stream, not_kept_yet_);
+    not_kept_yet_.reset();
+  }
+  std::uint32_t const at = find(where);
+  if (open_) {
+    if (at != open_site_) {
+      ++counts_.nested;
+      return {};
+    }
+    ++counts_.abandoned;
+    close_now(stream);
+  }
+  std::vector<captured_worker> workers;
+  for (captured_slot const& each : slots_) {
+    worker_params params;
+    params.slot = each.slot;
+    params.gate = ref_;
+    params.skip = at < max_sites ? skip_.data() + at : nullptr;
+    if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
+    workers.push_back({each.kernel, each.grid, params});
+  }
+  opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
+  ++value_;
+  ++bubbles_;
+  open_ = true;
+  open_site_ = at;
+  ++counts_.captured;
+  return {index_, bubbles_};
+}
+
+void captured_gate::close(bubble_id id, stream_handle stream) {
+  std::lock_guard const lock{mutex_};
+  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_) {
+    ++counts_.unmatched;
+    return;
+  }
+  close_now(stream);
+}
+
+void captured_gate::close_now(stream_handle stream) {
+  machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
+  ++value_;
+  open_ = false;
+}
+
+void captured_gate::note(gate_line const& line, bool over) {
+  // The last one may be open still, or its workers on their way out: it is read when another has come, or none since the last look.
+  bool const idle = over || (line.bubbles == noted_ && !lull::is_open(line.value));
+  noted_ = line.bubbles;
+  known_ = std::max(read_, idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1);
+  over_ = over;
+}
+
+/// Behind the copies, and behind the zeros in their places, the line was copied: where a bubble had come by then that is a ring later than
+/// one of these, records of two may be mixed, and all are dropped.
+void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
+                         std::deque<bubble_report>& into) {
+  std::lock_guard const lock{mutex_};
+  if (noted_ - read_ >= records) {
+    counts_.replayed += known_ - read_;
+    counts_.dropped += known_ - read_;
+    read_ = known_;
+    ring_is_mixed_ = true;
+    return;
+  }
+  for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {
+    bubble_record const& record = copies[bubble - which.from];
+    bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
+    ++counts_.replayed;
+    if (!closed) ++counts_.dropped;
+    if (closed) learn(record, working, told_as, into);
+  }
+  read_ = which.past - 1;
+  decide();
+}
+
+void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
+  if (std::exchange(skips_changed_, false)) lane.copy_in(skip_.data(), skips_, skip_.bytes());
+  if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
+}
+
+/// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles may be as long.
+bool captured_gate::was_held_up(bubble_record const& record) const {
+  if (no_room_is_kept_ || !all_left_by_lease(record)) return false;
+  auto const between = [](std::uint64_t from, std::uint64_t to) { return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)}; };
+  return hold_ups::is_one(between(record.last_out_ns, record.closed_ns), between(record.opened_ns, record.last_out_ns));
+}
+
+/// What a replayed bubble says of its site. One that was skipped says only how long it was.
+void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into) {
+  site_state& at = sites_[record.site];
+  at.seen = true;
+  std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
+  if (at.skipped) {
+    ++(length < min_bubble ? counts_.too_short : counts_.fruitless);
+    at.what->past.add_length(length);
+  } else {
+    bool const held_up = was_held_up(record);
+    if (held_up) ++counts_.held_up;
+    if (at.held_up.add(held_up)) held_up_ = at.what->name;
+    at.what->past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
+  }
+  known_sites_.note(*at.what);
+  into.push_back({.gate = told_as,
+                  .site = at.what->name,
+                  .length = length,
+                  .opened_ns = static_cast<std::int64_t>(record.opened_ns),
+                  .host_ahead = true,  // a replay asks no host
+                  .lease = {},
+                  .blocks = record.blocks != 0 ? working : 0,
+                  .record = record});
+}
+
+/// Which sites' workers leave at once from now on, and which do no more.
+void captured_gate::decide() {
+  for (std::size_t i = 0; i < std::min(sites_.size(), max_sites); ++i) {
+    site_state& at = sites_[i];
+    if (!std::exchange(at.seen, false)) continue;
+    bool const skip = at.what->past.judge() != history::verdict::harvest;
+    if (skip == at.skipped) continue;
+    at.skipped = skip;
+    skips_[i] = skip ? 1 : 0;
+    skips_changed_ = true;
+  }
+}
+
+std::uint64_t captured_gate::blocks_of(void const* resident) const noexcept {
+  auto const found = std::find_if(slots_.begin(), slots_.end(), [&](auto const& slot) { return slot.kernel.resident == resident; });
+  return found != slots_.end() ? found->grid.blocks : 0;
+}
+
+runtime_counts captured_gate::counts() const {
+  std::lock_guard const lock{mutex_};
+  return counts_;
+}
+
+bool captured_gate::is_over() const {
+  // in this order: a launch that is in flight holds the graph until its workers are enqueued
+  return graph_gone_->load(std::memory_order_acquire) && machine_.graph_workers_done();
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/site_table.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/detail/history.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::detail {
+
+/// A worker's slot in a captured graph: which task type it is for.
+struct captured_slot {
+  slot_line* slot = nullptr;
+  worker_kernel kernel;
+  worker_grid grid;  // baked into the graph
+};
+
+/// A task type that later captures hold a worker for.
+struct captured_type {
+  worker_kernel kernel;
+  worker_grid grid;
+};
+
+/// The sites of all captured graphs, by name. A site stays when its graph goes, so a step that is captured again finds its
+/// history. Thread-safe.
+class captured_sites {
+ public:
+  struct site_state {
+    std::string name;
+    history past;  // the dispatcher's
+  };
+
+  std::shared_ptr<site_state> find(site where) {
+    std::lock_guard const lock{mutex_};
+    return known_.find(where.name);
+  }
+  void note(site_state const& at) {
+    std::lock_guard const lock{mutex_};
+    known_.note(at);
+  }
+  std::chrono::nanoseconds longest() const {
+    std::lock_guard const lock{mutex_};
+    return known_.longest();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  site_table<site_state> known_;
+};
+
+/// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks no host,
+/// so all that changes stands in slots and words on the machine. Executables of one capture, and clones, share it. `open` and `close`
+/// come from the trainer, `counts` from any thread, the rest from the dispatcher.
+class captured_gate {
+ public:
+  static constexpr std::uint64_t records = 512;
+  static constexpr std::size_t max_sites = 64;  // that can be skipped; further ones never are
+
+  /// Replayed bubbles [from, past), whose records are to be read.
+  struct unread {
+    std::uint64_t from = 0;
+    std::uint64_t past = 0;
+    std::uint64_t count() const noexcept { return past - from; }
+  };
+
+  /// `line` is zero. `skips`: (max_sites,) of pinned memory, for this gate alone while it lives.
+  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips, std::uint64_t capture,
+                stream_handle stream, std::span<captured_type const> types);
+  captured_gate(captured_gate const&) = delete;
+  captured_gate& operator=(captured_gate const&) = delete;
+
+  std::uint32_t index() const noexcept { return index_; }
+  gate_ref ref() const noexcept { return ref_; }
+  stream_handle stream() const noexcept { return stream_; }
+  bool serves(std::uint64_t capture, stream_handle stream) const noexcept { return capture == capture_ && stream == stream_; }
+  std::span<captured_slot const> slots() const noexcept { return slots_; }
+
+  /// Add nodes to the graph that the stream is being captured into.
+  bubble_id open(stream_handle stream, site where);
+  void close(bubble_id id, stream_handle stream);
+
+  /// How its line on the machine was found; `over`: nothing could touch it any more even before.
+  void note(gate_line const& line, bool over);
+  /// Which bubbles' records can be read. The line that was noted last says so; the ring holds no others.
+  unread to_read() const noexcept { return {read_ + 1, std::min(known_, read_ + records) + 1}; }
+  /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
+  void write_to(copy_lane& lane, bubble_record const* zeros);
+  /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they are dropped and
+  /// counted. `working`: the blocks of the job at hand.
+  void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
+  /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
+  bool is_over() const;
+  /// That is so, and nothing is left to read.
+  bool is_finished() const noexcept { return over_ && known_ == read_; }
+  /// Of a job of this kind of worker: blocks that its launches have; 0: it has none.
+  std::uint64_t blocks_of(void const* resident) const noexcept;
+  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
+  runtime_counts counts() const;
+
+ private:
+  struct site_state {
+    std::shared_ptr<captured_sites::site_state> what;
+    bool skipped = false;
+    hold_ups held_up{};
+    bool seen = true;  // since it was decided last; what was known before the capture counts, too
+  };
+
+  std::uint32_t find(site where);
+  void decide();
+  void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
+  bool was_held_up(bubble_record const& record) const;
+  void close_now(stream_handle stream);
+
+  executor& machine_;
+  captured_sites& known_sites_;
+  std::uint32_t const index_;
+  std::uint64_t const capture_;
+  stream_handle const stream_;
+  machine_array<bubble_record> ring_;  // (records,)
+  machine_array<std::uint32_t> skip_;  // (max_sites,)
+  std::uint32_t* const skips_;         // what stands there, or soon will
+  bool skips_changed_ = false;
+  bool ring_is_mixed_ = false;
+  machine_array<slot_line> slot_lines_;
+  gate_ref ref_;
+  std::vector<captured_slot> slots_;
+  bool const no_room_is_kept_;
+  std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
+  std::uint64_t read_ = 0;   // replayed bubbles
+  std::uint64_t known_ = 0;  // … whose records are complete
+  std::uint64_t noted_ = 0;  // … opened when its line was looked at last
+  bool over_ = false;
+  std::optional<std::string> held_up_;
+  mutable std::mutex mutex_;  // all that follows
+  std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
+  std::uint32_t value_ = 0;
+  std::uint64_t bubbles_ = 0;  // in the graph
+  bool open_ = false;
+  std::uint32_t open_site_ = 0;
+  captured_opening opening_ = nullptr;
+  std::deque<site_state> sites_;
+  runtime_counts counts_;
+};
+
+}  // namespace lull::detail

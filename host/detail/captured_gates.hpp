@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/captured_gate.hpp>
+#include <lull/host/detail/pinned_array.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::detail {
+
+/// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs come and go. `enable`, `open`, `close` and `counts`
+/// come from any thread, the rest from the dispatcher.
+class captured_gates {
+ public:
+  static constexpr std::size_t max_gates = 1024;  // alive at once
+  static constexpr std::size_t max_types = 8;
+
+  /// `first_index`: of its gates.
+  captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log);
+
+  /// Later captures hold a worker for it.
+  void enable(worker_kernel const& kernel, worker_grid const& grid);
+  /// `capture` as of executor::capture_of, not 0.
+  bubble_id open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode);
+  /// False: the id is not of a captured gate.
+  bool close(bubble_id id, stream_handle stream);
+
+  /// Enqueues copies of what replays have left; false: there are no graphs.
+  bool begin_collecting(copy_lane& lane);
+  /// The copies are done: replayed bubbles are added to `into`. `at_work`: the kind of worker of the job that stands in graphs.
+  void collect(std::deque<bubble_report>& into, void const* at_work);
+  /// As captured_gate::take_held_up, of any.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
+  /// How often it was looked at what replays have left. A bubble of a graph that is replayed no more takes three looks.
+  std::uint64_t looks() const noexcept { return looks_; }
+  /// The last look found nothing to copy.
+  bool all_collected() const noexcept { return unread_ == 0; }
+  /// The longest recent bubble.
+  std::chrono::nanoseconds longest() const { return sites_.longest(); }
+
+  std::vector<std::shared_ptr<captured_gate>> all() const;
+  bool any() const;
+  /// Those that have come since it was asked last.
+  std::vector<std::shared_ptr<captured_gate>> take_new();
+  /// One of them, next time again.
+  void take_later(std::shared_ptr<captured_gate> graph);
+  void forget(captured_gate const& gone);
+  runtime_counts counts() const;
+
+ private:
+  static constexpr std::size_t max_copied = 4096;  // records at a time
+  static constexpr std::size_t max_streams = 16;   // that reports tell apart
+
+  struct copied {
+    std::shared_ptr<captured_gate> gate;
+    captured_gate::unread which;
+    bubble_record const* at;
+  };
+
+  std::shared_ptr<captured_gate> find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode);
+  std::uint32_t told_as(stream_handle stream);
+  std::size_t place_of(captured_gate const& gate) const noexcept { return gate.index() - first_index_; }
+
+  executor& machine_;
+  std::uint32_t const first_index_;
+  std::function<void(std::string_view)> log_;
+  captured_sites sites_;
+  machine_array<gate_line> lines_;            // (max_gates,)
+  pinned_array<gate_line> found_;             // (max_gates,): copies of them
+  pinned_array<bubble_record> pinned_;        // (captured_gate::records + max_copied,): zeros, and copies
+  pinned_array<std::uint32_t> skips_;         // (max_gates × captured_gate::max_sites,)
+  std::vector<stream_handle> streams_;        // that reports have told of
+  std::vector<copied> copied_;                // under way
+  std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;  // their lines are under way; whether they were over before
+  std::optional<std::string> held_up_;
+  std::uint64_t looks_ = 0;
+  std::uint64_t unread_ = 0;                  // bubbles
+  mutable std::mutex mutex_;                  // all that follows
+  std::vector<captured_type> types_;
+  std::vector<std::shared_ptr<captured_gate>> gates_;
+  std::vector<std::shared_ptr<captured_gate>> new_;
+  std::vector<std::uint32_t> free_;  // indices, the next one last
+  runtime_counts of_gone_;
+  std::uint64_t ignored_ = 0;
+  bool said_why_ = false;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/detail/forecast.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/host/report/bubble_summary.hpp>
+#include <lull/host/detail/job_record.hpp>
+
+namespace lull::detail {
+
+/// Puts jobs into places and takes them out, through control alone; never on the trainer's path. One thread calls `round`
+/// from time to time; a round makes no blocking call.
+///
+/// A place goes empty → filling → standing → emptying → empty, on all gates together.
+class dispatcher {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds later{5};  // a round, while a job stands ready, or graphs may be replayed
+
+  /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a job.
+  dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured, device_clock& clock,
+         std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log);
+  ~dispatcher();
+
+  /// Throws limit_error.
+  void add(std::shared_ptr<job_record> job);
+  /// Returns when the next one should come.
+  time_point tick();
+  /// Cancels all jobs; rounds go on until `empty`.
+  void cancel_all();
+  /// Nothing is harvested any more: all jobs fail as soon as no block is inside.
+  void give_up();
+  /// The machine is lost: nobody shall wait for its jobs any more.
+  void fail_all() noexcept;
+  bool empty() const;
+  /// While anybody is quiet all places are emptied and none is filled. Counts.
+  void be_quiet() noexcept;
+  void release() noexcept;
+  /// All places are empty.
+  bool places_empty() const;
+  /// What is over of the bubbles: a part of each round, and what is left to do when there are none any more.
+  void collect();
+  std::vector<bubble_report> take_bubbles();
+  /// Of all bubbles so far, taken or not.
+  bubble_summary summary() const;
+  std::uint64_t collected() const;
+  /// How often workers were made to keep off one more group of processors.
+  std::uint64_t raised() const;
+
+ private:
+  static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
+  static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
+  static constexpr std::chrono::microseconds at_once{200};    // while control is at work
+  static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
+  static constexpr std::size_t max_bubbles = 65'536;
+  static constexpr std::chrono::milliseconds read_captures_every{5};
+  static constexpr std::uint64_t control_limit_ns = 10'000'000;  // how long one attempt to empty a slot waits on the device
+
+  enum class place_state { empty, filling, standing, emptying };
+  struct slot_of_gate {
+    slot_line* slot = nullptr;
+    mapped_memory answer;     // a word of exchange
+    std::uint64_t asked = 0;  // id of the exchange under way; 0: none
+    bool fills = false;       // what that one does
+    bool full = false;
+    void const* resident = nullptr;  // the one kind of worker that looks there
+    gate* of_stream = nullptr;       // or
+    std::shared_ptr<captured_gate> graph;
+  };
+  /// What the streams' slots of one kind of worker are made of.
+  struct slot_memory {
+    slot_memory(executor& machine, std::size_t count) : lines(machine, count), answers(machine, count) {}
+    machine_array<slot_line> lines;       // (count,)
+    mapped_array<std::uint64_t> answers;  // (count,)
+  };
+  struct place {
+    place_state at = place_state::empty;
+    std::shared_ptr<job_record> who;
+    std::vector<slot_of_gate> slots;  // of each kind of worker one a gate; of captured graphs, which have but the first place
+  };
+
+  std::chrono::nanoseconds collect_bubbles(bool at_the_end);
+  void copy_bubbles(bool at_the_end);
+  void reserve_more(std::unique_lock<std::mutex>& lock);
+  void say(std::string const& line, std::unique_lock<std::mutex>& lock);
+  void tell_reserved(std::string const& raised_at, std::uint64_t raised);
+  void make_slots_for(worker_kernel const& kernel);
+  void follow_captures();
+  void keep_a_spare_gate();
+  time_point next_tick() const;
+  bool is_served(gate const& of) const;
+  void look_after(int index, std::unique_lock<std::mutex>& lock);
+  void choose_for(int index);
+  bool gives_way(int index) const;
+  bool in_graphs() const;
+  std::shared_ptr<job_record> best_waiting() const;
+  bool move_slots(int index, bool fill);
+  job_state settle(job_record& job, std::unique_lock<std::mutex>& lock);
+  void queue(std::shared_ptr<job_record> job);
+  void renew_leases();
+
+  std::shared_ptr<executor> machine_;
+  std::vector<std::unique_ptr<gate>>& gates_;
+  captured_gates& captured_;
+  std::function<void(std::string_view)> log_;
+  std::uint64_t next_id_ = 1;
+  device_clock& clock_;
+  std::shared_ptr<wake_signal> const wakes_;
+  std::atomic<int> quiet_{0};
+  mutable std::mutex mutex_;  // all that follows
+  std::deque<slot_memory> of_streams_;  // a piece for each kind of worker
+  bool given_up_ = false;
+  std::uint64_t submitted_ = 0;
+  std::deque<std::shared_ptr<job_record>> waiting_;  // the next one first
+  std::array<place, places> places_;
+  std::unique_ptr<copy_lane> lane_;  // of records
+  std::vector<gate*> copying_;       // gates whose records are under way on it
+  bool copying_captures_ = false;    // and those of graphs
+  std::deque<bubble_report> bubbles_;
+  std::uint64_t raised_ = 0;
+  bool said_no_more_ = false;
+  bubble_summary summary_;
+  std::chrono::nanoseconds lease_{0};
+  std::chrono::steady_clock::time_point captures_read_{};
+  void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/environment.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <link.h>
+
+#include <lull/host/error.hpp>
+
+namespace lull::detail {
+
+namespace {
+
+std::string environment(char const* name) {
+  char const* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+/// By file name, as their vendor ships them with CUDA 13.
+constexpr std::array<std::string_view, 4> tools{"libsanitizer-collection.so", "libsanitizer-public.so", "libcuda-injection.so",
+                                                "libToolsInjection64.so"};
+
+int note_tool(dl_phdr_info* library, std::size_t, void* into) {
+  std::string_view const path = library->dlpi_name;
+  std::string_view const file = path.substr(path.rfind('/') + 1);
+  for (std::string_view const tool : tools) {
+    if (file.substr(0, tool.size()) != tool) continue;
+    *static_cast<std::string*>(into) = file;
+    return 1;
+  }
+  return 0;
+}
+
+std::optional<runtime_mode> mode_from_environment() {
+  char const* const text = std::getenv("LULL");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  std::string_view const word{text};
+  if (word == "off") return runtime_mode::off;
+  if (word == "observe") return runtime_mode::observe;
+  if (word == "on") return runtime_mode::on;
+  throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
+}
+
+}  // namespace
+
+std::optional<std::string> launches_that_block() {
+  std::string const asked = environment("CUDA_LAUNCH_BLOCKING");
+  if (asked.empty() || asked == "0") return std::nullopt;
+  return "CUDA_LAUNCH_BLOCKING=" + asked;
+}
+
+std::optional<std::string> injected_tool() {
+  for (char const* const name : {"CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "NSYS_PROFILING_SESSION_ID"}) {
+    if (std::string const value = environment(name); !value.empty()) return std::string{name} + "=" + value;
+  }
+  std::string found;
+  dl_iterate_phdr(&note_tool, &found);
+  return found.empty() ? std::nullopt : std::optional{found + " is loaded"};
+}
+
+bool one_connection() { return environment("CUDA_DEVICE_MAX_CONNECTIONS") == "1"; }
+
+std::optional<std::string> too_few_connections() {
+  std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
+  if (asked != "2" && asked != "3") return std::nullopt;
+  return "CUDA_DEVICE_MAX_CONNECTIONS=" + asked +
+         ": streams of the trainer that wait for each other would share queues with each other or with Lull's, and may wait for ever: leave it unset, or set it to 1";
+}
+
+runtime_options allowed_options(runtime_options asked, executor_kind kind) {
+  if (asked.armed_ahead && (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
+    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) + " ns: it must be 0 to " +
+                      std::to_string(max_armed_ahead.count()) + ", or left out"};
+  }
+  auto const say = [&](std::string const& line) {
+    if (asked.log) asked.log(line);
+  };
+  std::optional<runtime_mode> const told = mode_from_environment();
+  asked.mode = told.value_or(asked.mode);
+  if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
+  std::optional<std::string> why = launches_that_block();
+  if (!why) why = injected_tool();
+  if (!why && asked.mode == runtime_mode::on) why = too_few_connections();
+  if (why && !told) {
+    say("off: " + *why + "; LULL=on harvests nevertheless");
+    asked.mode = runtime_mode::off;
+  }
+  if (one_connection() && asked.launch == launch_time::at_close) {
+    say("CUDA_DEVICE_MAX_CONNECTIONS=1: workers are launched when a bubble opens");
+    asked.launch = launch_time::at_open;
+  }
+  return asked;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/gate.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <lull/host/cuda/nvtx.hpp>
+
+namespace lull::detail {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+}  // namespace
+
+gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
+    : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, 1) {
+  ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
+  seen_.value = first_value;
+  line_.write({&seen_, 1});
+  for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
+}
+
+void gate::take(std::uint64_t stream_id) {
+  {
+    std::lock_guard const lock{mutex_};
+    sites_.clear();
+    close_policy_ = {};
+    last_ = {};
+    last_used_ = steady::now();
+  }
+  // release: what was forgotten, to the trainer's thread that finds its stream here
+  stream_id_.store(stream_id, std::memory_order_release);
+}
+
+std::optional<steady::time_point> gate::idle_since() const {
+  std::lock_guard const lock{mutex_};
+  if (stream_id() == 0 || open_ || collected_ != bubbles_) return std::nullopt;
+  return last_used_;
+}
+
+void gate::vacate() {
+  auto const since = idle_since();
+  if (!since || !passed()) return;
+  std::unique_lock const edges{edges_, std::try_to_lock};
+  if (!edges || idle_since() != since) return;  // it has opened a bubble meanwhile
+  stream_id_.store(0, std::memory_order_release);
+}
+
+void gate::stand(int place, armed_worker what) noexcept {
+  std::lock_guard const lock{mutex_};
+  armed_[static_cast<std::size_t>(place)] = what;
+}
+
+bool gate::ready() const noexcept {
+  std::lock_guard const lock{mutex_};
+  return any_stands();
+}
+
+bool gate::any_stands() const noexcept {
+  return std::any_of(armed_.begin(), armed_.end(), [](armed_worker const& s) { return s.params.slot != nullptr; });
+}
+
+bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch) {
+  std::lock_guard const edges{edges_};
+  if (stream_id != this->stream_id()) return {};  // it was taken back a moment ago
+  std::unique_lock lock{mutex_};
+  last_used_ = steady::now();
+  if (open_) {
+    placed& before = placed_of(bubbles_);
+    bool const abandoned = before.where->name == where.name || last_used_ - before.opened > lease_;
+    if (!abandoned) {
+      ++counts_.nested;
+      return {};
+    }
+    ++counts_.abandoned;
+    before.abandoned = true;
+    lock.unlock();
+    end_bubble(stream, closing{});
+    lock.lock();
+  }
+  if (mode == runtime_mode::on && !any_stands()) {
+    ++counts_.no_job;
+    return {};
+  }
+  if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of ours may be overwritten
+    ++counts_.behind;
+    return {};
+  }
+  std::shared_ptr<site_state> const at = sites_.find(where.name);
+  if (mode == runtime_mode::on) {
+    switch (at->past.judge()) {
+      case history::verdict::harvest: break;
+      case history::verdict::too_short: ++counts_.too_short; return {};
+      case history::verdict::fruitless: ++counts_.fruitless; return {};
+    }
+  }
+  std::uint64_t const bubble = bubbles_ + 1;
+  bool const timed = mode == runtime_mode::observe;
+  placed const now{.bubble = bubble,
+                   .where = at,
+                   .timed = timed,
+                   .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
+                   .host_ahead = {},
+                   .length = {},
+                   .lease = lease_,
+                   .opened = last_used_};
+  lock.unlock();
+  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
+  lock.lock();
+  // Only now: an edge that could not be enqueued never was.
+  ++value_;
+  bubbles_ = bubble;
+  placed_of(bubble) = now;
+  placed_of(bubble).range = begin_range(at->name.c_str());
+  open_ = true;
+  ++counts_.opened;
+  return {index_, bubble};
+}
+
+void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked) {
+  std::lock_guard const edges{edges_};
+  std::unique_lock lock{mutex_};
+  // An edge that went into a graph, or onto another stream, would close later bubbles and not this one.
+  if (!open_ || id.bubble != bubbles_ || found.is != stream_found::plain || found.id != stream_id()) {
+    ++counts_.unmatched;
+    return;
+  }
+  closing const how = placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(machine_.launch_gap()));
+  lock.unlock();
+  end_bubble(stream, how);
+}
+
+/// Closes the open bubble, without the lock.
+void gate::end_bubble(stream_handle stream, closing how) {
+  placed& now = placed_of(bubbles_);
+  bool const host_ahead = !has_opened(bubbles_);
+  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
+  std::lock_guard const lock{mutex_};
+  ++value_;
+  open_ = false;
+  now.closed = steady::now();
+  now.host_ahead = host_ahead;
+  if (now.at_open) now.where->past.add_host_time(now.closed - now.opened);
+  end_range(now.range);
+}
+
+std::optional<launch_request> gate::request() const {
+  std::lock_guard const lock{mutex_};
+  opening_numbers const now = numbers();
+  bool const again = !again_.empty() && has_reached(now.opened, static_cast<std::uint32_t>(again_.front()));
+  std::uint64_t const next = again ? again_.front() : launched_ + 1;
+  if (next > bubbles_) return std::nullopt;
+  placed const& of = placed_of(next);
+  bool const ended = next < bubbles_ || !open_;
+  if (!ended && (!of.at_open || of.timed)) return std::nullopt;
+  auto const opens = expected(next);
+  auto const after_call = of.where->opens.after_call();
+  return launch_request{.bubble = next,
+                        .wanted = !of.timed && !of.abandoned,
+                        .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
+                        .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
+                        .opened_ns = opened_ns(),
+                        .usual_length = of.where->past.longest(),
+                        .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
+                        .ahead = of.where->opens.ahead(opens.value_or(opening{}).distance),
+                        .since = ended ? of.closed : of.opened,
+                        .called = of.opened,
+                        .after_call = after_call,
+                        .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
+}
+
+/// Counted on from what is known last: the close of the bubble before, or else the last opening.
+std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
+  auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
+  if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
+  std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
+  if (reached == 0 || reached >= bubble) return std::nullopt;
+  bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
+  void const* before = placed_of(reached).where.get();
+  std::chrono::nanoseconds distance{0};
+  for (std::uint64_t each = reached + 1; each <= bubble; ++each) {
+    site_state const& at = *placed_of(each).where;
+    auto const later = by_close && each == reached + 1 ? at.opens.after_close(before) : at.opens.after_opening(before);
+    if (!later) return std::nullopt;
+    distance += *later;
+    before = &at;
+  }
+  return opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
+}
+
+bool gate::launch(std::uint64_t bubble, start_when when) {
+  std::array<armed_worker, places> stands;
+  bubble_mark& mark = mark_of(bubble);
+  {
+    std::lock_guard const lock{mutex_};
+    stands = armed_;
+    placed& now = placed_of(bubble);
+    bool const ended = bubble < bubbles_ || !open_;
+    // What ends these workers is not enqueued yet.
+    if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
+    for (armed_worker& each : stands) {
+      each.params.bubble = bubble;
+      if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
+    }
+  }
+  std::array<std::uint64_t, places> blocks{};
+  std::size_t worker = 0;
+  auto const settle = [&] {
+    std::lock_guard const lock{mutex_};
+    placed& now = placed_of(bubble);
+    now.blocks = blocks;
+    // Only after the launch: it may take as long as the trainer's thread stands in the driver.
+    now.armed = when == start_when::opened && !has_opened(bubble);
+    counts_.launches += worker;
+    if (worker != 0 && now.armed) ++counts_.armed;
+    if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);
+    decided(bubble);
+  };
+  try {
+    for (armed_worker& each : stands) {
+      if (each.params.slot == nullptr) continue;
+      each.params.gate.records = ring(worker);
+      machine_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
+      blocks[worker++] = each.grid.blocks;
+    }
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
+  return worker != 0;
+}
+
+void gate::pass(std::uint64_t bubble) {
+  std::lock_guard const lock{mutex_};
+  placed const& of = placed_of(bubble);
+  if (bubble > launched_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
+  decided(bubble);
+}
+
+void gate::note_pause(std::uint64_t bubble) {
+  std::lock_guard const lock{mutex_};
+  placed_of(bubble).after_pause = true;
+}
+
+void gate::decided(std::uint64_t bubble) {
+  if (bubble > launched_) {
+    launched_ = bubble;
+  } else {
+    std::erase(again_, bubble);
+  }
+}
+
+/// Whether the workers could have been enqueued before the bubble opened, had the opening been expected in time.
+bool gate::expected_before_launch(placed const& of) const {
+  return !of.timed && of.host_ahead.value_or(false) && of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
+}
+
+opening_numbers gate::numbers() const noexcept {
+  return opening_numbers::of(machine_.load_mapped(&tells_.host()->numbers));
+}
+
+std::uint64_t gate::opened_ns() const noexcept {
+  return machine_.load_mapped(&tells_.host()->opened_ns);
+}
+
+std::optional<std::uint64_t> gate::new_opening() noexcept {
+  std::uint32_t const opened = numbers().opened;
+  if (std::exchange(opening_told_, opened) == opened) return std::nullopt;
+  return opened_ns();
+}
+
+void gate::release(std::uint64_t bubble, bool first_time) {
+  if (first_time) {
+    std::lock_guard const lock{mutex_};
+    if (has_opened(bubble)) return;
+    again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
+    ++counts_.released;
+  }
+  std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};
+  std::uint64_t seen = numbers.load(std::memory_order_relaxed);
+  for (;;) {
+    opening_numbers wanted = opening_numbers::of(seen);
+    if (has_reached(wanted.go, static_cast<std::uint32_t>(bubble))) return;
+    wanted.go = static_cast<std::uint32_t>(bubble);
+    // relaxed: workers that start at this find a closed gate, or one that has opened meanwhile
+    if (numbers.compare_exchange_weak(seen, wanted.word(), std::memory_order_relaxed)) return;
+  }
+}
+
+runtime_counts gate::counts() const {
+  std::lock_guard const lock{mutex_};
+  return counts_;
+}
+
+bool gate::passed() const {
+  std::lock_guard const lock{mutex_};
+  return machine_.passed(seen_, value_);
+}
+
+void gate::note_lease(std::chrono::nanoseconds lease) noexcept {
+  std::lock_guard const lock{mutex_};
+  lease_ = lease;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/close_policy.hpp>
+#include <lull/host/detail/forecast.hpp>
+#include <lull/host/detail/pinned_array.hpp>
+#include <lull/host/detail/site_table.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/detail/history.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::detail {
+
+inline constexpr int places = 2;  // the job at hand and its successor
+
+/// What a place of a gate launches.
+struct armed_worker {
+  worker_kernel kernel;
+  worker_grid grid;
+  worker_params params;
+};
+
+/// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
+struct launch_request {
+  std::uint64_t bubble = 0;
+  bool wanted = true;                              // false: it gets no worker
+  bool opened = false;
+  bool over = false;                               // for certain: a later one has opened
+  std::uint64_t opened_ns = 0;                     // if it has
+  std::chrono::nanoseconds usual_length{0};        // 0: not known
+  std::optional<std::uint64_t> expected_ns{};      // the opening, on the device's clock
+  std::chrono::nanoseconds ahead{0};               // how long before that its workers should be enqueued, or before an unknown one
+  std::chrono::steady_clock::time_point since{};   // since when they may be
+  std::chrono::steady_clock::time_point called{};  // when the host opened it
+  std::optional<std::chrono::nanoseconds> after_call{};  // the opening, where the trainer has paused before the host opened it
+  std::chrono::nanoseconds ahead_of_call{0};             // … and how long before that
+};
+
+/// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made ahead of its
+/// first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the trainer, one at a time;
+/// `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the dispatcher. No edge and no launch is enqueued
+/// under the lock that these share, so a stream whose queue is full keeps up nobody else.
+class gate {
+ public:
+  static constexpr std::uint64_t records = 256;  // bubbles that the dispatcher may fall behind; then they are passed over
+
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
+  gate(gate const&) = delete;
+  gate& operator=(gate const&) = delete;
+
+  gate_ref ref() const noexcept { return ref_; }
+  std::uint32_t index() const noexcept { return index_; }
+
+  /// Whose stream it is: its id, as of executor::look_at; 0: nobody's. Without a lock.
+  std::uint64_t stream_id() const noexcept { return stream_id_.load(std::memory_order_acquire); }
+  /// Gives one that is nobody's to a stream, with no history.
+  void take(std::uint64_t stream_id);
+  /// When its stream opened a bubble last; nothing while any of them is not over, or of a gate that is nobody's.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const;
+  /// Takes it back from a stream that has been idle and has passed all edges.
+  void vacate();
+
+  /// What stands in a place; null slot: nothing. Called by the dispatcher.
+  void stand(int place, armed_worker what) noexcept;
+  bool ready() const noexcept;
+
+  bubble_id open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch);
+  /// Closes the bubble if it is the open one and `stream` is the one that it was opened on, and is not being captured.
+  void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
+
+  /// The oldest bubble whose workers are not enqueued and may be.
+  std::optional<launch_request> request() const;
+  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready.
+  bool launch(std::uint64_t bubble, start_when when);
+  /// Its workers are not enqueued any more.
+  void pass(std::uint64_t bubble);
+  /// The trainer has paused before it.
+  void note_pause(std::uint64_t bubble);
+  /// The number of the latest bubble that the stream has come to, and the moment.
+  opening_numbers numbers() const noexcept;
+  std::uint64_t opened_ns() const noexcept;
+  /// The moment of an opening that was not asked for before.
+  std::optional<std::uint64_t> new_opening() noexcept;
+  bool has_opened(std::uint64_t bubble) const noexcept { return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble)); }
+  /// Ends the wait of the workers that were enqueued for this bubble. They leave at once; the first time, it is asked for again.
+  void release(std::uint64_t bubble, bool first_time);
+  /// Whether the workers that were enqueued for this bubble are out.
+  bool workers_left(std::uint64_t bubble) { return machine_.workers_left(mark_of(bubble)); }
+  /// Bubbles that are open or not collected.
+  std::uint64_t outstanding() const;
+
+  /// Enqueues copies of what is known of bubbles that are over; false: there are none.
+  bool begin_collecting(copy_lane& lane, bool at_the_end);
+  /// The copies are done: measured bubbles are added to `into`.
+  void collect(std::deque<bubble_report>& into, device_clock& clock);
+  /// The longest recent bubble.
+  std::chrono::nanoseconds longest() const;
+  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
+  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
+  runtime_counts counts() const;
+  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was copied.
+  bool passed() const;
+  void note_lease(std::chrono::nanoseconds lease) noexcept;
+
+ private:
+  struct site_state {
+    std::string name;
+    history past;
+    forecast opens;
+    hold_ups held_up;
+  };
+  struct placed {  // a bubble whose opening edge is enqueued
+    std::uint64_t bubble = 0;
+    std::shared_ptr<site_state> where;
+    std::array<std::uint64_t, places> blocks{};  // launched for the job at hand, and for its successor
+    bool timed = false;                          // observed: no worker, the edges say how long it was
+    bool at_open = false;                        // its workers need not wait for the closing edge
+    bool armed = false;                          // its workers were enqueued before it opened
+    bool abandoned = false;
+    bool after_pause = false;
+    bool held_up = false;  // a kernel of the trainer waited for its workers
+    std::optional<bool> host_ahead{};
+    std::optional<std::chrono::nanoseconds> length{};  // of an observed one, once its edges tell it
+    std::chrono::nanoseconds lease{0};
+    std::chrono::steady_clock::time_point opened{};  // on the host
+    std::chrono::steady_clock::time_point closed{};
+    std::uint64_t range = 0;  // on a tool's timeline
+  };
+  /// What is copied from and to the machine.
+  struct copies {
+    std::array<bubble_record, records> zeros;
+    std::array<std::array<bubble_record, records>, places> of_worker;
+    gate_line line;  // behind the records
+  };
+  /// The last bubble that was collected, from which the next is expected.
+  struct known {
+    std::uint64_t bubble = 0;
+    void const* where = nullptr;  // its site
+    std::uint64_t opened_ns = 0;
+    std::uint64_t closed_ns = 0;  // 0: not known
+  };
+
+  void end_bubble(stream_handle stream, closing how);
+  bool any_stands() const noexcept;
+  struct opening {
+    std::uint64_t at_ns = 0;
+    std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
+  };
+  std::optional<opening> expected(std::uint64_t bubble) const;
+  bool expected_before_launch(placed const& of) const;
+  void decided(std::uint64_t bubble);
+  bool is_over(std::uint64_t bubble);
+  bool may_pass_unseen(bool at_the_end) const;
+  /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
+  bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
+  void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);
+  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.data()->of_worker[worker][bubble % records]; }
+  bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now, device_clock const& clock) const;
+  bubble_report told(std::uint64_t bubble) const;
+  void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock);
+  bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
+  placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
+  placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
+
+  executor& machine_;
+  std::uint32_t const index_;
+  machine_array<gate_line> line_;
+  machine_array<bubble_record> ring_;  // (places × records,)
+  mapped_array<opening_line> tells_;
+  gate_ref ref_;
+  std::atomic<std::uint64_t> stream_id_{0};
+  std::mutex edges_;  // the trainer's: held while edges are enqueued, taken before `mutex_`
+  mutable std::mutex mutex_;
+  std::uint32_t value_;
+  std::uint64_t bubbles_ = 0;   // opened by the host
+  bool open_ = false;
+  std::uint64_t launched_ = 0;  // up to this one all workers are enqueued, or never will be, but for those of
+  std::deque<std::uint64_t> again_;  // bubbles whose workers were let go too early
+  std::uint64_t collected_ = 0;
+  known last_;
+  close_policy close_policy_;
+  std::array<armed_worker, places> armed_;
+  site_table<site_state> sites_;
+  std::uint32_t opening_told_ = 0;  // the launcher's
+  std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
+  std::array<placed, records> placed_;
+  runtime_counts counts_;
+  std::chrono::steady_clock::time_point last_used_{};
+  std::chrono::nanoseconds lease_{0};
+  pinned_array<copies> pinned_;    // (1,)
+  std::optional<std::string> held_up_;
+  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
+  std::uint64_t copied_past_ = 0;
+  bool copied_successors_ = false;
+  gate_line seen_{};  // its line, as it was copied last
+};
+
+}  // namespace lull::detail

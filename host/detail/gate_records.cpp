@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a gate learns from bubbles that are over.
+#include <lull/host/detail/gate.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace lull::detail {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// The moment when workers first saw the close; 0: none did.
+std::uint64_t closed_ns(bubble_record const& record) { return record.not_saw_ns == 0 ? 0 : ~record.not_saw_ns; }
+
+/// A bubble's length as its workers saw it: from the opening to the first sight of the close.
+std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
+  if (record.not_saw_ns == 0 || closed_ns(record) < record.opened_ns) return std::nullopt;
+  return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
+}
+
+/// Adds what another worker's blocks did in the same bubble.
+void add_workers(bubble_record& sum, bubble_record const& more) {
+  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
+    sum.*latest = std::max(sum.*latest, more.*latest);
+  }
+  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns, &bubble_record::early_ns,
+                           &bubble_record::chunks, &bubble_record::items}) {
+    sum.*total += more.*total;
+  }
+  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks, &bubble_record::idle_blocks,
+                           &bubble_record::starved_blocks, &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
+    sum.*count += more.*count;
+  }
+}
+
+}  // namespace
+
+std::uint64_t gate::outstanding() const {
+  std::lock_guard const lock{mutex_};
+  return bubbles_ - collected_;
+}
+
+std::chrono::nanoseconds gate::longest() const {
+  std::lock_guard const lock{mutex_};
+  return sites_.longest();
+}
+
+bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
+  std::uint64_t latest = 0;
+  {
+    std::lock_guard const lock{mutex_};
+    // Before a bubble is asked for again its workers are no longer those that were enqueued first.
+    latest = std::min(again_.empty() ? launched_ : again_.front() - 1, open_ ? bubbles_ - 1 : bubbles_);
+    copied_from_ = copied_past_ = collected_ + 1;
+  }
+  // A record is read when its workers are surely out.
+  while (copied_past_ <= latest && is_over(copied_past_)) ++copied_past_;
+  if (copied_past_ == copied_from_) {
+    if (!may_pass_unseen(at_the_end)) return false;
+    lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
+    return true;
+  }
+  copied_successors_ = [&] {
+    std::lock_guard const lock{mutex_};
+    bool any = false;  // of the bubble before, too: a late block works in the one after its own
+    for (std::uint64_t bubble = copied_from_ - 1; bubble < copied_past_; ++bubble) any = any || placed_of(bubble).blocks[1] != 0;
+    return any;
+  }();
+  copy_records(lane, 0, copied_from_, copied_past_);
+  if (copied_successors_) copy_records(lane, 1, copied_from_, copied_past_);
+  lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
+  return true;
+}
+
+/// Its last closing edge may come long after its last workers have left. At the end a bubble may still be open.
+bool gate::may_pass_unseen(bool at_the_end) const {
+  std::lock_guard const lock{mutex_};
+  return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
+}
+
+/// A worker's records of bubbles [from, past), and zeroes into their places for later ones.
+void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past) {
+  for (std::uint64_t bubble = from; bubble < past;) {
+    std::uint64_t const first = bubble % records;
+    std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
+    bubble_record* const at = ring(worker) + first;
+    lane.copy_out(&pinned_.data()->of_worker[worker][first], at, count * sizeof *at);
+    lane.copy_in(at, pinned_.data()->zeros.data(), count * sizeof *at);
+    bubble += count;
+  }
+}
+
+void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
+  auto const now = steady::now();
+  std::lock_guard const lock{mutex_};
+  for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble) {
+    placed& was = placed_of(bubble);
+    bubble_report one = told(bubble);
+    bubble_record const& record = one.record;
+    auto const length = was.timed ? was.length : seen(record);
+    collected_ = bubble;
+    if (length && !was.timed) close_policy_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
+    if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
+    was.held_up = was_held_up(was, record, now, clock);
+    if (was.held_up) ++counts_.held_up;
+    if (!was.timed && was.where->held_up.add(was.held_up)) held_up_ = was.where->name;
+    learn(was, record, length, clock);
+    one.length = length.value_or(std::chrono::nanoseconds{0});
+    into.push_back(std::move(one));
+  }
+  copied_from_ = copied_past_;
+  seen_ = pinned_.data()->line;
+}
+
+/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them, or it is a pause of
+/// the trainer that ended there by chance. Where the host may wait inside the bubble it may be the host that waited.
+bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now, device_clock const& clock) const {
+  if (was.timed || was.at_open || !all_left_by_lease(record)) return false;
+  gate_line const& line = pinned_.data()->line;
+  bool const closed = line.bubbles > was.bubble || !is_open(line.value);
+  auto const left = clock.at(record.last_out_ns);
+  return closed && left && hold_ups::is_one(now - *left, was.lease);
+}
+
+/// What a bubble that is over says of its site.
+void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock) {
+  site_state& at = *was.where;
+  if (was.timed) {
+    if (length) at.past.add_length(*length);
+  } else {
+    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it waited for them
+    // its own length is not known.
+    std::chrono::nanoseconds const at_least = record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
+    std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
+    at.past.add({.length = length.value_or(at_least),
+                 .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
+                 .working = record.blocks,
+                 .chunks = record.chunks,
+                 .handed_back = record.handed_back,
+                 .at_close = !was.at_open,
+                 .host_late = !was.host_ahead.value_or(true)});
+  }
+  if (record.opened_ns != 0) {
+    if (was.after_pause) {
+      if (auto const opened = clock.at(record.opened_ns)) at.opens.add_after_pause(*opened - was.opened);
+    } else if (last_.bubble != 0 && last_.bubble + 1 == was.bubble) {
+      auto const since = [&](std::uint64_t moment) { return std::chrono::nanoseconds{record.opened_ns - moment}; };
+      at.opens.add(last_.where, since(last_.opened_ns), last_.closed_ns != 0 ? std::optional{since(last_.closed_ns)} : std::nullopt);
+    }
+    last_ = {was.bubble, &at, record.opened_ns, closed_ns(record)};
+  }
+  sites_.note(at);
+}
+
+/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,
+/// since its job went before the close. Of an observed bubble its end is reached: the length is asked for once, and kept.
+bool gate::is_over(std::uint64_t bubble) {
+  bubble_mark& mark = mark_of(bubble);
+  bool const timed = [&] {
+    std::lock_guard const lock{mutex_};
+    return placed_of(bubble).timed;
+  }();
+  if (!has_opened(bubble)) return false;
+  if (!timed) return machine_.workers_left(mark);
+  auto const length = machine_.length(mark);
+  std::lock_guard const lock{mutex_};
+  placed_of(bubble).length = length;
+  return length.has_value();
+}
+
+/// A bubble whose records are copied, but for its length.
+bubble_report gate::told(std::uint64_t bubble) const {
+  placed const& was = placed_of(bubble);
+  bubble_record const successor = copied_successors_ ? copied(1, bubble) : bubble_record{};
+  bubble_record record = copied(0, bubble);
+  add_workers(record, successor);
+  return {.gate = index_,
+          .site = was.where->name,
+          .opened_ns = static_cast<std::int64_t>(record.opened_ns),
+          .host_ahead = was.host_ahead,
+          .armed = was.armed,
+          .lease = was.lease,
+          .blocks = was.blocks[0],
+          .successor_blocks = was.blocks[1],
+          .record = record,
+          .successor = successor};
+}
+
+}  // namespace lull::detail

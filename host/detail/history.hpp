@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include <lull/host/bubble.hpp>
+
+namespace lull {
+
+/// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent bubble,
+/// within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble ten times as long as usual.
+inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanoseconds longest) noexcept {
+  using namespace std::chrono_literals;
+  if (longest.count() == 0) return 2s;
+  return std::clamp<std::chrono::nanoseconds>(longest * 4, 50ms, 2s);
+}
+
+/// What leases for workers launched at open grow to, where the host may yet block behind one.
+inline constexpr std::chrono::nanoseconds max_lease_at_open(std::chrono::nanoseconds longest) noexcept {
+  using namespace std::chrono_literals;
+  return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
+}
+
+/// A site's bubbles that were held up: a kernel of the trainer waited for workers, as it seems.
+class hold_ups {
+ public:
+  /// How soon behind the last block the close came, for a lease of that length.
+  static constexpr bool is_one(std::chrono::nanoseconds behind, std::chrono::nanoseconds lease) noexcept {
+    return behind.count() >= 0 && behind < lease / 8;
+  }
+  /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just behind a lease, but
+  /// a kernel that finds no room waits again in the next bubble.
+  bool add(bool held_up) noexcept {
+    in_a_row_ = held_up ? in_a_row_ + 1 : 0;
+    if (in_a_row_ < 2) return false;
+    in_a_row_ = 0;
+    return true;
+  }
+
+ private:
+  int in_a_row_ = 0;
+};
+
+/// Of a bubble that a worker was launched in, what its site learns from.
+struct harvest_seen {
+  std::chrono::nanoseconds length{0};  // zero: not known
+  std::chrono::nanoseconds start{0};   // opening → first chunk, mean over the blocks that found one
+  std::uint64_t working = 0;           // blocks that found a chunk
+  std::uint64_t chunks = 0;            // committed
+  std::uint64_t handed_back = 0;       // chunks
+  bool at_close = true;                // the worker is launched when its close is enqueued, or later
+  bool host_late = false;              // the bubble had opened by then
+};
+
+/// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is launched, and
+/// how long a worker launched at open may stay.
+class history {
+ public:
+  /// A site that is passed over is measured again one time in so many.
+  static constexpr std::uint64_t look_again = 64;
+  /// Below this nobody calls a start late.
+  static constexpr std::chrono::nanoseconds late_start = std::chrono::microseconds{50};
+  /// The first lease of workers launched at open, where the trainer's host may be waiting for them.
+  static constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
+
+  enum class verdict { harvest, too_short, fruitless };
+
+  void add_length(std::chrono::nanoseconds length) noexcept { lengths_.add(length); }
+
+  void add(harvest_seen const& seen) noexcept {
+    if (seen.length.count() != 0) add_length(seen.length);
+    fruitless_.add(seen.chunks == 0 && seen.handed_back != 0);
+    if (!seen.at_close) return;
+    bool const half_gone = seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
+    host_behind_.add(seen.host_late && half_gone);
+  }
+
+  /// Zero when nothing was measured yet.
+  std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
+
+  /// Called once a bubble.
+  verdict judge() noexcept {
+    verdict const found = lengths_.full() && longest() < min_bubble ? verdict::too_short
+                          : fruitless_.always()                ? verdict::fruitless
+                                                               : verdict::harvest;
+    if (found == verdict::harvest) return found;
+    return ++passed_ % look_again != 0 ? found : verdict::harvest;
+  }
+
+  /// The trainer's host enqueues the close so late that workers launched behind it find half of the bubble gone. Called once a
+  /// bubble.
+  bool better_at_open() noexcept { return host_behind_.always() && ++launched_early_ % look_again != 0; }
+
+  /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open may grow.
+  void add_host_time(std::chrono::nanoseconds took) noexcept {
+    lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, max_lease_at_open(longest()));
+  }
+  std::chrono::nanoseconds lease_of_open() const noexcept { return lease_; }
+
+ private:
+  static constexpr std::size_t remembered = 8;
+
+  class lengths {
+   public:
+    void add(std::chrono::nanoseconds length) noexcept { recent_[count_++ % remembered] = length; }
+    bool full() const noexcept { return count_ >= remembered; }
+    std::chrono::nanoseconds longest() const noexcept { return *std::max_element(recent_.begin(), recent_.end()); }
+
+   private:
+    std::array<std::chrono::nanoseconds, remembered> recent_{};
+    std::uint64_t count_ = 0;
+  };
+
+  /// Whether something was so in each of the last bubbles.
+  class streak {
+   public:
+    void add(bool so) noexcept { length_ = so ? length_ + 1 : 0; }
+    bool always() const noexcept { return length_ >= remembered; }
+
+   private:
+    std::uint64_t length_ = 0;
+  };
+
+  lengths lengths_;
+  streak fruitless_;
+  streak host_behind_;
+  std::uint64_t passed_ = 0;
+  std::uint64_t launched_early_ = 0;
+  std::chrono::nanoseconds lease_ = lease_at_open;
+};
+
+}  // namespace lull

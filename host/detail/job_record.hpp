@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/wake_signal.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+
+namespace lull::detail {
+
+/// A job as the runtime keeps it: its cursor on the machine, its progress line, what its owner wants of it.
+class job_record {
+ public:
+  enum class wish { run, pause, cancel };
+
+  /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that can be alive or more.
+  job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
+  job_record(job_record const&) = delete;
+  job_record& operator=(job_record const&) = delete;
+
+  std::uint64_t order = 0;  // of submission; the dispatcher's
+  worker_grid grid{};       // of its workers
+  std::shared_ptr<wake_signal> wakes{};  // the dispatcher; null: none keeps it
+
+  job_description const& description() const noexcept { return description_; }
+  cursor* at() const noexcept { return cursor_.data(); }
+  worker_kernel const& kernel() const noexcept;
+
+  /// Cancel is final. Wakes the dispatcher.
+  void want(wish what);
+  wish wanted() const;
+  job_state state() const;
+  /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job that no block works
+  /// on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be placed. So who has paused a job and
+  /// sees that it is paused knows that no block is inside until it is resumed.
+  job_state move_to(job_state next);
+  bool wait(std::chrono::nanoseconds at_most);
+
+  /// Fresh words from the mapped line; no call to the machine.
+  phase_state reached() const noexcept;
+  /// Rounds that are over; what they wrote may be read from the machine.
+  std::uint64_t rounds() const noexcept;
+  /// Blocks for its own small copy.
+  void feed(std::uint64_t fed);
+  job_progress progress() const;
+  /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no block is
+  /// inside. Throws limit_error where more chunks are handed back than fit.
+  static constexpr std::size_t state_words = 10 + 2 * 4096;
+  std::vector<std::uint64_t> save();
+  /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside. Throws limit_error
+  /// where this machine's ring is too small, usage_error for what `save` never gives.
+  void restore(std::span<std::uint64_t const> saved);
+  /// Reads what was done; called when no block is inside.
+  void read_totals();
+
+ private:
+  cursor read() const;
+  void write(cursor const& words);
+  progress_word where() const noexcept;
+  std::uint64_t groups() const noexcept { return ring_groups(capacity_); }
+
+  std::shared_ptr<executor> machine_;
+  job_description description_;
+  std::uint64_t const capacity_;
+  // owners, so that a constructor that throws leaves nothing behind
+  machine_array<cursor> cursor_;
+  machine_array<ring_group> places_;
+  mapped_array<progress_line> line_;
+  mutable std::mutex mutex_;
+  wish wish_ = wish::run;
+  std::condition_variable changed_;
+  job_state state_ = job_state::queued;
+  job_progress totals_;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/dispatcher.hpp>
+
+namespace lull::detail {
+
+/// What is left of a runtime when it ends.
+struct orphans {
+  bool for_ever = false;  // the trainer's stream has not come to our edges, or a worker is still inside
+  std::shared_ptr<executor> machine;
+  std::vector<std::unique_ptr<gate>> gates;
+  std::unique_ptr<captured_gates> captured;
+  std::unique_ptr<dispatcher> kept;
+};
+
+/// Keeps what must outlive the runtime: for ever, or until the graphs are gone that refer to it. Those of earlier runtimes whose time
+/// is over go now. Thread-safe.
+void leave_behind(orphans what) noexcept;
+
+}  // namespace lull::detail

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/runtime.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/detail/forks.hpp>
+#include <lull/host/detail/harvested_device.hpp>
+#include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/wake_signal.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/dispatcher.hpp>
+#include <lull/host/cuda/nvtx.hpp>
+#include <lull/host/detail/orphans.hpp>
+#include <lull/host/report/at_end.hpp>
+#include <lull/host/detail/job_record.hpp>
+#include <lull/host/detail/environment.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at a time
+
+/// A lease and a second: then the end of the runtime no longer waits for a worker.
+constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chrono::seconds{1};
+
+using log_function = std::function<void(std::string_view)>;
+
+/// Of a callback that may throw: it is called on threads of ours, and inside calls that do not throw.
+log_function that_does_not_throw(log_function given) {
+  if (!given) return given;
+  return [given = std::move(given)](std::string_view line) {
+    try {
+      given(line);
+    } catch (...) {  // there is nobody to tell
+    }
+  };
+}
+
+runtime_options with_safe_log(runtime_options options) {
+  options.log = that_does_not_throw(std::move(options.log));
+  return options;
+}
+
+}  // namespace
+
+class runtime::state {
+ public:
+  state(std::shared_ptr<executor> machine, runtime_options options)
+      : options_(detail::allowed_options(with_safe_log(std::move(options)), machine->kind())),
+        machine_(std::move(machine)),
+        mode_(options_.mode),
+        asked_(options_.mode),
+        forks_(detail::forks_now()) {
+    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda) harvested_.emplace(machine_->place().device);
+    device_guard const here{*machine_};
+    if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
+    for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
+    captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates), options_.log);
+    for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
+    bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
+    launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
+    dispatcher_ = std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_, options_.log);
+    thread_ = std::thread{[this] { serve(); }};
+  }
+
+  ~state() {
+    give_up_ = std::chrono::steady_clock::now() + max_goodbye;
+    ending_ = true;
+    mode_ = runtime_mode::off;  // only now: off before its end means an error
+    dispatcher_->cancel_all();
+    wake_->notify();
+    thread_.join();
+    std::optional<device_guard> here;
+    try {
+      here.emplace(*machine_);
+    } catch (std::exception const&) {  // the machine is gone
+    }
+    bool const over = all_over();
+    if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+    report_bubbles(over);
+    launcher_.reset();  // it knows the gates
+    detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
+  }
+
+  worker_kernel const& kernel_of(task_type const& type) const {
+    return machine_->kind() == executor_kind::cuda ? type.cuda : type.threads;
+  }
+
+  job submit(job_description description) {
+    if (in_child()) throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
+    detail::range_scope const shown{description.name.c_str()};
+    worker_kernel const kernel = kernel_of(description.type);
+    device_guard const here{*machine_};
+    worker_grid const in_graphs = machine_->load(kernel, 0);
+    worker_grid const grid = machine_->load(kernel, description.blocks_per_processor);
+    captured_->enable(kernel, in_graphs);
+    std::uint64_t const alive = std::max(grid.blocks, in_graphs.blocks) * detail::places * 2;
+    auto made = std::make_shared<detail::job_record>(machine_, std::move(description), 4 * alive);
+    made->grid = grid;
+    dispatcher_->add(made);
+    wake_->notify();
+    return job{std::move(made)};
+  }
+
+  bubble_id open(stream_handle stream, site where) noexcept {
+    if (mode_ == runtime_mode::off || in_child()) return {};
+    bubble_id opened;
+    guarded([&] {
+      device_guard const here{*machine_};
+      stream_found const found = machine_->look_at(stream, here.from());
+      detail::gate* gate = nullptr;
+      opened = open_on(found, stream, where, gate);
+      if (gate != nullptr) offer(*gate);
+    });
+    return opened;
+  }
+
+  bubble_id open_on(stream_found const& found, stream_handle stream, site where, detail::gate*& gate) {
+      if (found.is == stream_found::foreign) {
+      ++foreign_;
+      return {};
+    }
+    if (found.is == stream_found::captured) {
+      if (found.capture != 0) {
+        bubble_id const opened = captured_->open(found.capture, stream, where, mode_);
+        if (opened.bubble != 0) wake_->notify_before(std::chrono::steady_clock::now() + detail::dispatcher::later);  // it may be replayed from now on
+        return opened;
+      }
+      ++unaskable_;
+      return {};
+    }
+    gate = gate_for(found.id);
+    return gate == nullptr ? bubble_id{} : gate->open(stream, found.id, where, mode_, options_.launch);
+  }
+
+  void close(bubble_id id, stream_handle stream) noexcept {
+    if (id.bubble == 0 || in_child()) return;
+    guarded([&] {
+      device_guard const here{*machine_};
+      if (id.gate >= gates_.size()) {
+        captured_->close(id, stream);
+        return;
+      }
+      detail::gate& gate = *gates_[id.gate];
+      gate.close(id, stream, machine_->look_at(stream, here.from()), options_.close);
+      offer(gate);
+    });
+  }
+
+  bool ready(stream_handle stream) {
+    if (in_child()) return false;
+    device_guard const here{*machine_};
+    stream_found const found = machine_->look_at(stream, here.from());
+    if (found.is == stream_found::foreign) return false;
+    detail::gate const* const gate = find_gate(found.id);
+    return gate != nullptr && gate->ready();
+  }
+
+  runtime_counts counts() const {
+    runtime_counts sum = captured_->counts();
+    for (auto const& gate : gates_) sum += gate->counts();
+    sum.foreign += foreign_;
+    sum.ungraphed += unaskable_;
+    sum.raised += dispatcher_->raised();
+    return sum;
+  }
+
+  bool quiet(std::chrono::nanoseconds at_most) {
+    device_guard const here{*machine_};
+    dispatcher_->be_quiet();
+    wake_->notify();
+    try {
+      if (until(at_most, [this] { return dispatcher_->places_empty() && machine_->workers_done(); })) return true;
+    } catch (...) {
+      release();
+      throw;
+    }
+    release();
+    return false;
+  }
+  void release() noexcept {
+    dispatcher_->release();
+    wake_->notify();
+  }
+  bool drain(std::chrono::nanoseconds at_most) {
+    return until(at_most, [this] { return dispatcher_->empty(); });
+  }
+
+  /// In a process that was forked from the one that made the runtime.
+  bool in_child() const noexcept { return detail::forks_now() != forks_; }
+
+  executor& machine() noexcept { return *machine_; }
+  runtime_mode mode() const noexcept { return mode_; }
+  bubble_summary summary() const { return dispatcher_->summary(); }
+  std::vector<bubble_report> take_bubbles() { return dispatcher_->take_bubbles(); }
+
+ private:
+  /// A stream's gate, or the one that it would get.
+  detail::gate* find_gate(std::uint64_t stream_id) const noexcept {
+    for (std::uint64_t const wanted : {stream_id, std::uint64_t{0}}) {
+      auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->stream_id() == wanted; });
+      if (found != gates_.end()) return found->get();
+    }
+    return nullptr;
+  }
+
+  detail::gate* gate_for(std::uint64_t stream_id) {
+    detail::gate* found = find_gate(stream_id);
+    if (found != nullptr && found->stream_id() == 0) {
+      std::lock_guard const lock{taking_};
+      found = find_gate(stream_id);
+      if (found != nullptr && found->stream_id() == 0) found->take(stream_id);
+    }
+    // under no lock: the program's callback may wait for another of its threads
+    if (found == nullptr && !gates_used_up_.exchange(true)) log("more trainer streams than gates at a time: the others are not harvested");
+    return found;
+  }
+
+  /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
+  void offer(detail::gate& at) {
+    if (mode_ == runtime_mode::on) wake_->notify_before(launcher_->offer(at));
+  }
+
+  /// An error of the machine must not reach the trainer: it turns harvesting off.
+  template <class F>
+  void guarded(F&& call) noexcept {
+    try {
+      call();
+    } catch (std::exception const& problem) {
+      turn_off(problem);
+    }
+  }
+  void turn_off(std::exception const& problem) noexcept {
+    if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
+    try {
+      log(std::string{"harvesting is off: "} + problem.what());
+      wake_->notify();
+    } catch (...) {  // no memory for the line
+    }
+  }
+
+  /// Looks from time to time, without a call that blocks.
+  template <class F>
+  static bool until(std::chrono::nanoseconds at_most, F&& so) {
+    // a day is for ever, and cannot overflow
+    auto const give_up = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24});
+    for (;;) {
+      if (so()) return true;
+      if (std::chrono::steady_clock::now() >= give_up) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+  }
+
+  /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
+  bool all_over() const noexcept {
+    try {
+      return until(give_up_ - std::chrono::steady_clock::now(), [this] {
+        dispatcher_->collect();  // copies the gates' lines
+        return dispatcher_->empty() && machine_->workers_done() &&
+               std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
+      });
+    } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
+      return false;
+    }
+  }
+
+  /// Where all has passed, the last lengths may still be a moment away.
+  void collect_last(bool over) const {
+    auto const give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{over ? 100 : 0};
+    std::uint64_t const looks = captured_->looks();
+    for (int rounds = 1;; ++rounds) {
+      dispatcher_->collect();
+      bool const graphs_too = !captured_->any() || (captured_->looks() >= looks + 3 && captured_->all_collected());
+      if (graphs_too && dispatcher_->collected() >= counts().opened) return;
+      if (rounds > 1 && std::chrono::steady_clock::now() >= give_up) return;
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+  }
+
+  void report_bubbles(bool over) const noexcept {
+    if (asked_ == runtime_mode::off || (options_.report.empty() && asked_ != runtime_mode::observe)) return;
+    try {
+      collect_last(over);
+    } catch (std::exception const&) {  // the machine is gone: what was collected until then is what there is
+    }
+    try {
+      hand_over(dispatcher_->summary(), options_.report, options_.log);
+    } catch (std::exception const&) {  // no memory for the copy: nothing to report with
+    }
+  }
+
+  void log(std::string const& line) const noexcept {
+    try {
+      if (options_.log) options_.log(line);
+    } catch (...) {  // a log callback that throws has nobody to tell
+    }
+  }
+
+  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any job: they are
+  /// over then, and not before.
+  void serve() {
+    using namespace std::chrono_literals;
+    constexpr auto after_an_error = 10ms;
+    for (bool arrived = false;;) {
+      auto next = std::chrono::steady_clock::now() + after_an_error;
+      bool const ends = ending_;  // before the look at mode_
+      try {
+        if (!arrived) machine_->arrive();
+        arrived = true;
+        if (ends || mode_ != asked_) launcher_->stop();
+        if (mode_ != asked_ && !ending_) dispatcher_->give_up();
+        next = dispatcher_->tick();
+        next = std::min(next, launcher_->tick());
+      } catch (std::exception const& problem) {
+        turn_off(problem);
+        if (machine_->is_lost()) dispatcher_->fail_all();
+      }
+      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up_)) return;
+      wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
+    }
+  }
+
+  runtime_options options_;
+  std::shared_ptr<executor> machine_;
+  std::atomic<runtime_mode> mode_;
+  runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
+  std::uint64_t const forks_;
+  std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
+  std::atomic<bool> gates_used_up_{false};
+  std::atomic<std::uint64_t> foreign_{0};
+  std::atomic<std::uint64_t> unaskable_{0};  // captures
+  std::vector<std::unique_ptr<detail::gate>> gates_;
+  std::unique_ptr<detail::captured_gates> captured_;
+  std::unique_ptr<detail::launcher> launcher_;
+  std::unique_ptr<detail::dispatcher> dispatcher_;
+  std::mutex taking_;  // of gates that are nobody's
+  std::shared_ptr<detail::wake_signal> const wake_ = std::make_shared<detail::wake_signal>();
+  std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
+  std::atomic<bool> ending_{false};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept {
+  opened += other.opened;
+  launches += other.launches;
+  armed += other.armed;
+  released += other.released;
+  no_job += other.no_job;
+  too_short += other.too_short;
+  fruitless += other.fruitless;
+  nested += other.nested;
+  unmatched += other.unmatched;
+  abandoned += other.abandoned;
+  foreign += other.foreign;
+  captured += other.captured;
+  replayed += other.replayed;
+  ungraphed += other.ungraphed;
+  held_up += other.held_up;
+  raised += other.raised;
+  behind += other.behind;
+  dropped += other.dropped;
+  return *this;
+}
+
+runtime::runtime(runtime_options options) : runtime(make_executor(options.machine), options) {}
+
+runtime::runtime(std::unique_ptr<executor> machine, runtime_options options)
+    : state_(std::make_unique<state>(std::move(machine), std::move(options))) {}
+
+runtime::~runtime() {
+  // The child's copy of a state whose threads and locks are the parent's: it can only be left alone.
+  if (state_->in_child()) static_cast<void>(state_.release());
+}
+
+job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
+bubble_id runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
+void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
+bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }
+void runtime::release() noexcept { state_->release(); }
+bool runtime::drain(std::chrono::nanoseconds at_most) { return state_->drain(at_most); }
+executor& runtime::machine() noexcept { return state_->machine(); }
+runtime_mode runtime::mode() const noexcept { return state_->mode(); }
+bool runtime::ready(stream_handle stream) { return state_->ready(stream); }
+runtime_counts runtime::counts() const { return state_->counts(); }
+bubble_summary runtime::summary() const { return state_->summary(); }
+std::vector<bubble_report> runtime::take_bubbles() { return state_->take_bubbles(); }
+
+}  // namespace lull

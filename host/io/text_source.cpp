@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/io/text_source.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace lull {
+namespace {
+
+std::string reason(int code) { return std::generic_category().message(code); }
+
+}  // namespace
+
+class text_source::file {
+ public:
+  explicit file(std::string const& path)
+      // not blocking, or opening a pipe would wait for a writer; for a regular file it changes nothing
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_ < 0) {
+      throw text_error("cannot be opened: " + reason(errno));
+    }
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+      ::close(descriptor_);
+      throw text_error("is not a regular file");
+    }
+  }
+  ~file() { ::close(descriptor_); }
+  file(file const&) = delete;
+  file& operator=(file const&) = delete;
+
+  /// Fewer bytes than asked for only at the end.
+  std::size_t read(char* to, std::size_t bytes) {
+    std::size_t got = 0;
+    while (got < bytes) {
+      auto const more = ::read(descriptor_, to + got, bytes - got);
+      if (more < 0 && errno == EINTR) {
+        continue;
+      }
+      if (more < 0) {
+        throw text_error("cannot be read: " + reason(errno));
+      }
+      if (more == 0) {
+        break;
+      }
+      got += static_cast<std::size_t>(more);
+    }
+    return got;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// gzip members (RFC 1952), one after the other; anything else behind one is an error, as is a member cut short.
+class text_source::inflater {
+ public:
+  inflater() {
+    constexpr int gzip_only = 15 + 16;
+    if (inflateInit2(&stream_, gzip_only) != Z_OK) {
+      throw text_error("zlib cannot be started");
+    }
+  }
+  ~inflater() { inflateEnd(&stream_); }
+  inflater(inflater const&) = delete;
+  inflater& operator=(inflater const&) = delete;
+
+  /// Fewer bytes than asked for only at the end.
+  std::size_t read(file& from, char* to, std::size_t bytes) {
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(bytes);
+    while (stream_.avail_out > 0) {
+      if (stream_.avail_in == 0) {
+        stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+        stream_.avail_in = static_cast<uInt>(from.read(packed_.data(), packed_.size()));
+        if (stream_.avail_in == 0) {
+          if (inside_member_) {
+            throw text_error("truncated: the gzip data ends before its end mark");
+          }
+          break;
+        }
+      }
+      if (!inside_member_) {
+        inflateReset(&stream_);
+        inside_member_ = true;
+      }
+      auto const result = inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_STREAM_END) {
+        inside_member_ = false;
+      } else if (result != Z_OK) {
+        throw text_error(std::string{"damaged gzip data: "} + (stream_.msg != nullptr ? stream_.msg : "unusable"));
+      }
+    }
+    return bytes - stream_.avail_out;
+  }
+
+ private:
+  z_stream stream_{};
+  std::array<char, 64UL * 1024> packed_;
+  bool inside_member_ = false;
+};
+
+text_source::text_source(std::string const& path, compression packing, std::uint64_t max_bytes)
+    : file_(std::make_unique<file>(path)),
+      inflater_(packing == compression::gzip ? std::make_unique<inflater>() : nullptr),
+      bytes_left_(max_bytes) {}
+
+text_source::~text_source() = default;
+
+std::size_t text_source::read(char* to, std::size_t bytes) {
+  auto const got = inflater_ ? inflater_->read(*file_, to, bytes) : file_->read(to, bytes);
+  if (got > bytes_left_) {
+    throw text_error("holds more text than the limit max_bytes allows");
+  }
+  bytes_left_ -= got;
+  return got;
+}
+
+bool text_source::next(text_block& block) {
+  auto* const bytes = block.bytes.data();
+  auto const room = block.bytes.size() - 1;  // one byte is kept for a missing line end
+  std::copy(carry_.begin(), carry_.end(), bytes);
+  block.size = carry_.size();
+  carry_.clear();
+  if (!ended_) {
+    auto const wanted = room - block.size;
+    auto const got = read(bytes + block.size, wanted);
+    block.size += got;
+    ended_ = got < wanted;
+  }
+  if (block.size == 0) {
+    return false;
+  }
+  auto const* const last = static_cast<char const*>(::memrchr(bytes, '\n', block.size));
+  if (last == nullptr || ended_) {
+    if (bytes[block.size - 1] != '\n') {
+      bytes[block.size++] = '\n';
+    }
+    ended_ = true;  // where no line ended in a whole block, too: what follows is not looked at
+    return true;
+  }
+  auto const whole = static_cast<std::size_t>(last + 1 - bytes);
+  carry_.assign(bytes + whole, block.size - whole);
+  block.size = whole;
+  return true;
+}
+
+void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }
+
+std::string quote(std::string_view text) {
+  constexpr std::size_t most = 40;
+  std::string quoted = "`";
+  for (char const byte : text.substr(0, most)) {
+    quoted += byte >= ' ' && byte <= '~' ? byte : '?';
+  }
+  return quoted + (text.size() > most ? "…`" : "`");
+}
+
+}  // namespace lull

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/solo/feeder_thread.hpp>
+
+#include <utility>
+
+namespace lull {
+
+feeder_thread::feeder_thread(task_owner& owner, executor& machine, job handle) : handle_(std::move(handle)) {
+  thread_ = std::thread{[this, &owner, &machine] {
+    try {
+      machine.arrive();
+      owner.serve(handle_);
+    } catch (...) {
+      problem_ = std::current_exception();
+      failed_ = true;
+      handle_.cancel();
+    }
+    over_ = true;
+  }};
+}
+
+feeder_thread::~feeder_thread() {
+  if (!thread_.joinable()) return;
+  handle_.cancel();
+  thread_.join();
+}
+
+void feeder_thread::finish() {
+  thread_.join();
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+}
+
+}  // namespace lull

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+#include <utility>
+
+#include <lull/host/task/option_row.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/options.hpp>
+
+namespace lull {
+namespace {
+
+// Levenshtein's distance, two rows at a time.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> previous(b.size() + 1);
+  std::vector<std::size_t> current(b.size() + 1);
+  std::iota(previous.begin(), previous.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    current[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      current[j + 1] = std::min({previous[j + 1] + 1, current[j] + 1, previous[j] + (a[i] == b[j] ? 0 : 1)});
+    }
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+// Appends words, broken before `width`, further lines indented.
+void print_wrapped(std::ostream& out, std::string_view words, std::size_t indent, std::size_t width) {
+  std::size_t column = indent;
+  out << std::string(indent, ' ');
+  for (bool first = true; !words.empty(); first = false) {
+    auto const blank = std::min(words.find(' '), words.size());
+    if (!first && column + 1 + blank > width) {
+      out << '\n' << std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out << ' ';
+      ++column;
+    }
+    out << words.substr(0, blank);
+    column += blank;
+    words.remove_prefix(std::min(blank + 1, words.size()));
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+std::string_view name_of(option_kind kind) noexcept {
+  switch (kind) {
+    case option_kind::text:
+      return "text";
+    case option_kind::path:
+      return "path";
+    case option_kind::integer:
+      return "integer";
+    case option_kind::real:
+      return "real";
+    case option_kind::size:
+      return "size";
+    case option_kind::duration:
+      return "duration";
+    case option_kind::flag:
+      return "flag";
+    case option_kind::choice:
+      return "choice";
+  }
+  return "";
+}
+
+void check_options(option_table table) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    detail::check_row(table[i]);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (table[i].name == table[j].name) {
+        throw usage_error("table of options: \"" + std::string{table[i].name} + "\" stands twice");
+      }
+    }
+  }
+}
+
+void print_options(std::ostream& out, option_table table, std::size_t width) {
+  for (option const& row : table) {
+    out << "  " << row.name << "=" << (row.kind == option_kind::choice ? row.range : name_of(row.kind)) << '\n';
+    std::string text{row.help};
+    if (std::string const range = detail::describe_range(row); !range.empty()) text += "; " + range;
+    if (!row.default_value.empty()) text += " (default " + std::string{row.default_value} + ")";
+    print_wrapped(out, text, 6, width);
+  }
+}
+
+std::string list_known(std::string_view wanted, std::span<std::string_view const> known) {
+  if (known.empty()) return "none";
+  wanted = wanted.substr(0, 256);  // the distance is quadratic
+  auto const nearest = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
+    return distance(wanted, a) < distance(wanted, b);
+  });
+  std::string text{*nearest};
+  for (auto name = known.begin(); name != known.end(); ++name) {
+    if (name != nearest) text += ", " + std::string{*name};
+  }
+  return text;
+}
+
+}  // namespace lull

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/task/task_request.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::size_t max_text = 1 << 16;
+constexpr std::size_t max_tasks = 1000;  // of a list
+
+// Reads the text from left to right; every error knows the column it belongs to.
+class task_parser {
+ public:
+  /// `between`: what separates a task's options.
+  task_parser(std::string_view text, std::span<task_options const> known, char between) : text_(text), known_(known), between_(between) {
+    if (text_.size() > max_text) fail(0, "is longer than " + std::to_string(max_text) + " bytes");
+  }
+
+  task_request parse() { return read_task({}); }
+
+  std::vector<task_request> parse_list() {
+    std::vector<task_request> requests;
+    while (position_ < text_.size()) {
+      if (requests.size() == max_tasks) fail(position_, "more than " + std::to_string(max_tasks) + " tasks");
+      skip_blanks();
+      requests.push_back(read_task(","));
+      if (position_ < text_.size()) ++position_;  // the comma behind it
+    }
+    return requests;
+  }
+
+ private:
+  /// Up to one of `ends`, none or one, or the end of the text.
+  task_request read_task(std::string_view ends) {
+    ends_ = ends;
+    std::size_t const start = position_;
+    std::string_view const name = read_until(":");
+    if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
+    if (!ends.empty() && name.find('=') != std::string_view::npos) {
+      fail(start, "\"" + std::string{name} + "\" is no task; ';' separates the options of one task in a list");
+    }
+    task_options const* found = nullptr;
+    at(start, [&] { found = &detail::find_task(name, known_); });
+    task_request request{std::string{name}, option_values(found->options)};
+    while (!task_ended()) {
+      ++position_;  // the colon or what stands between two options
+      read_option(request.values);
+    }
+    return request;
+  }
+
+  bool task_ended() const { return position_ == text_.size() || ends_.find(text_[position_]) != std::string_view::npos; }
+  bool option_ended() const { return task_ended() || text_[position_] == between_; }
+
+  void read_option(option_values& values) {
+    skip_blanks();
+    std::size_t const start = position_;
+    std::string_view const key = read_until(std::string{'=', between_});
+    if (key.empty()) fail(start, "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
+    if (option_ended()) {
+      at(start, [&] { values.set(key); });
+      return;
+    }
+    ++position_;  // the equals sign
+    skip_blanks();
+    std::string const value = read_value();
+    at(start, [&] { values.set(key, value); });
+  }
+
+  std::string read_value() {
+    if (position_ == text_.size() || (text_[position_] != '"' && text_[position_] != '\'')) {
+      return std::string{read_until({&between_, 1})};
+    }
+    std::size_t const start = position_;
+    char const quote = text_[position_++];
+    std::string value;
+    for (;; ++position_) {
+      if (position_ == text_.size()) fail(start, std::string{"the quote "} + quote + " is not closed");
+      char c = text_[position_];
+      if (c == quote) break;
+      if (c == '\\' && quote == '"') {
+        c = ++position_ < text_.size() ? text_[position_] : '\0';
+        if (c != '"' && c != '\\')
+          fail(position_ - 1, "after a backslash in double quotes comes \" or another backslash");
+      }
+      value += c;
+    }
+    ++position_;
+    skip_blanks();
+    if (!option_ended()) fail(position_, "after a closing quote comes a " + name_of(between_) + " or the end");
+    return value;
+  }
+
+  static std::string name_of(char between) { return between == ',' ? "comma" : "semicolon"; }
+
+  // Up to one of `stops` or the end of the task, without blanks at the right.
+  std::string_view read_until(std::string_view stops) {
+    std::size_t const end = std::min({text_.find_first_of(stops, position_), text_.find_first_of(ends_, position_), text_.size()});
+    std::string_view word = text_.substr(position_, end - position_);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    position_ = end;
+    return word;
+  }
+
+  void skip_blanks() {
+    while (position_ < text_.size() && text_[position_] == ' ') ++position_;
+  }
+
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> result;
+    for (task_options const& task : known_) result.push_back(task.name);
+    return result;
+  }
+
+  template <class Function>
+  void at(std::size_t position, Function const& function) const {
+    try {
+      function();
+    } catch (usage_error const& wrong) {
+      fail(position, wrong.what());
+    }
+  }
+
+  [[noreturn]] void fail(std::size_t position, std::string const& message) const {
+    constexpr std::size_t shown = 200;
+    std::string text{text_.substr(0, shown)};
+    if (text_.size() > shown) text += "…";
+    throw usage_error("task '" + text + "', column " + std::to_string(position + 1) + ": " + message);
+  }
+
+  std::string_view text_;
+  std::span<task_options const> known_;
+  char between_;
+  std::string_view ends_;  // of the task at hand
+  std::size_t position_ = 0;
+};
+
+std::string quoted_if_needed(std::string_view value) {
+  bool const plain = value.find(',') == std::string_view::npos && !value.starts_with(' ') && !value.ends_with(' ') &&
+                     !value.starts_with('"') && !value.starts_with('\'');
+  if (plain) return std::string{value};
+  std::string quoted = "\"";
+  for (char const c : value) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+}  // namespace
+
+task_options const& detail::find_task(std::string_view name, std::span<task_options const> known) {
+  std::vector<std::string_view> names;
+  for (task_options const& task : known) {
+    if (task.name == name) return task;
+    names.push_back(task.name);
+  }
+  throw usage_error("unknown task \"" + std::string{name} + "\"; known: " + list_known(name, names));
+}
+
+task_request parse_task(std::string_view text, std::span<task_options const> known) {
+  return task_parser(text, known, ',').parse();
+}
+
+std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known) {
+  return task_parser(text, known, ';').parse_list();
+}
+
+std::string format_task(task_request const& request, task_text which) {
+  std::string text = request.name;
+  char separator = ':';
+  for (option const& row : request.values.table()) {
+    if (!request.values.given(row.name)) continue;
+    if (which == task_text::without_files && row.kind == option_kind::path) continue;
+    text += std::exchange(separator, ',') + std::string{row.name} + "=" +
+            quoted_if_needed(request.values.spelling(row.name));
+  }
+  return text;
+}
+
+void print_tasks(std::ostream& out, std::span<task_options const> known, std::size_t width) {
+  for (task_options const& task : known) {
+    out << task.name << ": " << task.help << '\n';
+    print_options(out, task.options, width);
+  }
+}
+
+}  // namespace lull

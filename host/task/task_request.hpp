@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/task/options.hpp>
+
+namespace lull {
+
+/// What can be asked for: a task's name and the options that its owner takes. Views are to literals and tables.
+struct task_options {
+  std::string_view name;
+  std::string_view help;  // one line
+  option_table options;
+};
+
+/// One task with its options, as somebody asked for it.
+struct task_request {
+  std::string name;
+  option_values values;  // refers to the table of the task_options it was made from
+};
+
+/// Reads `NAME`, or `NAME:key=value,key=value`; a flag may stand without a value. Blanks around keys and values are
+/// skipped. A value that holds a comma or such blanks is quoted: 'as it stands', or "with \" and \\ escaped". Quotes
+/// count only where they begin a value.
+///
+/// Errors: usage_error that names the text, the column (from 1) and what to do; an unknown task or key lists the known
+/// ones, the nearest first.
+task_request parse_task(std::string_view text, std::span<task_options const> known);
+
+/// Reads `NAME,NAME:key=value;key=value,…`: several tasks, where ';' separates the options of one. A value that holds a comma or a
+/// semicolon is quoted. An empty text holds no task; at most 1,000. Errors as of parse_task.
+std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known);
+
+/// The same as JSON: {"task": "pagerank", "options": {"damping": 0.85, "graph": "web.el"}}, or an array of such
+/// objects (1 to 1,000). Values are strings, numbers or booleans. `file` is named in messages.
+///
+/// Errors: input_error with file and line.
+std::vector<task_request> parse_job_file(std::string_view json, std::string const& file,
+                                         std::span<task_options const> known);
+
+/// parse_job_file of what a file holds (at most 1 MiB).
+std::vector<task_request> read_job_file(std::filesystem::path const& path, std::span<task_options const> known);
+
+/// NAME:key=value,… with what was given only, quoted where needed: parse_task reads it back as the same request. Or without the names
+/// of files: what a job's state depends on, but for what is in them.
+enum class task_text { whole, without_files };
+std::string format_task(task_request const& request, task_text which = task_text::whole);
+
+/// Every task with its options.
+void print_tasks(std::ostream& out, std::span<task_options const> known, std::size_t width = 80);
+
+namespace detail {
+/// The task of that name. Errors: usage_error, "unknown task …; known: …".
+task_options const& find_task(std::string_view name, std::span<task_options const> known);
+}  // namespace detail
+
+}  // namespace lull

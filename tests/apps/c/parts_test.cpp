@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs cannot see of the C library: what it makes of their options, which locks its calls take, how long its ends take.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/c/held.hpp>
+#include <lull/apps/c/options.hpp>
+#include <lull/apps/c/rooms.hpp>
+#include <lull/tests/support/held_task.hpp>
+#include <lull/tests/support/threads_job.hpp>
+
+namespace lull::c {
+namespace {
+
+using namespace std::chrono_literals;
+
+lull_options on_threads() {
+  lull_options made = LULL_OPTIONS;
+  made.executor = LULL_EXECUTOR_THREADS;
+  made.processors = 1;
+  made.tasks = "";
+  return made;
+}
+
+std::size_t loaded(char const* tasks) {
+  lull_options asked = on_threads();
+  asked.tasks = tasks;
+  return read_options(asked).tasks.size();
+}
+
+TEST(options, say_how_long_a_worker_may_wait) {
+  lull_options asked = on_threads();
+  EXPECT_FALSE(read_options(asked).armed_ahead.has_value());
+  asked.armed_ahead_us = -1;
+  EXPECT_EQ(read_options(asked).armed_ahead, 0ns);
+  for (std::int32_t const us : {1, 250, 1'000'000'000}) {
+    asked.armed_ahead_us = us;
+    EXPECT_EQ(read_options(asked).armed_ahead, std::chrono::microseconds{us});
+  }
+  for (std::int32_t const us : {-2, std::numeric_limits<std::int32_t>::min(), 1'000'000'001, std::numeric_limits<std::int32_t>::max()}) {
+    asked.armed_ahead_us = us;
+    EXPECT_THROW(read_options(asked), refusal) << us;
+  }
+}
+
+TEST(options, name_each_type_once) {
+  EXPECT_EQ(loaded(""), 0U);
+  EXPECT_EQ(loaded("compute"), 1U);
+  EXPECT_EQ(loaded("compute,streaming,compute:items=7;rounds=3"), 2U);
+  EXPECT_EQ(loaded("product,product:rows=64;columns=64"), 1U);
+  EXPECT_EQ(loaded("product:leave=saved;rows=64,product:rows=64;leave=saved,product:leave=behind,compute"), 3U);
+}
+
+TEST(exchange, gets_context_and_stream_and_its_failure_is_told) {
+  struct called {
+    std::int32_t returns;
+    void* stream;
+  } seen{0, nullptr};
+  lull_exchange const noting = [](void* context, void* stream) {
+    auto& into = *static_cast<called*>(context);
+    into.stream = stream;
+    return into.returns;
+  };
+  auto const exchange = exchange_of(noting, &seen);
+  exchange(&seen);
+  EXPECT_EQ(seen.stream, &seen);
+  seen.returns = -7;
+  try {
+    exchange(&seen);
+    FAIL() << "it did not throw";
+  } catch (refusal const& why) {
+    EXPECT_EQ(why.status(), LULL_ERROR_EXCHANGE);
+    EXPECT_STREQ(why.what(), "the exchange returned -7: no rooms were measured");
+  }
+}
+
+/// A runtime of one block, with a trainer's stream.
+class held : public testing::Test {
+ protected:
+  held() {
+    lull_options const asked = on_threads();
+    EXPECT_EQ(lull_create(&asked, &side_), LULL_OK) << lull_error_text();
+    EXPECT_EQ(lull_threads_stream_create(&stream_), LULL_OK) << lull_error_text();
+  }
+  runtime_table::pin found() { return runtimes().find(reinterpret_cast<std::uintptr_t>(side_)); }
+
+  lull_runtime* side_ = nullptr;
+  lull_threads_stream* stream_ = nullptr;
+};
+
+/// lull_submit keeps the runtime's mutex while it allocates and copies.
+TEST_F(held, runtime_is_released_while_a_job_is_submitted) {
+  ASSERT_EQ(lull_quiet(side_, 10'000'000'000), LULL_OK) << lull_error_text();
+  {
+    std::unique_lock submits{found()->mutex};
+    auto released = std::async(std::launch::async, [this] { return lull_release(side_); });
+    EXPECT_EQ(released.wait_for(2s), std::future_status::ready) << "it waits for the mutex";
+    submits.unlock();
+    EXPECT_EQ(released.get(), LULL_OK);
+  }
+  EXPECT_EQ(lull_release(side_), LULL_ERROR_STATE);
+  EXPECT_EQ(lull_destroy(side_), LULL_OK);
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
+}
+
+/// A block that does not leave costs the end of a runtime its patience once, not once more for the jobs.
+TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
+  static std::atomic<bool> began{false};
+  static std::atomic<bool> goes{false};
+  {
+    auto const side = found();
+    auto job = std::make_unique<held_job>();
+    job->side = reinterpret_cast<std::uintptr_t>(side_);
+    job->machine = &side->side->machine();
+    job->handle = side->side->submit(test::threads_job(held_task{&began, &goes}));
+    side->jobs.push_back(jobs().insert(std::move(job)));
+  }
+  for (int tries = 0; !began && tries < 10'000; ++tries) {
+    lull_bubble bubble = 0;
+    ASSERT_EQ(lull_open(side_, stream_, "receive", &bubble), LULL_OK) << lull_error_text();
+    ASSERT_EQ(lull_threads_stream_sleep(stream_, 1'000'000), LULL_OK);
+    ASSERT_EQ(lull_close(side_, bubble, stream_), LULL_OK) << lull_error_text();
+    ASSERT_EQ(lull_threads_stream_synchronize(stream_), LULL_OK);
+  }
+  ASSERT_TRUE(began);
+  auto const begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(lull_destroy(side_), LULL_OK) << lull_error_text();
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 8.0);
+  goes = true;
+  goes.notify_all();
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
+}
+
+/// An end that fails takes nothing with it.
+TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
+  lull_job* jobs_of[2] = {};
+  for (lull_job*& each : jobs_of) ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
+  {
+    auto const inside = jobs().find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
+    EXPECT_EQ(lull_destroy(side_), LULL_ERROR_STATE);
+  }
+  for (lull_job* const each : jobs_of) {
+    lull_job_status now = {};
+    now.size = sizeof now;
+    EXPECT_EQ(lull_job_get_status(each, &now), LULL_OK) << lull_error_text();
+  }
+  EXPECT_EQ(lull_destroy(side_), LULL_OK) << lull_error_text();
+  EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
+}
+
+}  // namespace
+}  // namespace lull::c

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that are stopped, killed and taken up again.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/apps/lull/finish.hpp>
+#include <lull/host/task/counter_random.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/npz_reader.hpp>
+#include <lull/tests/apps/lull/noting_trainer.hpp>
+#include <lull/tests/host/io/npz_file.hpp>
+#include <lull/tests/support/test_folder.hpp>
+#include <lull/tests/support/killed_program.hpp>
+
+namespace lull {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class saved_jobs : public testing::Test {
+ protected:
+  struct outcome {
+    job_state state;
+    bool resumed;
+    std::vector<std::string> arrays;  // as bytes
+  };
+  /// Runs a task until it is seen to have opened so many phases more, or to its end; saves when it is stopped. On a busy machine many
+  /// phases pass between two looks: a test that needs the job unfinished gives it far more of them.
+  enum class at_the_end { forgets, keeps };
+  outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h, at_the_end ends = at_the_end::forgets) {
+    task_request const request = parse_task(task, known_tasks());
+    auto const machine = make_executor({.kind = executor_kind::threads});
+    auto const owner = entry_of(request).make(request.values);
+    owner->prepare(*machine);
+    checkpoints saves{folder_ / "saved", every, true, request.name, request, *owner, *machine};
+    std::uint64_t first = ~std::uint64_t{0};
+    auto const stop = [&](std::uint64_t opened) {
+      first = std::min(first, opened);
+      return opened - first >= phases;
+    };
+    alone_result const done = run_alone(*machine, owner->describe(), stop, owner.get(), &saves);
+    outcome found{done.state, saves.resumed(), {}};
+    if (done.state == job_state::finished && ends == at_the_end::forgets) saves.forget();
+    found.arrays = bytes_of(*owner, *machine);
+    return found;
+  }
+
+  /// Several tasks in one runtime, in so many bubbles or until all have ended.
+  enum class ends { stopped, finished };
+  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t bubbles, std::chrono::nanoseconds every = 1h) {
+    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+    std::vector<side_task_asked> asked;
+    for (std::string const& each : tasks) {
+      task_request const request = parse_task(each, known_tasks());
+      auto owner = entry_of(request).make(request.values);
+      owner->prepare(side.machine());
+      std::string const name = "task-" + std::to_string(asked.size());
+      asked.push_back({name, {}, 0, std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, *owner, side.machine())});
+      asked.back().owners.push_back(std::move(owner));
+    }
+    noting_trainer trainer;
+    side_jobs jobs{side, std::move(asked), results_kept::none, when_over::leave};
+    std::uint64_t asked_to_stop = 0;  // twice a bubble
+    jobs.finish(trainer, [&] { return asked_to_stop++ / 2 >= bubbles; });
+    EXPECT_FALSE(jobs.failed());
+    std::vector<outcome> found;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      found.push_back({jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
+      if (task_owner const* const owner = jobs.finished(i)) found.back().arrays = bytes_of(*owner, side.machine());
+    }
+    return {conclude(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
+  }
+
+  static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {
+    std::vector<std::string> found;
+    for (task_array const& each : owner.arrays()) {
+      machine.read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+    }
+    return found;
+  }
+
+  test::test_folder files_;
+  fs::path const folder_ = files_.path();
+};
+
+constexpr std::uint64_t to_the_end = ~std::uint64_t{0} - 1;
+
+TEST_F(saved_jobs, end_with_the_bytes_of_one_that_was_never_stopped) {
+  for (std::string const task : {"mlp:hidden=24,epochs=3,batch=50", "pagerank:kronecker=14,sweeps=300,tolerance=1e-30", "streaming:items=300,rounds=100"}) {
+    outcome const whole = run(task, to_the_end);
+    ASSERT_EQ(whole.state, job_state::finished) << task;
+    EXPECT_FALSE(whole.resumed);
+    int stops = 0;
+    outcome last = run(task, 0);
+    for (; last.state != job_state::finished; ++stops) {
+      ASSERT_LT(stops, 1000) << task;
+      last = run(task, 20 + 20 * static_cast<std::uint64_t>(stops));
+      EXPECT_TRUE(last.resumed) << task;
+    }
+    EXPECT_EQ(last.arrays, whole.arrays) << task;
+    EXPECT_TRUE(fs::is_empty(folder_ / "saved"));  // nothing to take up any more
+  }
+}
+
+TEST_F(saved_jobs, saving_while_they_run_changes_nothing) {
+  std::string const task = "mlp:hidden=24,epochs=3,batch=50";
+  EXPECT_EQ(run(task, to_the_end).arrays, run(task, to_the_end, 1ns).arrays);
+}
+
+TEST_F(saved_jobs, at_their_end_are_not_done_again) {
+  std::string const task = "mlp:hidden=24,epochs=3,batch=50";
+  outcome const first = run(task, to_the_end, 1h, at_the_end::keeps);
+  outcome const again = run(task, 0, 1h, at_the_end::keeps);  // no phase more
+  EXPECT_TRUE(again.resumed);
+  EXPECT_EQ(again.state, job_state::finished);
+  EXPECT_EQ(again.arrays, first.arrays);
+}
+
+TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
+  run("mlp:hidden=24,epochs=1000", 0);
+  std::string const before = read_file(folder_ / "saved/mlp.npz", 1 << 24);
+  EXPECT_THROW(run("mlp:hidden=24,epochs=1001", 5), input_error);
+  EXPECT_EQ(read_file(folder_ / "saved/mlp.npz", 1 << 24), before);
+  write_file(folder_ / "saved/mlp.npz", before.substr(0, before.size() / 2));
+  EXPECT_THROW(run("mlp:hidden=24,epochs=1000", 5), input_error);
+  EXPECT_THROW(run("images:in=" + folder_.string() + ",out=" + (folder_ / "out").string(), 5), error);
+}
+
+/// Results go elsewhere, and the input has another name: what is in it counts.
+TEST_F(saved_jobs, go_on_whatever_the_files_are_called) {
+  std::string rows;
+  for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 7) + "\n";
+  write_file(folder_ / "rows.csv", rows);
+  auto const asked = [&](std::string const& data, std::string const& losses) {
+    return "mlp:hidden=24,epochs=1000,batch=50,data=" + (folder_ / data).string() + ",losses=" + (folder_ / losses).string();
+  };
+  run(asked("rows.csv", "losses"), 3);
+  fs::rename(folder_ / "rows.csv", folder_ / "moved.csv");
+  EXPECT_TRUE(run(asked("moved.csv", "losses elsewhere"), 3).resumed);
+  write_file(folder_ / "moved.csv", rows + "1,1\n");
+  EXPECT_THROW(run(asked("moved.csv", "losses"), 3), input_error);
+}
+
+TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
+  struct saved {
+    std::string task;
+    std::vector<std::string> arrays;  // of those that begin alike
+  };
+  std::string rows;
+  for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 37) + "\n";
+  write_file(folder_ / "wide.csv", rows);  // as many classes as have their logits kept
+  for (auto const& [task, arrays] : std::vector<saved>{
+           {"compute:items=3,rounds=2", {"completed u8 (3,)"}},
+           {"streaming:items=3", {"to f4 (3, 4096)"}},
+           {"product:rows=9,columns=11,depth=5,count=2,rounds=9", {"result u2 (2, 9, 16)"}},
+           {"pagerank:uniform=10", {"rank f4 (1024,)", "share f4 (1024,)", "partial f8 (1, 2)", "progress u1 (1, 32)"}},
+           {"mlp:hidden=20,epochs=3,batch=50", {"weights0 f4 (64, 24)", "weights2_mean f4 (24, 16)", "bias0 f4 (24,)", "output0 f4 (50, 24)",
+                                                "inputs1 f4 (50, 64)", "labels0 u4 (50,)", "epoch_loss f8 (3,)", "epoch_right u8 (3,)"}},
+           {"mlp:hidden=20,batch=50,data=" + (folder_ / "wide.csv").string(), {"inputs0 f4 (50, 8)", "weights0 f4 (8, 24)", "logits f4 (50, 40)"}},
+           {"mlp:hidden=20,epochs=3,batch=50,precision=bf16", {"weights0 f4 (64, 24)", "operand0 u2 (64, 24)", "gradient2 u2 (50, 16)", "inputs0 u2 (50, 64)"}}}) {
+    run(task, 0, 1h, at_the_end::keeps);
+    fs::path const path = folder_ / "saved" / (task.substr(0, task.find(':')) + ".npz");
+    npz_reader const file{path.string(), 1 << 24};
+    for (std::string const& each : arrays) {
+      std::string const name = each.substr(0, each.find(' '));
+      ASSERT_NE(file.find(name), nullptr) << task << ": " << each;
+      EXPECT_EQ(name + " " + format_npz_shape(*file.find(name)), each) << task;
+    }
+    fs::remove(path);
+  }
+}
+
+TEST_F(saved_jobs, with_arrays_of_other_types_or_shapes_are_refused_and_kept) {
+  std::string const task = "streaming:items=3,rounds=9";
+  run(task, 2, 1h, at_the_end::keeps);
+  std::string const path = folder_ / "saved/streaming.npz";
+  std::vector<test::filled_array> const saved = test::read_npz(path);
+  for (npz_array const& other : {npz_array{"to", npz_type::i4, {3, 4096}}, npz_array{"to", npz_type::f4, {4096, 3}}, npz_array{"to", npz_type::u1, {49152}}}) {
+    std::vector<test::filled_array> changed = saved;
+    changed.back().array = other;
+    test::write_npz(path, changed);
+    std::string const before = read_file(path, 1 << 24);
+    std::string const refused = test::refusal_of(path, [&] { run(task, to_the_end); });
+    EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) + ", but the task has it as f4 (3, 4096); remove the file, or name "
+                       "another folder for checkpoints, to begin anew");
+    EXPECT_EQ(read_file(path, 1 << 24), before);
+  }
+  test::write_npz(path, saved);
+  EXPECT_TRUE(run(task, to_the_end).resumed);
+}
+
+std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "streaming:items=300,rounds=200"};
+
+TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
+  auto [how, last] = run_together(two_tasks, 0);  // before the first bubble
+  ASSERT_EQ(how, ends::stopped);
+  for (std::uint64_t bubbles = 1; how != ends::finished; ++bubbles) {
+    ASSERT_LT(bubbles, 1000U);
+    std::tie(how, last) = run_together(two_tasks, bubbles);
+    for (outcome const& each : last) EXPECT_TRUE(each.resumed);
+  }
+  EXPECT_TRUE(fs::is_empty(folder_ / "saved"));
+  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+}
+
+TEST_F(saved_jobs, of_several_tasks_may_be_saved_at_any_moment) {
+  auto const [how, last] = run_together(two_tasks, to_the_end, 1ns);
+  EXPECT_EQ(how, ends::finished);
+  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+}
+
+TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
+  std::vector<std::string> const tasks{"compute:items=1,rounds=1", "compute:items=2000,rounds=1000000"};
+  ends how = ends::stopped;
+  std::vector<outcome> found;
+  auto const until_the_first_has_finished = [&] {
+    std::uint64_t bubbles = 0;
+    do std::tie(how, found) = run_together(tasks, ++bubbles);
+    while (found[0].state != job_state::finished && bubbles < 1000);
+    EXPECT_EQ(found[0].state, job_state::finished);
+    EXPECT_EQ(how, ends::stopped);
+  };
+  until_the_first_has_finished();
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-0.npz"));  // or it would be done again
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-1.npz"));
+  until_the_first_has_finished();
+  EXPECT_TRUE(found[0].resumed && found[1].resumed);
+}
+
+TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
+  auto const command = [&](char const* model) {
+    return std::vector<std::string>{LULL_PROGRAM, "run", "--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume",
+                                    "--task", "mlp:hidden=64,epochs=40,losses=" + (folder_ / model).string()};
+  };
+  ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
+  counter_random const random{1, 0};
+  for (std::uint64_t kills = 0; kills < 8; ++kills) {
+    test::program(command("killed.csv"), std::chrono::microseconds{20'000 + random.below(kills, 150'000)});
+  }
+  ASSERT_EQ(test::program(command("killed.csv"), 0us), 0);
+  EXPECT_EQ(read_file(folder_ / "killed.csv", 1 << 20), read_file(folder_ / "whole.csv", 1 << 20));
+}
+
+TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_files) {
+  auto const tasks = [&](std::string const& model) {
+    return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=30,losses=" + (folder_ / (model + ".csv")).string(),
+                                    "--task", "mlp:hidden=32,epochs=60,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
+  };
+  auto const command = [&](std::vector<std::string> words, std::string const& model) {
+    words.insert(words.begin(), LULL_PROGRAM);
+    words.insert(words.end(), {"--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume"});
+    auto const asked = tasks(model);
+    words.insert(words.end(), asked.begin(), asked.end());
+    return words;
+  };
+  ASSERT_EQ(test::program(command({"run"}, "whole"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  counter_random const random{1, 0};
+  for (std::uint64_t kills = 0; kills < 8; ++kills) test::program(command({"run"}, "killed"), std::chrono::microseconds{20'000 + random.below(kills, 300'000)});
+  ASSERT_EQ(test::program(command({"run"}, "killed"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  std::vector<std::string> const harvest{"harvest", "--segment", "300us", "--pairs", "2", "--iterations", "40"};
+  for (std::uint64_t kills = 0; kills < 3; ++kills) {
+    test::program(command(harvest, "harvested"), std::chrono::microseconds{2'300'000 + random.below(kills, 900'000)});
+  }
+  ASSERT_EQ(test::program(command(harvest, "harvested"), 0us), 0);
+  EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
+  for (char const* each : {".csv", "-2.csv"}) {
+    std::string const whole = read_file(folder_ / (std::string{"whole"} + each), 1 << 20);
+    EXPECT_EQ(read_file(folder_ / (std::string{"killed"} + each), 1 << 20), whole);
+    EXPECT_EQ(read_file(folder_ / (std::string{"harvested"} + each), 1 << 20), whole);
+  }
+}
+
+}  // namespace
+}  // namespace lull

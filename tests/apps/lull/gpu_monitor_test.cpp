@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <lull/apps/lull/machine.hpp>
+
+namespace lull {
+namespace {
+
+// The declarations of NVML's functions are ours; only a real driver shows whether they hold.
+TEST(GpuMonitor, ARealDriverTellsClocksAndPower) {
+  gpu_monitor const monitor;
+  if (!monitor.available()) GTEST_SKIP() << "not run: no NVML or no GPU on this machine";
+  gpu_description const gpu = monitor.describe().value();
+  EXPECT_FALSE(gpu.name.value_or("").empty());
+  EXPECT_FALSE(gpu.driver.value_or("").empty());
+  EXPECT_GT(gpu.sm_max_mhz.value_or(0), 100);
+  EXPECT_GT(gpu.state.sm_mhz.value_or(0), 100);
+  EXPECT_LE(gpu.state.sm_mhz.value_or(0), gpu.sm_max_mhz.value_or(0));
+  EXPECT_GT(gpu.state.memory_mhz.value_or(0), 100);
+  EXPECT_GT(gpu.state.power_w.value_or(0), 1);
+  EXPECT_GT(gpu.power_limit_w.value_or(0), 10);
+  EXPECT_TRUE(gpu.state.power_capped.has_value());
+}
+
+}  // namespace
+}  // namespace lull

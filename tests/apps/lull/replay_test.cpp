@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays on threads: what the trainer is asked for, in which order, and what is kept of it.
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/lull/replay.hpp>
+#include <lull/tests/apps/lull/noting_trainer.hpp>
+#include <lull/tests/host/contract/probe_owner.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One forward, a gap, two backwards, and a gap at the end.
+stage_plan small_plan() {
+  using enum segment::direction;
+  return {{{forward, 0, 0ns, 1ms}, {backward, 0, 2ms, 2ms}, {backward, 1, 4ms, 2ms}},
+          {{gap_site::steady, 1, 1ms, 1ms}, {gap_site::tail, 3, 6ms, 500us}},
+          6500us};
+}
+
+bool never() { return false; }
+
+TEST(replay, keeps_the_plan_in_order_and_takes_both_arrivals_in_turn) {
+  noting_trainer trainer;
+  replayed const done = replay(trainer, small_plan(), 2, nullptr, never);
+  EXPECT_EQ(trainer.noted(), "replay 2 4 [ F 1000us B B 500us late ] [ F 1000us late B B 500us ]");
+  EXPECT_TRUE(done.complete);
+  ASSERT_EQ(done.iterations.size(), 2U);
+  EXPECT_GE(done.iterations[1].begin_ns, done.iterations[0].end_ns);
+  EXPECT_DOUBLE_EQ(done.ms(), static_cast<double>(done.iterations[1].end_ns - done.iterations[0].begin_ns) / 1e6);
+  ASSERT_EQ(done.bubbles.size(), 4U);
+  for (std::size_t b = 0; b < 4; ++b) {
+    replayed_bubble const& one = done.bubbles[b];
+    EXPECT_EQ(one.iteration, b / 2);
+    EXPECT_EQ(one.gap, b % 2);
+    EXPECT_EQ(one.number, 0U);
+    EXPECT_FALSE(one.cause.has_value());
+    EXPECT_GE(one.moments.end_ns - one.moments.begin_ns, b % 2 == 0 ? 1'000'000U : 500'000U);
+    EXPECT_GE(one.moments.begin_ns, done.iterations[b / 2].begin_ns);
+    EXPECT_LE(one.moments.end_ns, done.iterations[b / 2].end_ns);
+  }
+}
+
+TEST(replay, ends_at_the_next_gap_when_it_is_stopped) {
+  noting_trainer trainer;
+  int asked = 0;
+  replayed const done = replay(trainer, small_plan(), 3, nullptr, [&] { return ++asked > 3; });
+  EXPECT_EQ(trainer.noted(), "replay 3 6 [ F 1000us B B 500us late ] [ F 1000us late B B ]");
+  EXPECT_FALSE(done.complete);
+  EXPECT_EQ(done.bubbles.size(), 3U);
+  EXPECT_EQ(done.iterations.size(), 2U);
+}
+
+TEST(replay, a_plan_without_gaps_is_work_alone) {
+  noting_trainer trainer;
+  replayed const done = replay(trainer, {{{segment::direction::forward, 0, 0ns, 1ms}}, {}, 1ms}, 1, nullptr, never);
+  EXPECT_EQ(trainer.noted(), "replay 1 0 [ F ]");
+  EXPECT_TRUE(done.bubbles.empty());
+  EXPECT_DOUBLE_EQ(replayed{}.ms(), 0);
+}
+
+TEST(replay, the_host_runs_ahead_by_a_third_of_a_second_at_most) {
+  noting_trainer trainer;
+  stage_plan const slow{{}, {{gap_site::tail, 0, 0ns, 100ms}}, 100ms};
+  replay(trainer, slow, 20, nullptr, never);
+  EXPECT_LE(trainer.max_ahead(), 4U);
+  EXPECT_GE(trainer.max_ahead(), 3U);
+}
+
+runtime_options on_threads(runtime_mode mode = runtime_mode::on) {
+  return {.machine = {.kind = executor_kind::threads, .processors = 2}, .mode = mode, .tasks = {type_of<probe_task>()}};
+}
+
+TEST(replay, its_gaps_are_bubbles_whose_records_come_back) {
+  noting_trainer trainer;
+  runtime side{on_threads()};
+  probe_owner owner{probe_task::mutant::none, 0, {40, 1, 17, 300}};
+  owner.prepare(side.machine());
+  job const work = side.submit(owner.describe());
+  while (!side.ready(trainer.stream())) std::this_thread::sleep_for(100us);
+  std::uint64_t chunks = 0;
+  std::uint64_t last = 0;
+  for (int i = 0; i < 1000 && !work.wait(0ns); ++i) {
+    replayed const done = replay(trainer, small_plan(), 1, &side, never);
+    for (replayed_bubble const& one : done.bubbles) {
+      if (one.number == 0) continue;  // the job was over
+      EXPECT_GT(one.number, last);
+      last = one.number;
+      ASSERT_TRUE(one.harvested.has_value());
+      EXPECT_EQ(one.harvested->record.bubble, one.number);
+      EXPECT_EQ(one.harvested->site, name_of(small_plan().gaps[one.gap].site));
+    }
+    ASSERT_TRUE(chunks_of(done.bubbles).has_value());
+    chunks += *chunks_of(done.bubbles);
+  }
+  EXPECT_EQ(work.progress().state, job_state::finished);
+  EXPECT_EQ(chunks, 40U + 1 + 17 + 300);  // of one item each
+}
+
+TEST(replay, says_why_a_bubble_was_passed_over) {
+  noting_trainer trainer;
+  {
+    runtime side{on_threads()};
+    for (replayed_bubble const& one : replay(trainer, small_plan(), 1, &side, never).bubbles) {
+      EXPECT_EQ(one.number, 0U);
+      EXPECT_EQ(one.cause, lost_cause::no_job);
+    }
+  }
+  noting_trainer watched;
+  runtime side{on_threads(runtime_mode::observe)};
+  for (replayed_bubble const& one : replay(watched, small_plan(), 1, &side, never).bubbles) {
+    EXPECT_FALSE(one.harvested.has_value());
+    EXPECT_EQ(one.cause, lost_cause::no_job);
+  }
+}
+
+TEST(replay, each_count_of_the_runtime_has_its_cause) {
+  runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .behind = 5};
+  auto const cause = [&](std::uint64_t runtime_counts::* counted) {
+    runtime_counts now = before;
+    ++(now.*counted);
+    return why_passed_over(before, now);
+  };
+  EXPECT_EQ(cause(&runtime_counts::too_short), lost_cause::too_short);
+  EXPECT_EQ(cause(&runtime_counts::fruitless), lost_cause::grain);
+  EXPECT_EQ(cause(&runtime_counts::behind), lost_cause::host_late);
+  EXPECT_EQ(cause(&runtime_counts::no_job), lost_cause::no_job);
+}
+
+TEST(replay, chunks_are_unknown_where_a_record_is_missing) {
+  replayed_bubble counted;
+  counted.number = 1;
+  counted.harvested.emplace().record.chunks = 7;
+  replayed_bubble passed_over;
+  EXPECT_EQ(chunks_of({counted, passed_over, counted}), 14U);
+  replayed_bubble missing;
+  missing.number = 2;
+  EXPECT_EQ(chunks_of({counted, missing}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lull

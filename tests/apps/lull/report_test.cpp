@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <lull/apps/lull/report.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+report full_report() {
+  report result;
+  result.version = "0.1.0";
+  result.command = "harvest";
+  result.executor = "cuda";
+  result.time = "device";
+  result.interrupted = true;
+  result.machine = {
+      .cpu = "Example CPU",
+      .cpus = 32,
+      .usable_cpus = 16,
+      .memory_bytes = 1ull << 37,
+      .kernel = "Linux 6.1",
+      .os = "Debian 12",
+      .gpu = gpu_description{
+          .name = "Example GPU",
+          .driver = "580.159",
+          .sm_max_mhz = 1980,
+          .memory_max_mhz = 3201,
+          .power_limit_w = 700,
+          .state = {.sm_mhz = 1710, .memory_mhz = 3200, .power_w = 698.25, .temperature_c = 61, .power_capped = true}}};
+  result.config = {.mode = "lull",
+                   .schedule = "1f1b",
+                   .stages = 4,
+                   .microbatches = 8,
+                   .stage = 0,
+                   .segment_ms = 2,
+                   .iterations = 5,
+                   .pairs = 10,
+                   .rooms = 2,
+                   .verify = true,
+                   .tasks = {{"pagerank", {{"damping", "0.85"}, {"graph", "a,\"b\".el"}}}}};
+  result.bubbles = {.count = 200, .harvested = 198, .skipped = 2, .total_ms = 900.5};
+  result.drain_us = {.n = 198, .p50 = 2.4, .p99 = 3.1, .p999 = 3.3, .max = 3.3};
+  result.start_us = {.n = 198, .p50 = 3.9, .p99 = 4.2, .p999 = 4.4, .max = 4.4};
+  result.training = {.baseline_ms = 330.12,
+                     .with_side_tasks_ms = 331.25,
+                     .slowdown_pct = 0.342,
+                     .pairs = 10,
+                     .ci95_pct = interval95{0.2, 0.484}};
+  result.harvest.ratio = 0.934;
+  result.harvest.ratio_without_rooms = 0.971;
+  result.harvest.alone_sm_mhz = 1980;
+  result.harvest.bubbles_sm_mhz = 1725.5;
+  for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
+  result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true, 0},
+                 {"other", "cancelled", 1, 2, 3, std::nullopt, std::nullopt},
+                 {"wrong", "finished", 1, 2, 3, false, 7}};
+  return result;
+}
+
+TEST(Report, WrittenAndReadBack) {
+  report const full = full_report();
+  EXPECT_EQ(report_from_json(to_json(full), "report.json"), full);
+  EXPECT_EQ(report_from_json(to_json(report{}), "report.json"), report{});
+}
+
+TEST(Report, KeysAreThoseOfTheSchema) {
+  json const value = json::parse(to_json(full_report()));
+  EXPECT_EQ(value["schema"], "lull.report/1");
+  EXPECT_EQ(value["version"], "0.1.0");
+  EXPECT_EQ(value["executor"], "cuda");
+  EXPECT_EQ(value["time"], "device");
+  EXPECT_EQ(value["interrupted"], true);
+  EXPECT_EQ(value["machine"]["gpu"]["clocks"]["sm_mhz"], 1710);
+  EXPECT_EQ(value["machine"]["gpu"]["power"]["limit_w"], 700);
+  EXPECT_EQ(value["config"]["tasks"][0]["options"]["graph"], "a,\"b\".el");
+  EXPECT_EQ(value["bubbles"].dump(), R"({"count":200,"harvested":198,"skipped":2,"total_ms":900.5})");
+  EXPECT_EQ(value["drain_us"].dump(), R"({"n":198,"p50":2.4,"p99":3.1,"p999":3.3,"max":3.3})");
+  EXPECT_EQ(value["start_us"]["p50"], 3.9);
+  EXPECT_EQ(value["training"].dump(), R"({"baseline_ms":330.12,"with_side_tasks_ms":331.25,"slowdown_pct":0.342,)"
+                                      R"("pairs":10,"ci95_pct":[0.2,0.484]})");
+  EXPECT_EQ(value["harvest"]["ratio"], 0.934);
+  EXPECT_EQ(value["harvest"]["ratio_without_rooms"], 0.971);
+  EXPECT_EQ(value["harvest"]["alone_sm_mhz"], 1980);
+  EXPECT_EQ(value["harvest"]["bubbles_sm_mhz"], 1725.5);
+  EXPECT_EQ(value["harvest"]["lost_us"].dump(),
+            R"({"start":0.0,"drain":100.0,"host_late":200.0,"too_short":300.0,"no_job":400.0,"starved":500.0,)"
+            R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"slower":1100.0})");
+  EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"
+                                     R"("items":5000000000,"verified":true,"failures":0})");
+  EXPECT_TRUE(value["jobs"][1]["failures"].is_null());
+  EXPECT_EQ(value["jobs"][2]["failures"], 7);
+  EXPECT_TRUE(value["jobs"][1]["verified"].is_null());
+  EXPECT_EQ(value["jobs"][2]["verified"], false);
+}
+
+// Every number of an empty report, the counts of samples and what is false by nature aside.
+void expect_no_zero(json const& value, std::string const& path) {
+  if (value.is_structured()) {
+    for (auto const& [key, element] : value.items()) expect_no_zero(element, path + "/" + key);
+  } else if (path != "/drain_us/n" && path != "/start_us/n") {
+    EXPECT_FALSE(value.is_number()) << path;
+  }
+}
+
+TEST(Report, WhatWasNotMeasuredIsNullNeverZero) {
+  json const value = json::parse(to_json(report{}));
+  expect_no_zero(value, "");
+  EXPECT_TRUE(value["training"]["slowdown_pct"].is_null());
+  EXPECT_TRUE(value["training"]["ci95_pct"].is_null());
+  EXPECT_TRUE(value["machine"]["gpu"].is_null());
+  EXPECT_EQ(value["harvest"]["lost_us"].size(), lost_causes);
+  EXPECT_TRUE(value["harvest"]["lost_us"]["rooms"].is_null());
+  EXPECT_TRUE(value["drain_us"]["p50"].is_null());
+
+  report not_finite;
+  not_finite.harvest.ratio = std::nan("");
+  EXPECT_TRUE(json::parse(to_json(not_finite))["harvest"]["ratio"].is_null());
+}
+
+TEST(Report, BytesThatAreNoTextDoNotStopTheReport) {
+  report result;
+  result.config.tasks = {{"pagerank", {{"graph", "caf\xE9.el"}}}};
+  EXPECT_EQ(json::parse(to_json(result))["config"]["tasks"][0]["options"]["graph"], "caf\xEF\xBF\xBD.el");
+}
+
+TEST(Report, OtherTextIsRefusedWithItsPlace) {
+  auto const message = [](std::string const& text) {
+    try {
+      report_from_json(text, "r.json");
+    } catch (input_error const& wrong) {
+      return std::string{wrong.what()};
+    }
+    return std::string{"nothing was thrown"};
+  };
+  EXPECT_EQ(message("{\n\"schema\": \n\"lull.report/1\",,}"), "r.json:3: is not JSON");
+  EXPECT_EQ(message("{}"), "r.json: not a report of lull.report/1: schema is \"\"");
+  EXPECT_EQ(message("[]"), "r.json: not a report of lull.report/1: is not an object");
+  EXPECT_EQ(message(R"({"schema": "lull.report/2"})"),
+            "r.json: not a report of lull.report/1: schema is \"lull.report/2\"");
+  auto const with = [&](std::string const& members) {
+    return message(R"({"schema": "lull.report/1", )" + members + "}");
+  };
+  EXPECT_NE(with(R"("bubbles": 3)").find("/bubbles: is not an object"), std::string::npos);
+  EXPECT_NE(with(R"("bubbles": {"count": -1})").find("/bubbles: count is -1"), std::string::npos);
+  EXPECT_NE(with(R"("bubbles": {"count": 1.5})").find("count is 1.5"), std::string::npos);
+  EXPECT_NE(with(R"("config": {"stages": 4294967296})").find("stages is 4294967296"), std::string::npos);
+  EXPECT_NE(with(R"("harvest": {"ratio": "high"})").find("ratio is \"high\""), std::string::npos);
+  EXPECT_NE(with(R"("jobs": [{"name": "a"}, {"verified": 1}])").find("/jobs/1: verified is 1"), std::string::npos);
+  EXPECT_NE(with(R"("jobs": {})").find("jobs is not an array"), std::string::npos);
+  EXPECT_NE(with(R"("training": {"ci95_pct": [1]})").find("two numbers"), std::string::npos);
+  EXPECT_EQ(with(R"("later": {"key": 1})"), "nothing was thrown");
+}
+
+TEST(Report, TruncatedAnywhereIsAnError) {
+  std::string const whole = to_json(full_report());
+  for (std::size_t length = 0; length + 2 < whole.size(); ++length) {
+    EXPECT_THROW(report_from_json(whole.substr(0, length), "r.json"), input_error) << length;
+  }
+}
+
+std::string printed(report const& result) {
+  std::ostringstream out;
+  print_report(out, result);
+  return out.str();
+}
+
+TEST(Report, TableSaysGainCostAndLoss) {
+  std::string const text = printed(full_report());
+  EXPECT_EQ(text, R"(lull harvest on cuda, Example GPU
+1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations
+Interrupted: this is what was done until then.
+
+gained
+  harvest               93.4 % of the bubbles' time, at stand-alone speed
+  rooms left aside      97.1 %
+  clocks of the SMs     1726 MHz in bubbles, 1980 alone
+  bubbles               200 of 900.5 ms in all, 198 harvested, 2 skipped
+  ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
+                        verified
+  other                 cancelled, 3 items in 2 chunks, 1 phases, not verified
+  wrong                 finished, 3 items in 2 chunks, 1 phases, 7 failed, WRONG
+                        RESULT
+cost
+  training              330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %),
+                        pairs: 10
+  drain (close to out)  p50 2.40, p99 3.10, p99.9 3.30, max 3.30 us (n=198)
+  start (open to work)  p50 3.90, p99 4.20, p99.9 4.40, max 4.40 us (n=198)
+lost                    6.60 ms, 0.73 % of the bubbles' time
+  slower                1.10 ms, 0.12 %
+  held                  1.00 ms, 0.11 %
+  grain                 0.900 ms, 0.10 %
+  rooms                 0.800 ms, 0.09 %
+  lease                 0.700 ms, 0.08 %
+  phase_wait            0.600 ms, 0.07 %
+  starved               0.500 ms, 0.06 %
+  no_job                0.400 ms, 0.04 %
+  too_short             0.300 ms, 0.03 %
+  host_late             0.200 ms, 0.02 %
+  drain                 0.100 ms, 0.01 %
+)");
+}
+
+TEST(Report, TableFits80ColumnsWhateverItHolds) {
+  report result = full_report();
+  result.time = "cpu";
+  result.machine.gpu->name = std::string(200, 'g');
+  result.jobs[0].name = std::string(200, 'j');
+  result.jobs[0].state = std::string(200, 's');
+  result.bubbles.total_ms = 1e300;
+  result.training.slowdown_pct = -1e300;
+  result.drain_us.max = 1e14;
+  result.drain_us.n = ~std::uint64_t{0};
+  EXPECT_NE(printed(result).find("-1.00e+300 %"), std::string::npos);
+  EXPECT_NE(printed(result).find("200 of 1.00e+300 ms"), std::string::npos);
+  for (std::size_t length = 0; length < 100; ++length) {
+    result.jobs[1].state = std::string(length, 's');
+    std::istringstream lines(printed(result));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+TEST(Report, TableOfNothingClaimsNothing) {
+  report result;
+  result.command = "run";
+  result.executor = "threads";
+  result.time = "cpu";
+  std::string const text = printed(result);
+  EXPECT_NE(text.find("CPU threads that stand for a GPU"), std::string::npos);
+  EXPECT_EQ(text.find("cost"), std::string::npos);
+  EXPECT_EQ(text.find("lost"), std::string::npos);
+  EXPECT_EQ(text.find('0'), std::string::npos);
+}
+
+TEST(Report, CostOfMeasuredPairs) {
+  std::vector<double> const baseline{100, 100}, treated{102, 102};
+  report::training_cost const cost = training_cost_of(paired_slowdown(baseline, treated));
+  EXPECT_NEAR(*cost.baseline_ms, 100, 1e-9);
+  EXPECT_NEAR(*cost.slowdown_pct, 2, 1e-9);
+  EXPECT_EQ(cost.pairs, 2u);
+  EXPECT_TRUE(cost.ci95_pct);
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tests/host/contract/cases.hpp>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lull/bench/images/resize_unfed.hpp>
+#include <lull/graph/pagerank.hpp>
+#include <lull/graph/pagerank_owner.hpp>
+#include <lull/tasks/counted_compute.hpp>
+#include <lull/tasks/images/resize.hpp>
+#include <lull/tasks/product/product_owner.hpp>
+#include <lull/tasks/product/tile_product.hpp>
+#include <lull/tasks/synthetic.hpp>
+#include <lull/tasks/synthetic_owner.hpp>
+#include <lull/tests/host/contract/fed_probe_owner.hpp>
+#include <lull/tests/host/contract/image_files_owner.hpp>
+#include <lull/tests/host/contract/images_owner.hpp>
+#include <lull/tests/host/contract/mlp_owner.hpp>
+#include <lull/tests/host/contract/pagerank_owner.hpp>
+#include <lull/tests/host/contract/probe_owner.hpp>
+#include <lull/tests/support/pulling_probe.hpp>
+
+namespace lull {
+namespace {
+
+/// A task as the command line makes it, with these options.
+auto made_by(task_entry (*entry)(), std::vector<std::pair<std::string_view, std::string_view>> given) {
+  return [entry, given] {
+    task_entry const task = entry();
+    option_values values{task.options};
+    for (auto const& [name, text] : given) values.set(name, text);
+    return task.make(values);
+  };
+}
+
+}  // namespace
+
+void join_shipped(contract_on where) {
+  auto const a_probe = [] { return std::make_unique<probe_owner>(); };
+  auto const a_pulling_probe = [] { return std::make_unique<basic_probe_owner<pulling_probe>>(); };
+  auto const a_fed_probe = [] { return std::make_unique<fed_probe_owner>(); };
+  auto const a_compute = made_by(compute_entry, {{"items", "50"}, {"rounds", "3"}, {"fma", "20"}, {"grain", "2"}});
+  auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
+  // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
+  auto const a_product = [&](char const* leave) {
+    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}})
+                                      : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}});
+  };
+  auto const a_small_mlp = [] { return std::make_unique<small_mlp_owner>(); };
+  auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
+  auto const a_small_pagerank = [] { return std::make_unique<small_pagerank_owner>(); };
+  auto const a_pagerank = made_by(pagerank_entry, {{"kronecker", "10"}, {"sweeps", "4"}});
+
+  join_contract<probe_task>("probe", a_probe, where);
+  join_contract<pulling_probe>("pulling_probe", a_pulling_probe, where);
+  join_contract<fed_probe>("fed_probe", a_fed_probe, where);
+  join_contract<counted_compute_task>("compute", a_compute, where);
+  join_contract<streaming_task>("streaming", a_streaming, where);
+  join_contract<pagerank>("pagerank", a_pagerank, where);
+  join_contract<small_pagerank>("small_pagerank", a_small_pagerank, where);
+  join_contract<plain_product>("product", a_product("within"), where);
+  join_contract<undivided_product>("product_behind", a_product("behind"), where);
+  join_contract<saved_product>("product_saved", a_product("saved"), where);
+  join_contract<mlp_task>("mlp", a_small_mlp, where);
+  join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
+  join_contract<bench::resize_unfed>("images", small_images, where);
+  join_contract<resize_pictures>("image_files", [] { return std::make_unique<image_files_owner>(); }, where);
+}
+
+}  // namespace lull

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime on a real device: the probe task in bubbles of a CUDA stream.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tasks/synthetic.hpp>
+#include <lull/tests/host/cuda/device_probe.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+class runtime_on_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    trainer::load();
+    stream_ = cuda_stream{0};
+    start({.kind = executor_kind::cuda});
+  }
+  void start(executor_options const& machine) {
+    side_.reset();
+    side_ = std::make_unique<runtime>(
+        runtime_options{.machine = machine, .tasks = {type_of<probe_task>()}, .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+  }
+  void one_bubble(std::uint64_t ns) {
+    bubble const idle{*side_, stream_.get(), site{"wait"}};
+    trainer::wait_one_thread(stream_.get(), ns, nullptr);
+  }
+  /// Bubbles until the job ends, or none of 200,000 of them did it.
+  void train(job const& task, std::uint64_t ns) {
+    for (int i = 0; i < 200'000 && !task.wait(0ns) && side_->mode() == runtime_mode::on; ++i) {
+      one_bubble(ns);
+      trainer::burst(stream_.get(), 132, 512, 100, nullptr);
+      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
+  }
+
+  /// A kernel that is launched right behind the opening is there before the workers are.
+  void arrives_in_mid_bubble(std::function<void()> const& kernel) {
+    trainer::wait_one_thread(stream_.get(), 100'000, nullptr);
+    kernel();
+  }
+  /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
+  void is_never_shut_out(std::function<void()> const& wait, bool late_ones_too = true);
+
+  cuda_stream stream_;
+  std::unique_ptr<runtime> side_;
+};
+
+TEST_F(runtime_on_cuda, a_job_is_done_in_bubbles_exactly_once) {
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task(), "probe");
+  train(task, 50'000);
+  EXPECT_EQ(task.progress().state, job_state::finished);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  EXPECT_GT(side_->counts().opened, 0U);
+}
+
+TEST_F(runtime_on_cuda, chunks_that_poll_are_handed_back_and_done_once) {
+  device_probe probe{side_->machine(), {20000, 10, 3000}};
+  probe_task with_polls = probe.task();
+  with_polls.polls = 8;
+  job const task = side_->submit(with_polls);
+  train(task, 20'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
+  std::vector<std::unique_ptr<device_probe>> probes;
+  std::vector<job> jobs;
+  for (int i = 0; i < 3; ++i) {
+    probes.push_back(std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{3000, 40, 3000}));
+    jobs.push_back(side_->submit(probes.back()->task()));
+  }
+  for (job const& each : jobs) train(each, 40'000);
+  for (auto const& each : probes) EXPECT_STREQ(each->wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
+  device_probe first{side_->machine(), {300, 40}};
+  device_probe behind{side_->machine(), {50, 20}};
+  job const at_hand = side_->submit(first.task());
+  job const successor = side_->submit(behind.task());
+  while (at_hand.progress().state != job_state::placed || successor.progress().state != job_state::placed) {
+  }
+  one_bubble(100'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  ASSERT_TRUE(at_hand.wait(10s) && successor.wait(10s));
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].record.items, 410U);
+  EXPECT_EQ(found[0].successor.items, 70U);
+  EXPECT_NE(found[0].blocks, 0U);
+  EXPECT_EQ(found[0].successor_blocks, found[0].blocks);
+}
+
+TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_first) {
+  device_probe first{side_->machine(), {1u << 22}};
+  device_probe second{side_->machine(), {1u << 22}};
+  job_description narrow = describe(first.task());
+  job_description wide = describe(second.task());
+  narrow.blocks_per_processor = 1;
+  wide.blocks_per_processor = 2;
+  std::vector<job> jobs{side_->submit(narrow), side_->submit(wide)};
+  for (job const& each : jobs) {
+    while (each.progress().state != job_state::placed) {
+    }
+  }
+  one_bubble(1'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].successor_blocks, 2 * found[0].blocks);
+  for (job& each : jobs) each.cancel();
+  for (job& each : jobs) EXPECT_TRUE(each.wait(10s));
+}
+
+TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  one_bubble(300'000'000);  // the worker is inside for 0.3 s; control must not wait for it
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+  EXPECT_EQ(task.progress().state, job_state::cancelled);
+  EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+}
+
+TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one_that_observes_is_not) {
+  runtime_options second{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}};
+  EXPECT_THROW(runtime{second}, usage_error);
+  second.mode = runtime_mode::observe;
+  runtime observer{second};
+  {
+    device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+    job const task = side_->submit(probe.task(), "probe");
+    for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
+      bubble const seen{observer, stream_.get(), site{"wait"}};
+      one_bubble(50'000);
+      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    ASSERT_TRUE(task.wait(10s));
+    EXPECT_STREQ(probe.wrong(), nullptr);
+  }
+  EXPECT_GT(observer.counts().opened, 0U);
+  side_.reset();
+  second.mode = runtime_mode::on;
+  EXPECT_EQ(runtime{second}.mode(), runtime_mode::on);
+}
+
+TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
+  device_probe probe{side_->machine(), {3'333'333, 1, 3'333'333, 3'333'333}};
+  job const task = side_->submit(probe.task());
+  train(task, 200'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  EXPECT_EQ(task.progress().items, 10'000'000U);
+}
+
+TEST_F(runtime_on_cuda, a_job_is_done_exactly_once_with_a_closing_kernel) {
+  start({.kind = executor_kind::cuda, .closes = edge_setter::kernel});
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task());
+  train(task, 50'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
+  start({.kind = executor_kind::cuda, .green_context = false});
+  EXPECT_EQ(side_->machine().place().how, "rooms by SM id");
+  EXPECT_LT(side_->machine().place().owned_processors, side_->machine().place().processors);
+  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  job const task = side_->submit(probe.task());
+  train(task, 50'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  // A worker that comes late may come just when the kernel does (docs/decisions/more-room.md, open).
+  is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }, false);
+}
+
+TEST_F(runtime_on_cuda, without_rooms_half_of_each_sm_is_left_to_the_trainer) {
+  start({.kind = executor_kind::cuda, .rooms = 0});
+  is_never_shut_out([&] { trainer::wait_one_thread(stream_.get(), 100'000, nullptr); });
+}
+
+TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_worker) {
+  is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
+}
+
+/// Beside a worker none of the kernel's blocks finds a place; in one group of eight they come one half after the other.
+TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
+  std::mutex said_mutex;
+  std::string said;
+  side_.reset();
+  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {type_of<compute_task>()}, .log = [&](std::string_view line) {
+                                                      std::lock_guard const lock{said_mutex};
+                                                      said += line;
+                                                    }});
+  int const before = side_->machine().place().owned_processors;
+  auto sink = std::make_unique<machine_array<float>>(side_->machine(), 1);
+  job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});  // never ends; half of an SM's threads
+  while (!side_->ready(stream_.get())) {
+  }
+  auto const lease_exits_of = [&](auto const& wait) {
+    std::uint64_t const seen = side_->summary().seen();
+    {
+      bubble const idle{*side_, stream_.get(), site{"recv"}};
+      wait();
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
+    return side_->take_bubbles().back().record.lease_blocks;
+  };
+  auto const exchange = [&] { arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }); };
+  // So that the next lease is 50 ms.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
+  // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
+  for (int i = 0; i < 20 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
+  EXPECT_EQ(side_->counts().raised, 1U);
+  EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+  std::lock_guard const lock{said_mutex};
+  EXPECT_NE(said.find("one more group of SMs"), std::string::npos) << said;
+}
+
+std::size_t free_bytes() {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  LULL_CUDA(cudaMemGetInfo(&free, &all));
+  return free;
+}
+
+/// While a kernel of the trainer runs, and a worker waits for its bubble behind that: neither is waited for.
+TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
+  constexpr std::size_t bytes = std::size_t{1} << 30;
+  constexpr std::size_t granularity = std::size_t{64} << 20;
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  auto array = std::make_unique<machine_array<char>>(side_->machine(), bytes);
+  std::size_t const before = free_bytes();
+  trainer::wait_one_thread(stream_.get(), 1'000'000'000, nullptr);
+  one_bubble(1'000'000);
+  auto const began = std::chrono::steady_clock::now();
+  array.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 500ms);
+  EXPECT_GE(free_bytes(), before + bytes - granularity);
+  EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+}
+
+void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool late_ones_too) {
+  device_probe probe{side_->machine(), {1u << 22}};
+  job task = side_->submit(probe.task());
+  while (!side_->ready(stream_.get())) {
+  }
+  for (int i = 0; i < 200; ++i) {
+    bubble const idle{*side_, stream_.get(), site{"wait"}};
+    arrives_in_mid_bubble(wait);
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  std::uint64_t bubbles = 0;
+  std::uint64_t checked = 0;
+  for (int i = 0; i < 100'000 && bubbles < 200; ++i) {
+    for (bubble_report const& one : side_->take_bubbles()) {
+      ++bubbles;
+      if (!one.armed && !late_ones_too) continue;
+      ++checked;
+      EXPECT_EQ(one.record.lease_blocks, 0U) << "bubble " << bubbles << (one.armed ? ", armed" : ", not armed");
+    }
+  }
+  EXPECT_GT(checked, 0U);
+  task.cancel();
+  ASSERT_TRUE(task.wait(10s));
+}
+
+}  // namespace
+}  // namespace lull

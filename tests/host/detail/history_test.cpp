@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <lull/host/detail/history.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+using verdict = history::verdict;
+
+constexpr int remembered = 8;
+
+harvest_seen good() { return {.length = 1ms, .start = 5us, .working = 10, .chunks = 100, .handed_back = 0}; }
+void add(history& to, harvest_seen const& seen, int times) {
+  for (int i = 0; i < times; ++i) to.add(seen);
+}
+
+TEST(history, a_site_of_which_nothing_is_known_is_harvested) {
+  history site;
+  EXPECT_EQ(site.longest(), 0ns);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(site.judge(), verdict::harvest);
+}
+
+TEST(history, short_bubbles_are_passed_over_and_measured_again) {
+  history site;
+  for (int i = 0; i < remembered; ++i) {
+    EXPECT_EQ(site.judge(), verdict::harvest);
+    site.add_length(29us);
+  }
+  int harvested = 0;
+  for (int i = 0; i < 640; ++i) harvested += site.judge() == verdict::harvest ? 1 : 0;
+  EXPECT_EQ(harvested, 10);
+  site.add_length(31us);
+  EXPECT_EQ(site.judge(), verdict::harvest);
+}
+
+TEST(history, a_site_where_all_is_handed_back_is_left_alone) {
+  history site;
+  harvest_seen fruitless = good();
+  fruitless.chunks = 0;
+  fruitless.handed_back = 10;
+  add(site, fruitless, remembered - 1);
+  EXPECT_EQ(site.judge(), verdict::harvest);
+  add(site, fruitless, 1);
+  EXPECT_EQ(site.judge(), verdict::fruitless);
+  add(site, good(), 1);
+  EXPECT_EQ(site.judge(), verdict::harvest);
+}
+
+TEST(history, bubbles_without_a_job_are_not_fruitless) {
+  history site;
+  harvest_seen nothing{};
+  nothing.length = 1ms;
+  add(site, nothing, 3 * remembered);
+  EXPECT_EQ(site.judge(), verdict::harvest);
+  EXPECT_FALSE(site.better_at_open());
+}
+
+TEST(history, late_starts_ask_for_a_launch_at_open) {
+  history site;
+  harvest_seen late = good();
+  late.start = 501us;
+  add(site, late, remembered);  // by the forecast: the host was in time
+  EXPECT_FALSE(site.better_at_open());
+  late.host_late = true;
+  add(site, late, remembered - 1);
+  EXPECT_FALSE(site.better_at_open());
+  add(site, late, 1);
+  EXPECT_TRUE(site.better_at_open());
+  harvest_seen early = good();
+  early.at_close = false;
+  add(site, early, remembered);  // launched at open: says nothing about the host
+  EXPECT_TRUE(site.better_at_open());
+  add(site, good(), 1);
+  EXPECT_FALSE(site.better_at_open());
+}
+
+TEST(history, bubbles_that_were_over_when_the_host_closed_them_ask_for_it_too) {
+  history site;
+  add(site, {.length = 0ns, .start = 0ns, .working = 0, .host_late = true}, remembered);
+  EXPECT_TRUE(site.better_at_open());
+}
+
+TEST(history, half_of_a_very_short_bubble_is_not_late) {
+  history site;
+  harvest_seen brief = good();
+  brief.length = 60us;
+  brief.start = 49us;
+  brief.host_late = true;
+  add(site, brief, remembered);
+  EXPECT_FALSE(site.better_at_open());
+}
+
+TEST(history, one_bubble_in_64_tries_the_close_again) {
+  history site;
+  harvest_seen late = good();
+  late.start = 900us;
+  late.host_late = true;
+  add(site, late, remembered);
+  int at_close = 0;
+  for (int i = 0; i < 640; ++i) at_close += site.better_at_open() ? 0 : 1;
+  EXPECT_EQ(at_close, 10);
+}
+
+TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
+  history site;
+  site.add_length(10ms);
+  EXPECT_EQ(site.lease_of_open(), 200us);
+  site.add_host_time(20us);
+  EXPECT_EQ(site.lease_of_open(), 400us);
+  for (int i = 0; i < 20; ++i) site.add_host_time(20us);
+  EXPECT_EQ(site.lease_of_open(), 40ms);
+  site.add_host_time(25ms);
+  EXPECT_EQ(site.lease_of_open(), 200us);
+}
+
+TEST(history, leases_at_close_have_bounds) {
+  EXPECT_EQ(lease_at_close(0ns), 2s);
+  EXPECT_EQ(lease_at_close(1us), 50ms);
+  EXPECT_EQ(lease_at_close(20ms), 80ms);
+  EXPECT_EQ(lease_at_close(10s), 2s);
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// When workers are enqueued, on gates of a machine that writes down what is asked of it. The trainer's streams stand still until a
+// test lets them go on, so nothing here depends on time.
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/support/probe_task.hpp>
+
+namespace lull::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A trainer's stream that waits at each point where a test says so.
+class held_stream {
+ public:
+  ~held_stream() { go(1'000); }
+  void wait() {
+    stream_.enqueue([this, until = ++waits_] {
+      while (allowed_.load() < until) std::this_thread::yield();
+    });
+  }
+  void go(int more = 1) { allowed_ += more; }
+  threads_stream* get() noexcept { return &stream_; }
+
+ private:
+  int waits_ = 0;
+  std::atomic<int> allowed_{0};
+  threads_stream stream_;
+};
+
+class launching : public testing::Test {
+ protected:
+  explicit launching(int streams = 2) {
+    for (int g = 0; g < streams; ++g) {
+      streams_.push_back(std::make_unique<held_stream>());
+      gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0));
+      gates_.back()->take(streams_.back()->get()->id());
+      gates_.back()->note_lease(2s);
+      gates_.back()->stand(0, {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gates_.back()->ref()}});
+    }
+  }
+  ~launching() override {
+    for (auto& each : streams_) each->go(1'000);
+    for (auto& each : streams_) each->get()->synchronize();
+    if (launcher_) launcher_->stop();
+    while (!machine_.workers_done()) std::this_thread::yield();
+  }
+  void start(launch_policy policy) { launcher_.emplace(gates_, policy); }
+
+  /// A bubble whose edges are enqueued; `inside` and `before` of it the stream waits to be let go.
+  void bubble(int at, runtime_mode mode = runtime_mode::on) {
+    held_stream& stream = *streams_[static_cast<std::size_t>(at)];
+    gate& of = gate_of(at);
+    stream.wait();
+    bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close);
+    stream.wait();
+    of.close(id, stream.get(), {.is = stream_found::plain, .id = stream.get()->id()}, closing{});
+    seen_.take();
+  }
+  gate& gate_of(int at) { return *gates_[static_cast<std::size_t>(at)]; }
+  void opens(int at) {
+    std::uint32_t const before = gate_of(at).numbers().opened;
+    streams_[static_cast<std::size_t>(at)]->go();
+    while (gate_of(at).numbers().opened == before) std::this_thread::yield();
+  }
+  void closes(int at) { streams_[static_cast<std::size_t>(at)]->go(); }
+  /// A tick, and what it asked for.
+  calls tick() {
+    next_ = launcher_->tick();
+    return seen_.take();
+  }
+  void await_workers() {
+    while (!machine_.workers_done()) std::this_thread::yield();
+  }
+
+  record seen_;
+  recording_executor machine_{seen_};
+  slot_line slot_{};  // empty: workers leave at once
+  std::vector<std::unique_ptr<held_stream>> streams_;
+  std::vector<std::unique_ptr<gate>> gates_;
+  std::optional<launcher> launcher_;
+  launcher::time_point next_{};
+};
+
+calls const a_launch{"launch "};
+
+class launching_on_one_stream : public launching {
+ protected:
+  launching_on_one_stream() : launching(1) {}
+  /// Bubbles that are harvested and learnt from, `apart` from each other.
+  void train(int bubbles, std::chrono::milliseconds apart, runtime_mode mode = runtime_mode::on) {
+    std::deque<bubble_report> reports;
+    auto const lane = machine_.make_copy_lane();
+    for (int i = 0; i < bubbles; ++i) {
+      bubble(0, mode);
+      tick();
+      std::this_thread::sleep_for(apart);
+      opens(0);
+      tick();
+      closes(0);
+      await_workers();
+      while (gate_of(0).outstanding() != 0) {
+        if (!gate_of(0).begin_collecting(*lane, false)) continue;
+        while (!lane->done()) std::this_thread::yield();
+        gate_of(0).collect(reports, launcher_->clock());
+      }
+    }
+  }
+};
+
+TEST_F(launching, of_an_opening_of_which_nothing_is_known_a_limit_on_waiting_makes_it_wait_until_it_is_seen) {
+  start({.armed_ahead = 1ms});
+  bubble(0);
+  EXPECT_GT(launcher_->offer(gate_of(0)), std::chrono::steady_clock::now());
+  EXPECT_EQ(tick(), calls{});
+  EXPECT_LT(next_, std::chrono::steady_clock::now() + 1ms) << "it is looked at again soon";
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+  EXPECT_EQ(gate_of(0).counts().armed, 0U);
+  EXPECT_EQ(tick(), calls{});
+}
+
+TEST_F(launching, a_worker_that_may_wait_is_enqueued_ahead_and_starts_with_the_opening) {
+  start({.armed_ahead = 10s});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  EXPECT_EQ(gate_of(0).counts().armed, 1U);
+  EXPECT_FALSE(machine_.workers_done());
+  opens(0);
+  await_workers();
+  EXPECT_EQ(tick(), calls{});
+}
+
+TEST_F(launching, without_a_limit_an_opening_of_which_nothing_is_known_is_waited_for_at_once) {
+  start({});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  opens(0);
+  await_workers();
+}
+
+TEST_F(launching, no_worker_waits_where_none_may) {
+  start({.armed_ahead = 0ns});
+  bubble(0);
+  launcher_->clock().note(0, std::chrono::steady_clock::time_point{});
+  EXPECT_EQ(tick(), calls{});
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+}
+
+TEST_F(launching, a_bubble_that_is_over_gets_no_worker) {
+  start({.armed_ahead = 1ms});
+  bubble(0);
+  bubble(0);
+  opens(0);
+  closes(0);
+  opens(0);  // the second, so the first is over
+  EXPECT_EQ(tick(), a_launch);
+  EXPECT_EQ(gate_of(0).counts().launches, 1U);
+}
+
+TEST_F(launching, one_that_waits_is_let_go_when_another_could_work) {
+  start({.armed_ahead = 10s, .shared_overdue = 10s});
+  tick();  // sees two gates
+  bubble(0);
+  bubble(1);
+  launcher_->offer(gate_of(0));
+  launcher_->offer(gate_of(1));
+  EXPECT_EQ(seen_.take(), a_launch);
+  EXPECT_EQ(tick(), calls{}) << "never one after another's";
+  opens(1);  // the other way round than expected
+  EXPECT_EQ(tick(), calls{});
+  EXPECT_EQ(gate_of(0).counts().released, 1U);
+  await_workers();
+  EXPECT_EQ(tick(), a_launch);
+  await_workers();
+  opens(0);
+  EXPECT_EQ(tick(), a_launch) << "it gets another one now";
+  await_workers();
+  closes(0);
+  closes(1);
+}
+
+TEST_F(launching, one_that_waits_too_long_is_let_go_and_gets_another_when_it_opens) {
+  start({.armed_ahead = 1s});  // what is not known is taken to be a second away
+  tick();                      // sees two gates, among which a wait is short
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  while (gate_of(0).counts().released == 0) std::this_thread::yield();  // whatever the dispatcher does
+  await_workers();
+  EXPECT_EQ(tick(), calls{});
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+  await_workers();
+}
+
+TEST_F(launching, in_line_a_worker_comes_with_the_opening_edge_and_is_never_let_go) {
+  start({.in_line = true});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  bubble(1);
+  launcher_->offer(gate_of(1));
+  opens(1);
+  tick();
+  EXPECT_EQ(gate_of(0).counts().released, 0U);
+  opens(0);
+  await_workers();
+}
+
+TEST_F(launching_on_one_stream, so_many_are_enqueued_at_once_and_no_more) {
+  start({.armed_ahead = 10s});
+  for (std::uint64_t i = 0; i < launcher::max_in_flight + 5; ++i) {
+    bubble(0);
+    launcher_->offer(gate_of(0));
+  }
+  seen_.take();
+  EXPECT_EQ(gate_of(0).counts().launches, launcher::max_in_flight);
+}
+
+TEST_F(launching, when_it_stops_those_that_wait_are_let_go) {
+  start({.armed_ahead = 10s});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  launcher_->stop();
+  await_workers();
+  bubble(0);
+  EXPECT_EQ(tick(), calls{});
+}
+
+TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortly_before) {
+  start({});
+  train(6, 10ms);
+  bubble(0);
+  auto const asked = gate_of(0).request();
+  ASSERT_TRUE(asked && asked->expected_ns);
+  auto const at = launcher_->clock().at(*asked->expected_ns);
+  ASSERT_TRUE(at);
+  while (std::chrono::steady_clock::now() < *at - asked->ahead) std::this_thread::yield();
+  EXPECT_EQ(tick(), a_launch);
+  EXPECT_FALSE(gate_of(0).has_opened(7));
+  opens(0);
+}
+
+/// Where nothing is known of its length it would wait for 250 ms.
+TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited_for_longer_than_it_lasts) {
+  start({});
+  train(2, 10ms, runtime_mode::observe);  // which tells how long they are, for the workers here leave at once
+  train(6, 10ms);
+  bubble(0);
+  while (tick() != a_launch) std::this_thread::yield();
+  auto const enqueued = std::chrono::steady_clock::now();
+  while (gate_of(0).counts().released == 0) std::this_thread::yield();  // whatever the dispatcher does
+  EXPECT_LT(std::chrono::steady_clock::now() - enqueued, 150ms);
+  await_workers();
+  EXPECT_EQ(tick(), calls{});
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+  await_workers();
+}
+
+TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_openings) {
+  start({.armed_ahead = 10s});
+  train(2, 10ms, runtime_mode::observe);
+  train(6, 10ms);
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(gate_of(0).counts().launches, 7U);
+  std::this_thread::sleep_for(100ms);  // longer than without the option
+  EXPECT_EQ(gate_of(0).counts().released, 0U);
+  opens(0);
+  await_workers();
+}
+
+}  // namespace
+}  // namespace lull::detail

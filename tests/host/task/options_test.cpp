@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include <lull/host/error.hpp>
+#include <lull/host/task/options.hpp>
+#include <lull/host/task/task_request.hpp>
+#include <lull/host/io/units.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr option rank_options[] = {
+    {"graph", option_kind::path, "", "", "graph to rank"},
+    {"damping", option_kind::real, "0.85", "[0, 1)", "share of rank that follows edges"},
+    {"tolerance", option_kind::real, "1e-6", "(0, inf)", "stop below this change"},
+    {"sweeps", option_kind::integer, "100", "[1, 1000000]", "stop after so many sweeps"},
+    {"memory", option_kind::size, "1GiB", "[1KiB, 4GiB]", "memory to use"},
+    {"budget", option_kind::duration, "2ms", "[1us, inf)", "time for one chunk"},
+    {"weighted", option_kind::flag, "false", "", "take weights from the file"},
+    {"order", option_kind::choice, "natural", "natural|degree|random", "order of the vertices"},
+    {"title", option_kind::text, "", "", "name in reports"},
+};
+constexpr option no_options[] = {{"steps", option_kind::integer, "1", "[1, 9]", "steps to take"}};
+constexpr task_options tasks[] = {{"pagerank", "importance of vertices", rank_options},
+                                  {"spin", "arithmetic", no_options}};
+
+template <class Error, class Function>
+std::string message_of(Function const& function) {
+  try {
+    function();
+  } catch (Error const& wrong) {
+    return wrong.what();
+  }
+  return "nothing was thrown";
+}
+
+std::string parse_message(std::string const& text) {
+  return message_of<usage_error>([&] { parse_task(text, tasks); });
+}
+
+std::string json_message(std::string const& text) {
+  return message_of<input_error>([&] { parse_job_file(text, "job.json", tasks); });
+}
+
+TEST(Units, DurationsInEveryUnit) {
+  EXPECT_EQ(parse_duration("2ms"), 2ms);
+  EXPECT_EQ(parse_duration("100us"), 100us);
+  EXPECT_EQ(parse_duration("1.5s"), 1500ms);
+  EXPECT_EQ(parse_duration("500ns"), 500ns);
+  EXPECT_EQ(parse_duration("0"), 0ns);
+  EXPECT_EQ(parse_duration(".5us"), 500ns);
+}
+
+TEST(Units, SizesInEveryUnit) {
+  EXPECT_EQ(parse_size("4GiB"), 4ull << 30);
+  EXPECT_EQ(parse_size("512MiB"), 512ull << 20);
+  EXPECT_EQ(parse_size("1000"), 1000u);
+  EXPECT_EQ(parse_size("1.5KiB"), 1536u);
+  EXPECT_EQ(parse_size("2KB"), 2000u);
+  EXPECT_EQ(parse_size("18446744073709551615"), 18446744073709551615ull);
+}
+
+TEST(Units, WhatIsNoQuantityIsRefused) {
+  for (char const* text : {"", "ms", "2", "2 ms", "2m", "-2ms", "1e3ms", "infs", "nan", "0x2ms", "2msec", "1e30s"}) {
+    EXPECT_THROW(parse_duration(text), usage_error) << text;
+  }
+  for (char const* text :
+       {"", "GiB", "-1", "1.5", "4gib", "1 GiB", "9999999TiB", "18446744073709551616", "0.3B", "inf"}) {
+    EXPECT_THROW(parse_size(text), usage_error) << text;
+  }
+  for (char const* text : {"", "1.5", "x", "1x", " 1", "9223372036854775808"}) {
+    EXPECT_THROW(parse_integer(text), usage_error) << text;
+  }
+  for (char const* text : {"", "inf", "nan", "1e999", "1,5", "x"}) EXPECT_THROW(parse_real(text), usage_error) << text;
+  for (char const* text : {"", "True", "2", "y"}) EXPECT_THROW(parse_flag(text), usage_error) << text;
+}
+
+TEST(Units, PrintedAsTheyAreRead) {
+  EXPECT_EQ(format_duration(1500ms), "1.5s");
+  EXPECT_EQ(format_duration(100us), "100us");
+  EXPECT_EQ(format_duration(1000001ns), "1.000001ms");
+  EXPECT_EQ(format_duration(0ns), "0");
+  EXPECT_EQ(format_size(4ull << 30), "4GiB");
+  EXPECT_EQ(format_size(1536), "1.5KiB");
+  EXPECT_EQ(format_size(1000), "1000");
+  for (std::uint64_t bytes :
+       {0ull, 1ull, 1023ull, 1152ull, 1ull << 20, (1ull << 10) + (1ull << 7), (1ull << 40) + (1ull << 37)}) {
+    EXPECT_EQ(parse_size(format_size(bytes)), bytes);
+  }
+  for (auto duration : {1ns, 999ns, 1001ns, 59999999999ns}) {
+    EXPECT_EQ(parse_duration(format_duration(duration)), duration);
+  }
+}
+
+TEST(Options, DefaultsOfEveryKind) {
+  option_values const values(rank_options);
+  EXPECT_FALSE(values.has("graph"));
+  EXPECT_DOUBLE_EQ(values.real("damping"), 0.85);
+  EXPECT_EQ(values.integer("sweeps"), 100);
+  EXPECT_EQ(values.size_bytes("memory"), 1ull << 30);
+  EXPECT_EQ(values.duration("budget"), 2ms);
+  EXPECT_FALSE(values.flag("weighted"));
+  EXPECT_EQ(values.text("order"), "natural");
+  EXPECT_TRUE(values.has("damping"));
+  EXPECT_FALSE(values.given("damping"));
+}
+
+TEST(Options, GivenIsToldFromDefault) {
+  option_values values(rank_options);
+  values.set("damping", "0.85");
+  EXPECT_TRUE(values.given("damping"));
+  EXPECT_FALSE(values.given("sweeps"));
+  EXPECT_THROW(values.set("damping", "0.85"), usage_error);
+}
+
+TEST(Options, AskingForAnotherKindOrForNothingIsAnError) {
+  option_values const values(rank_options);
+  EXPECT_THROW(values.integer("damping"), usage_error);
+  EXPECT_THROW(values.path("graph"), usage_error);
+  EXPECT_THROW(values.text("title"), usage_error);
+  EXPECT_THROW(values.real("nothing"), usage_error);
+}
+
+TEST(Options, RangesHoldAtTheirEnds) {
+  auto const takes = [](char const* name, char const* text) {
+    option_values values(rank_options);
+    try {
+      values.set(name, text);
+      return true;
+    } catch (usage_error const&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(takes("damping", "0"));
+  EXPECT_FALSE(takes("damping", "1"));
+  EXPECT_FALSE(takes("damping", "-0.1"));
+  EXPECT_FALSE(takes("tolerance", "0"));
+  EXPECT_TRUE(takes("tolerance", "1e300"));
+  EXPECT_TRUE(takes("sweeps", "1000000"));
+  EXPECT_FALSE(takes("sweeps", "1000001"));
+  EXPECT_TRUE(takes("memory", "1024"));
+  EXPECT_FALSE(takes("memory", "1023"));
+  EXPECT_FALSE(takes("memory", "4097MiB"));
+  EXPECT_FALSE(takes("budget", "999ns"));
+  EXPECT_FALSE(takes("order", "degrees"));
+  EXPECT_FALSE(takes("graph", ""));
+  EXPECT_TRUE(takes("title", ""));
+}
+
+TEST(Options, OutOfRangeSaysTheRange) {
+  option_values values(rank_options);
+  std::string const message = message_of<usage_error>([&] { values.set("damping", "1.5"); });
+  EXPECT_EQ(message, "option \"damping\" (real): 1.5 is out of range: it must be at least 0 and below 1");
+}
+
+TEST(Options, TablesAreChecked) {
+  auto const refused = [](option row) {
+    option const table[] = {row};
+    try {
+      check_options(table);
+      return false;
+    } catch (usage_error const&) {
+      return true;
+    }
+  };
+  EXPECT_FALSE(refused({"a", option_kind::integer, "1", "[1, 2]", "help"}));
+  EXPECT_TRUE(refused({"A", option_kind::integer, "1", "", "help"}));
+  EXPECT_TRUE(refused({"", option_kind::integer, "1", "", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::integer, "1", "", ""}));
+  EXPECT_TRUE(refused({"a", option_kind::integer, "3", "[1, 2]", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::integer, "", "[2, 1]", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::integer, "", "1..2", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::duration, "", "[1, 2]", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::text, "", "[1, 2]", "help"}));
+  EXPECT_TRUE(refused({"a", option_kind::choice, "", "", "help"}));
+  option const twice[] = {{"a", option_kind::flag, "", "", "help"}, {"a", option_kind::flag, "", "", "help"}};
+  EXPECT_THROW(check_options(twice), usage_error);
+}
+
+TEST(Options, HelpNamesDefaultAndRangeAndFitsTheWidth) {
+  std::ostringstream out;
+  print_tasks(out, tasks, 40);
+  std::string const text = out.str();
+  EXPECT_NE(text.find("pagerank: importance of vertices"), std::string::npos);
+  EXPECT_NE(text.find("  order=natural|degree|random\n"), std::string::npos);
+  EXPECT_NE(text.find("at least 0"), std::string::npos);
+  EXPECT_NE(text.find("(default\n      0.85)"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u) << line;
+}
+
+TEST(TaskText, NameAlone) {
+  task_request const request = parse_task("pagerank", tasks);
+  EXPECT_EQ(request.name, "pagerank");
+  EXPECT_FALSE(request.values.given("damping"));
+}
+
+TEST(TaskText, OptionsQuotesBlanksAndFlags) {
+  task_request const request =
+      parse_task(R"(pagerank:graph="a, \"b\" \\.el", damping = 0.5 ,weighted,title='x,y\"z',order=degree)", tasks);
+  EXPECT_EQ(request.values.path("graph"), R"(a, "b" \.el)");
+  EXPECT_EQ(request.values.real("damping"), 0.5);
+  EXPECT_TRUE(request.values.flag("weighted"));
+  EXPECT_EQ(request.values.text("title"), R"(x,y\"z)");
+  EXPECT_EQ(request.values.text("order"), "degree");
+}
+
+TEST(TaskText, ColonsEqualsAndQuotesInsideAValueStandForThemselves) {
+  EXPECT_EQ(parse_task(R"(pagerank:graph=C:\a=b's".el)", tasks).values.path("graph"), R"(C:\a=b's".el)");
+  EXPECT_EQ(parse_task("pagerank:title=", tasks).values.text("title"), "");
+}
+
+TEST(TaskText, ErrorsNameTheColumnAndTheKnownNamesNearestFirst) {
+  EXPECT_EQ(parse_message("pagerenk:damping=1"),
+            "task 'pagerenk:damping=1', column 1: unknown task \"pagerenk\"; known: pagerank, spin");
+  EXPECT_EQ(parse_message("spim"), "task 'spim', column 1: unknown task \"spim\"; known: spin, pagerank");
+  EXPECT_EQ(parse_message("pagerank:sweeps=3,sweps=4"),
+            "task 'pagerank:sweeps=3,sweps=4', column 19: unknown option \"sweps\"; known: sweeps, graph, damping, "
+            "tolerance, memory, budget, weighted, order, title");
+  EXPECT_EQ(parse_message("pagerank:order=degre"),
+            "task 'pagerank:order=degre', column 10: option \"order\" (choice): \"degre\" is not one of degree, "
+            "natural, random");
+}
+
+TEST(TaskText, MalformedTextIsRefusedWithItsColumn) {
+  EXPECT_NE(parse_message("").find("name is missing; known: "), std::string::npos);
+  EXPECT_NE(parse_message(":damping=1").find("column 1: the task's name is missing"), std::string::npos);
+  EXPECT_NE(parse_message("spin:").find("column 6: an option is missing"), std::string::npos);
+  EXPECT_NE(parse_message("spin:steps=1,").find("column 14: an option is missing"), std::string::npos);
+  EXPECT_NE(parse_message("spin:,steps=1").find("column 6: an option is missing"), std::string::npos);
+  EXPECT_NE(parse_message("spin:=1").find("column 6: an option is missing"), std::string::npos);
+  EXPECT_NE(parse_message("spin:steps").find("column 6: option \"steps\" (integer) has no value"), std::string::npos);
+  EXPECT_NE(parse_message("spin:steps=1,steps=1").find("column 14: option \"steps\" is given twice"),
+            std::string::npos);
+  EXPECT_NE(parse_message("pagerank:title=\"ab").find("column 16: the quote \" is not closed"), std::string::npos);
+  EXPECT_NE(parse_message("pagerank:title=\"ab\\").find("column 19: after a backslash"), std::string::npos);
+  EXPECT_NE(parse_message(R"(pagerank:title="a\n")").find("column 18: after a backslash"), std::string::npos);
+  EXPECT_NE(parse_message("pagerank:title='ab'c").find("column 20: after a closing quote"), std::string::npos);
+  EXPECT_NE(parse_message(std::string(70000, 'x')).find("is longer than"), std::string::npos);
+}
+
+std::vector<std::string> listed(std::string_view text) {
+  std::vector<std::string> found;
+  for (task_request const& each : parse_task_list(text, tasks)) found.push_back(format_task(each));
+  return found;
+}
+
+TEST(TaskList, TasksBetweenCommasAndOptionsBetweenSemicolons) {
+  using found = std::vector<std::string>;
+  EXPECT_EQ(listed("pagerank,spin"), (found{"pagerank", "spin"}));
+  EXPECT_EQ(listed("pagerank:sweeps=7;weighted;order=degree,spin:steps=3"), (found{"pagerank:sweeps=7,weighted=true,order=degree", "spin:steps=3"}));
+  EXPECT_EQ(listed(R"(pagerank:graph="a;b,c" ; title='x;y' , spin)"), (found{R"(pagerank:graph="a;b,c",title=x;y)", "spin"}));
+  EXPECT_EQ(listed("spin,spin,"), (found{"spin", "spin"}));
+  EXPECT_EQ(listed(""), found{});
+}
+
+TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
+  auto const refused = [](std::string_view text) { return message_of<usage_error>([&] { parse_task_list(text, tasks); }); };
+  EXPECT_NE(refused("spin,spim").find("column 6: unknown task \"spim\"; known: spin"), std::string::npos) << refused("spin,spim");
+  EXPECT_NE(refused("spin,,spin").find("column 6: the task's name is missing"), std::string::npos);
+  EXPECT_NE(refused("pagerank:sweeps=7,weighted=true").find("column 19: \"weighted=true\" is no task; ';' separates"), std::string::npos);
+  EXPECT_NE(refused("pagerank:sweeps=7;").find("drop the semicolon or colon"), std::string::npos);
+  EXPECT_NE(refused("pagerank:title='a'b,spin").find("after a closing quote comes a semicolon or the end"), std::string::npos);
+  EXPECT_NE(refused("spin:steps=1;steps=2").find("column 14: option \"steps\" is given twice"), std::string::npos);
+  std::string many = "spin";
+  for (int i = 0; i < 1000; ++i) many += ",spin";
+  EXPECT_NE(refused(many).find("more than 1000 tasks"), std::string::npos);
+}
+
+TEST(TaskText, PrintedAndReadBack) {
+  task_request const request = parse_task(R"(pagerank:graph="a,b\\ \"",sweeps=7,title=' x')", tasks);
+  std::string const text = format_task(request);
+  EXPECT_EQ(text, R"(pagerank:graph="a,b\\ \"",sweeps=7,title=" x")");
+  EXPECT_EQ(format_task(parse_task(text, tasks)), text);
+  EXPECT_EQ(format_task(parse_task("spin", tasks)), "spin");
+  EXPECT_EQ(format_task(request, task_text::without_files), R"(pagerank:sweeps=7,title=" x")");
+}
+
+TEST(JobFile, OneTaskAndSeveral) {
+  auto const one = parse_job_file(
+      R"({"options": {"damping": 0.5, "sweeps": 7, "weighted": true, "memory": "2MiB"}, "task": "pagerank"})",
+      "job.json", tasks);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].values.real("damping"), 0.5);
+  EXPECT_EQ(one[0].values.integer("sweeps"), 7);
+  EXPECT_TRUE(one[0].values.flag("weighted"));
+  EXPECT_EQ(one[0].values.size_bytes("memory"), 2u << 20);
+  auto const two =
+      parse_job_file(R"([{"task": "spin", "options": {"steps": 9}}, {"task": "spin"}])", "job.json", tasks);
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].values.integer("steps"), 9);
+  EXPECT_EQ(two[1].values.integer("steps"), 1);
+}
+
+TEST(JobFile, ErrorsNameFileAndLine) {
+  EXPECT_EQ(json_message("{\n  \"task\": \"spim\"\n}"), "job.json:2: unknown task \"spim\"; known: spin, pagerank");
+  EXPECT_EQ(json_message("{\"task\": \"spin\",\n \"options\": {\n  \"steps\":\n 10\n}}"),
+            "job.json:3: option \"steps\" (integer): 10 is out of range: it must be at least 1 and at most 9");
+  EXPECT_EQ(json_message("[{\"task\": \"spin\"},\n {\"task\": \"spin\",\n  \"options\": {\"stops\": 1}}]"),
+            "job.json:3: unknown option \"stops\"; known: steps");
+  EXPECT_NE(json_message("{\"task\": \"spin\",\n\"options\": {\"steps\": 1,\n\"steps\": 1}}").find("job.json:3: "),
+            std::string::npos);
+  EXPECT_NE(json_message("{\n\"task\": \"spin\",,\n}").find("job.json:2: is not JSON: "), std::string::npos);
+}
+
+TEST(JobFile, WhatIsNoTaskIsRefused) {
+  EXPECT_NE(json_message("").find("is not JSON"), std::string::npos);
+  EXPECT_NE(json_message("[]").find("holds no task"), std::string::npos);
+  EXPECT_NE(json_message("3").find("a job file holds"), std::string::npos);
+  EXPECT_NE(json_message("[[]]").find("not an array"), std::string::npos);
+  EXPECT_NE(json_message("[3]").find("not 3"), std::string::npos);
+  EXPECT_NE(json_message("{}").find("\"task\" is missing"), std::string::npos);
+  EXPECT_NE(json_message(R"([{"task": "spin"}, {}])").find("\"task\" is missing"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": 3})").find("name is a string"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "task": "spin"})").find("stands twice"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {}, "options": {}})").find("stands twice"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "extra": 1})").find("unknown key \"extra\""), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": 1})").find("is an object"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": []})").find("is an object"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": null}})").find("not null"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": [1]}})").find("not an array"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": {}}})").find("not an object"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin"} {"task": "spin"})").find("is not JSON"), std::string::npos);
+  EXPECT_NE(json_message(std::string(2 << 20, ' ')).find("larger than"), std::string::npos);
+  EXPECT_THROW(read_job_file("/nonexistent/job.json", tasks), input_error);
+}
+
+TEST(JobFile, TruncatedAnywhereIsAnError) {
+  std::string const whole = R"([{"task": "pagerank", "options": {"damping": 0.5, "weighted": true}}])";
+  ASSERT_EQ(parse_job_file(whole, "job.json", tasks).size(), 1u);
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_THROW(parse_job_file(whole.substr(0, length), "job.json", tasks), input_error) << length;
+  }
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lull/host/error.hpp>
+#include <lull/host/task/task_array.hpp>
+#include <lull/tasks/product/bfloat16.hpp>
+
+namespace lull {
+namespace {
+
+class task_arrays : public testing::Test {
+ protected:
+  /// What a checkpoint says of seven T.
+  template <class T>
+  std::string shown() const {
+    machine_array<T> const seven{*machine_, 7};
+    task_array const made = array_of("seven", seven);
+    EXPECT_EQ(made.array.name, "seven");
+    EXPECT_EQ(made.array.bytes(), seven.bytes());
+    EXPECT_EQ(made.memory, seven.data());
+    return format_npz_shape(made.array);
+  }
+
+  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
+};
+
+enum class colour : std::int16_t { red };
+struct pair_of_floats {
+  using element = float;
+  float x, y;
+};
+struct mixed {
+  double sum;
+  std::uint32_t count;
+};
+
+TEST_F(task_arrays, are_of_their_own_elements) {
+  EXPECT_EQ(shown<unsigned char>(), "u1 (7,)");
+  EXPECT_EQ(shown<std::uint16_t>(), "u2 (7,)");
+  EXPECT_EQ(shown<std::uint32_t>(), "u4 (7,)");
+  EXPECT_EQ(shown<std::uint64_t>(), "u8 (7,)");
+  EXPECT_EQ(shown<unsigned long long>(), "u8 (7,)");
+  EXPECT_EQ(shown<std::int8_t>(), "i1 (7,)");
+  EXPECT_EQ(shown<std::int16_t>(), "i2 (7,)");
+  EXPECT_EQ(shown<std::int32_t>(), "i4 (7,)");
+  EXPECT_EQ(shown<std::int64_t>(), "i8 (7,)");
+  EXPECT_EQ(shown<float>(), "f4 (7,)");
+  EXPECT_EQ(shown<double>(), "f8 (7,)");
+  EXPECT_EQ(shown<bool>(), "u1 (7,)");
+  EXPECT_EQ(shown<std::byte>(), "u1 (7,)");
+  EXPECT_EQ(shown<colour>(), "i2 (7,)");
+}
+
+TEST_F(task_arrays, of_structs_have_their_numbers_as_last_dimension) {
+  EXPECT_EQ(shown<bfloat16>(), "u2 (7,)");
+  EXPECT_EQ(shown<pair_of_floats>(), "f4 (7, 2)");
+  EXPECT_EQ(shown<mixed>(), "u1 (7, 16)");
+}
+
+TEST_F(task_arrays, hold_no_more_than_was_asked_for) {
+  machine_array<int> four{*machine_, 4};
+  EXPECT_NO_THROW(four.write(std::vector<int>(4, 7)));
+  EXPECT_THROW(four.write(std::vector<int>(5, 8)), usage_error);
+  EXPECT_EQ(four.read(), std::vector<int>(4, 7));
+}
+
+TEST_F(task_arrays, have_the_shape_that_is_given) {
+  machine_array<float> const plain{*machine_, 24};
+  EXPECT_EQ(format_npz_shape(array_of("a", plain, {2, 3, 4}).array), "f4 (2, 3, 4)");
+  machine_array<pair_of_floats> const pairs{*machine_, 24};
+  EXPECT_EQ(format_npz_shape(array_of("a", pairs, {6, 4}).array), "f4 (6, 4, 2)");
+  machine_array<std::byte> const bytes{*machine_, 48};
+  EXPECT_EQ(format_npz_shape(array_of("a", bytes, npz_type::f4, {3, 4}).array), "f4 (3, 4)");
+  machine_array<double> const one{*machine_, 1};
+  EXPECT_EQ(format_npz_shape(array_of("a", one, {}).array), "f8 ()");
+  machine_array<double> const none;
+  EXPECT_EQ(format_npz_shape(array_of("a", none).array), "f8 (0,)");
+}
+
+TEST_F(task_arrays, of_a_shape_that_is_not_theirs_are_refused) {
+  machine_array<float> const plain{*machine_, 24};
+  for (std::uint64_t const columns : {3u, 5u}) {
+    try {
+      array_of("weights", plain, {6, columns});
+      ADD_FAILURE() << columns;
+    } catch (usage_error const& wrong) {
+      EXPECT_EQ(std::string{wrong.what()}, "array weights has 96 bytes, but its shape " + std::to_string(24 * columns) +
+                                               ": give array_of a shape of all of its elements");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lull
