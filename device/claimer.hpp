@@ -303,7 +303,7 @@ class claimer {
   LULL_HD void commit_deferred() noexcept {
     std::uint64_t const deferred = account_.items - committed_;
     if (deferred == 0) return;
-    // release: the chunks' results, to whoever finds the phase complete
+    // release: the chunks' results, to the block that finds the phase complete
     World::template fetch_add<order::release, scope::device>(known_.cursor->done, deferred);
     committed_ = account_.items;
   }

@@ -39,7 +39,7 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   auto* to = reinterpret_cast<std::uint64_t*>(slot.functor.bytes);
   for (std::uint64_t i = 0; i < max_functor_bytes / sizeof *to; ++i) to[i] = from[i];
   // Blocks that found the flag come and go meanwhile, so their count is kept.
-  // release: the content, to the acquire of whoever enters
+  // release: the content, to the acquire of each block that enters
   for (;;) {
     std::uint64_t const now = World::template load<order::relaxed, scope::device>(slot.entry);
     if (World::template compare_exchange<order::release, scope::device>(slot.entry, now,

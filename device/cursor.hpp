@@ -14,8 +14,8 @@ namespace lull {
 /// when all its items are committed; `due` says so of a phase that had none.
 enum class phase_state : std::uint32_t { starved = 0, due, opening, open, finished, failed };
 
-/// The state and the tag of the phase it speaks of, in one word: whoever has found a phase complete can then only open the
-/// one right behind it, however late he comes.
+/// The state and the tag of the phase it speaks of, in one word: a block that has found a phase complete can then only open the
+/// one right after it, however late the block comes.
 class tagged_state {
  public:
   LULL_HD explicit constexpr tagged_state(std::uint32_t word) noexcept : word_(word) {}
@@ -71,7 +71,7 @@ struct alignas(128) cursor {
   std::uint64_t ticket;  // tagged: next item of the open phase
   // -- committed to when blocks leave or find the phase exhausted
   alignas(128) std::uint64_t done;  // items of the open phase committed
-  // -- written by whoever opens a phase, read at the first sight of its tag
+  // -- written by the block that opens a phase, read at the first sight of its tag
   alignas(128) std::uint64_t limit;  // tagged: extent of the open phase
   std::uint64_t round;
   std::uint32_t step;

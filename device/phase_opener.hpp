@@ -14,12 +14,12 @@ LULL_HD position position_of(cursor& words) noexcept {
   return {World::template load<order::relaxed, scope::device>(words.round), World::template load<order::relaxed, scope::device>(words.step)};
 }
 
-/// Takes a cursor from a phase that is over to the next. Whoever holds it in `opening` writes its books alone.
+/// Takes a cursor from a phase that is over to the next. The block that holds it in `opening` is the only one that writes it.
 template <class World>
 class phase_opener {
  public:
   /// `most`: items of a phase, at most. `opened_ns`: when the bubble opened, which names it.
-  LULL_HD phase_opener(cursor& at, std::uint64_t most, std::uint64_t opened_ns) noexcept : cursor_(at), most_(most), bubble_(~opened_ns) {}
+  LULL_HD phase_opener(cursor& at, std::uint64_t most, std::uint64_t opened_ns) noexcept : cursor_(at), max_(most), bubble_(~opened_ns) {}
 
   /// From `due`, or from `open` with all items committed. False: another block was faster.
   LULL_HD bool hold(tagged_state now) const noexcept { return change(now, phase_state::opening); }
@@ -53,7 +53,7 @@ class phase_opener {
       return settle(at, opening, phase_state::starved, phases), false;
     }
     if (items == finished) return settle(at, opening, phase_state::finished, phases), true;
-    if (items > most_) {
+    if (items > max_) {
       World::template store<order::relaxed, scope::device>(cursor_.why, static_cast<std::uint32_t>(failure::too_many_items));
       return settle(at, opening, phase_state::failed, phases), true;
     }
@@ -64,7 +64,7 @@ class phase_opener {
     report(at, phase_state::open, phases + 1);
     // The state before the ticket: with that out, the phase's last item may be committed at once, and the state changed.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
-      // release: limit, position and all that earlier phases wrote, to whoever acquires the ticket
+      // release: limit, position and all that earlier phases wrote, to each block that acquires the ticket
       World::template store<order::release, scope::device>(cursor_.ticket, tagged{now.tag(), 0}.word());
     }
     return true;
@@ -108,7 +108,7 @@ class phase_opener {
   }
 
   cursor& cursor_;
-  std::uint64_t const most_;
+  std::uint64_t const max_;
   std::uint64_t const bubble_;  // as in cursor::starved_in
 };
 

@@ -9,7 +9,7 @@
 
 namespace lull {
 
-/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; whoever empties it gives it free when
+/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; the block that empties it frees it when
 /// he has read it.
 struct alignas(128) ring_group {
   static constexpr std::uint64_t places = 64;

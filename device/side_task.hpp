@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// Who asks for the next chunk: the worker between two calls, or the task itself while it is busy (team_archetype::more).
+/// What asks for the next chunk: the worker between two calls, or the task itself while it is busy (team_archetype::more).
 enum class claiming { by_worker, by_task };
 
 /// What a task is built for; constants of the task, never tuned.
@@ -73,7 +73,7 @@ concept has_shape = states_shape<T> && requires {
 };
 
 /// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of a phase that
-/// starved anew in a later bubble, so it stores nothing.
+/// starved again in a later bubble, so it stores nothing.
 template <class T>
 concept has_extent = requires(T const& task, position at, std::uint64_t fed) {
   { task.extent(at, fed) } noexcept -> std::same_as<std::uint64_t>;

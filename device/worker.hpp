@@ -53,7 +53,7 @@ class worker {
     alignas(16) unsigned char task[task_words * 8];
   };
 
-  /// Collective. A copy for the team: read where the slot is, it would be loaded anew behind every store to the same kind of
+  /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same kind of
   /// memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
     auto const* const from = reinterpret_cast<std::uint64_t const*>(params_.slot->functor.bytes);

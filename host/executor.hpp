@@ -97,7 +97,7 @@ enum class start_when { at_once, opened };
 
 /// What the runtime asks of a machine. Two stand behind it: `cuda` and `threads`.
 /// Calls marked *enqueue only* do not block, allocate or synchronise; they may come from any thread, one at a time for a
-/// stream. The others are for set-up and for threads of ours, and wait for our own work alone, never for the trainer's.
+/// stream. The others are for set-up and for our threads, and wait for our own work alone, never for the trainer's.
 class executor {
  public:
   virtual ~executor() = default;
@@ -107,8 +107,8 @@ class executor {
 
   // -- set-up --
 
-  /// The calling thread works on this device from now on, and never spoils a capture. Called first by each thread of ours, and by
-  /// a trainer's thread for as long as it is inside a call of ours.
+  /// The calling thread works on this device from now on, and never spoils a capture. Called first by each of our threads, and by
+  /// a trainer's thread for as long as it is inside one of our calls.
   virtual visit arrive() = 0;
   virtual void depart(visit from) noexcept = 0;
 
@@ -200,7 +200,7 @@ class executor {
   virtual bool graph_workers_done() = 0;
 };
 
-/// A caller's thread inside a call of ours.
+/// A caller's thread inside one of our calls.
 class device_guard {
  public:
   explicit device_guard(executor& machine) : machine_(machine), from_(machine.arrive()) {}
@@ -218,8 +218,8 @@ struct executor_options {
   std::optional<executor_kind> kind;  // none: cuda if a device answers, else threads
   int device = 0;
   int rooms = 2;                            // groups of SMs kept off; 0: none
-  bool alone = false;                       // nobody else uses the machine: with no rooms and no cap, workers may fill it
-  std::size_t memory_limit_bytes = 0;       // 0: no limit of ours
+  bool solo = false;                       // nobody else uses the machine: with no rooms and no cap, workers may fill it
+  std::size_t memory_limit_bytes = 0;       // 0: no limit
   int processors = 0;                       // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                       // threads of a block on the threads executor
   edge_setter closes = edge_setter::memory_operation;

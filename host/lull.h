@@ -44,7 +44,7 @@ typedef enum lull_status {
   LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
   LULL_ERROR_DEVICE = 9,    /* a call to CUDA failed */
-  LULL_ERROR_INTERNAL = 10, /* a bug of ours */
+  LULL_ERROR_INTERNAL = 10, /* a bug in Lull */
   LULL_ERROR_EXCHANGE = 11  /* the program's own exchange returned something else than 0 */
 } lull_status;
 
@@ -81,7 +81,7 @@ typedef struct lull_room_need {
 /* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in which `resident` of its
    largest kernels fit at once. Call it before lull_create, after something was exchanged once, so that connections are made by
    ordinary calls; where the exchange is collective all ranks call it. It may wait for the device. The calling thread's current device
-   stays what it was. Each call captures anew, so give the text its room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE
+   stays what it was. Each call captures again, so give the text its room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE
    fills `need` all the same. LULL_ERROR_ARGUMENT: there is no such device, no CUDA, or a kernel that fits no group of SMs. */
 lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void *context, int32_t resident, lull_room_need *need, char *text,
                                size_t size, size_t *needed);
@@ -117,7 +117,7 @@ typedef struct lull_options {
   int32_t team_width;          /* threads of a block on the threads executor; 0: one */
   int32_t armed_ahead_us;      /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers are enqueued
                                   only when the bubble is open; else microseconds, at most 1,000,000,000 */
-  uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit of ours */
+  uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
   const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with the options
                                   that decide what is loaded, of which ';' separates several: "product:leave=saved;rows=64,compute"; a
                                   value that holds ',' or ';' is quoted; null: all, as they are without options */
@@ -142,7 +142,7 @@ lull_status lull_destroy(lull_runtime *runtime);
 /* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the device. */
 lull_status lull_get_mode(lull_runtime *runtime, lull_mode *mode);
 
-/* Stops all side work; LULL_OK: no block of ours works, and none will until lull_release, so that the program may allocate, load
+/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may allocate, load
    code or be profiled in peace. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped any more. Waits for bubbles whose
    workers are enqueued already, so for the trainer's stream. As many releases are needed as calls that returned LULL_OK. */
 lull_status lull_quiet(lull_runtime *runtime, uint64_t at_most_ns);

@@ -98,7 +98,7 @@ class runtime {
   /// open. `id` of a bubble that was not opened, or another stream: nothing, but counted.
   void close(bubble_id id, stream_handle stream) noexcept;
 
-  /// Stops all side work and returns true when no block of ours works and none can come until `release`: to allocate, load code
+  /// Stops all side work and returns true when none of our blocks works and none can come until `release`: to allocate, load code
   /// or profile in peace. Jobs keep what they have done. False: the time was over, and nothing is stopped any more. Waits for
   /// bubbles whose workers are enqueued already, so for the trainer's stream; does not touch it. Workers in a captured graph
   /// that is replayed meanwhile find nothing and leave at once. Counts: as many releases as calls that returned true.

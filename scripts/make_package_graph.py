@@ -9,7 +9,7 @@ Reads `apt-cache dumpavail` (or a copy of its output) and writes
 One vertex a package, in the order of the names' bytes, isolated ones included. An edge for each package named in
 Depends or Pre-Depends:
   * version constraints, architecture qualifiers (`:any`) and restrictions are ignored;
-  * of alternatives (`a | b`) each gives an edge, since each is depended upon by whoever chooses it;
+  * of alternatives (`a | b`) each gives an edge, since a user may choose any of them;
   * a name that no package bears (a virtual package) gives none;
   * a package named twice by another gives one edge;
   * where several versions of a package are known, the highest counts.

@@ -7,7 +7,7 @@
 Both train 64 → hidden → hidden → 10 on the same rows, the shipped digits: 1,536 of them, again and again, so that batches are whole; products
 in bf16 with fp32 sums, parameters and AdamW in fp32. PyTorch's whole epoch is one CUDA graph, its data is resident in bf16, and a step begins
 by gathering rows by a shuffled index: bf16 copies of the parameters are multiplied, AdamW is fused, and loops over parameters are single
-kernels (torch._foreach_*). `compiled` is the same with forward and backward through torch.compile. Each pair is one run of ours (device
+kernels (torch._foreach_*). `compiled` is the same with forward and backward through torch.compile. Each pair is one run of Lull (device
 stamps, 2,400 steps, in the process that mlp_step is) and then one of each of PyTorch's (CUDA events, 480 steps). Every size is measured twice."""
 
 import argparse

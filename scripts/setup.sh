@@ -4,7 +4,7 @@
 # changes nothing and needs no network. CUDA is never installed: an nvcc on PATH or in /usr/local/cuda/bin is used.
 set -euo pipefail
 
-# package: the file or command that shows it is there, whoever installed it
+# package: the file or command that shows it is installed
 needed=(
   g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git python3:python3 spin:spin
   libgtest-dev:/usr/include/gtest/gtest.h
@@ -32,6 +32,7 @@ for entry in "${needed[@]}"; do
   there "${entry#*:}" || missing+=("${entry%%:*}")
 done
 "$folder/clang.sh" > /dev/null 2>&1 || missing+=(clang-16) # both have it; any newer one will do
+python3 -c 'import ensurepip' > /dev/null 2>&1 || missing+=(python3-venv)
 
 if ((${#missing[@]})); then
   echo "setup: missing: ${missing[*]}"
@@ -52,6 +53,8 @@ if ((${#missing[@]})); then
   "${apt[@]}" update
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 fi
+
+"$folder/format.sh" --install
 
 cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
 gcc_version=$(g++ -dumpfullversion)

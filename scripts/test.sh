@@ -5,6 +5,7 @@
 #   tsan   the host tests under ThreadSanitizer
 #   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   clang  the project's warnings as errors, on each C++ file, which counts as one test; nothing is built
+#   format each file as scripts/format.sh leaves it, which counts as one test
 # What cannot run here is said and counted as skipped. The last line is the sum: N passed, N failed, N skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -79,12 +80,25 @@ clang_warnings() {
   echo "== clang: done after $((SECONDS - started)) s"
 }
 
+formatting() {
+  local started=$SECONDS
+  echo
+  echo "== format"
+  if scripts/format.sh --check; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+  echo "== format: done after $((SECONDS - started)) s"
+}
+
 mkdir -p build
 if ! PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin command -v nvcc > /dev/null; then
   echo "NOT RUN: there is no nvcc here, so no device code is compiled and no GPU test is built"
 elif ! nvidia-smi -L > /dev/null 2>&1; then
   echo "NOT RUN: no GPU answers here: device code is compiled, GPU tests are skipped"
 fi
+formatting
 for preset in dev tsan asan; do
   configuration "$preset"
 done

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_error = 1024;
 constexpr std::size_t max_struct = 4096;  // a size beyond it is not one
 
-/// Plain bytes, so that a thread that ends needs no destructor of ours.
+/// Plain bytes, so that a thread that ends needs none of our destructors.
 thread_local char last_error[max_error];
 
 std::uint32_t size_of(void const* given, char const* name) {

@@ -46,7 +46,7 @@ using runtime_table = handle_table<held_runtime, 1, 64>;
 using job_table = handle_table<held_job, 2, 4096>;
 using stream_table = handle_table<threads_stream, 3, 256>;
 
-// Never destroyed: a program may end with handles that it never destroyed, and with threads of ours that use them.
+// Never destroyed: a program may end with handles that it never destroyed, and with our threads that use them.
 runtime_table& runtimes();
 job_table& jobs();
 stream_table& streams();
@@ -78,7 +78,7 @@ typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono
   throw refusal{LULL_ERROR_STATE, why.what()};
 }
 
-/// Waits in pieces, so that whoever wants to end the object is not kept waiting; `over` is given at most so long and says whether what is
+/// Waits in pieces, so that a thread that ends the object does not wait long; `over` is given at most so long and says whether what is
 /// waited for has come. Throws a refusal when somebody wants to end the object.
 template <class Pin, class Over>
 lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over over) {
@@ -100,7 +100,7 @@ Handle* handle_of(std::uint64_t number) noexcept {
 }
 
 /// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on are left alone
-/// for ever. On a thread of ours.
+/// for ever. On one of our threads.
 void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept;
 
 }  // namespace lull::c

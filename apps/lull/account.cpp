@@ -73,7 +73,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
   lost[lost_cause::drain] = after_close;
 
-  // The close meets a chunk in its middle, on average: so much of each that is begun anew was for nothing.
+  // The close meets a chunk in its middle, on average: so much of each that is started again was for nothing.
   double const begun_anew = static_cast<double>(record.handed_back) + record.refused;
   if (begun_anew != 0) {
     double const halves = 2 * (static_cast<double>(record.chunks) - record.refused) + begun_anew;
@@ -84,29 +84,29 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
 
 }  // namespace
 
-alone_speed mixed(std::vector<task_part> const& parts) {
-  if (parts.size() == 1) return parts.front().alone;
+solo_speed mixed(std::vector<task_part> const& parts) {
+  if (parts.size() == 1) return parts.front().solo;
   double items = 0;
   double seconds = 0;
   double seconds_with_rooms = 0;
   double waits = 0;
   for (task_part const& each : parts) {
     if (each.items == 0) continue;
-    if (each.alone.items_per_s <= 0 || each.alone.items_per_s_with_rooms <= 0) return {};
+    if (each.solo.items_per_s <= 0 || each.solo.items_per_s_with_rooms <= 0) return {};
     double const done = static_cast<double>(each.items);
     items += done;
-    seconds += done / each.alone.items_per_s;
-    seconds_with_rooms += done / each.alone.items_per_s_with_rooms;
-    waits += each.alone.wait_share * done / each.alone.items_per_s_with_rooms;
+    seconds += done / each.solo.items_per_s;
+    seconds_with_rooms += done / each.solo.items_per_s_with_rooms;
+    waits += each.solo.wait_share * done / each.solo.items_per_s_with_rooms;
   }
-  if (items == 0) return parts.empty() ? alone_speed{} : parts.front().alone;  // nothing was done: any speed says so
+  if (items == 0) return parts.empty() ? solo_speed{} : parts.front().solo;  // nothing was done: any speed says so
   return {items / seconds, items / seconds_with_rooms, waits / seconds_with_rooms};
 }
 
-harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone) {
+harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_speed const& solo) {
   harvest_account sum;
-  bool const known = alone.items_per_s > 0;
-  double const reach = known ? std::min(1.0, alone.items_per_s_with_rooms / alone.items_per_s) : 1;
+  bool const known = solo.items_per_s > 0;
+  double const reach = known ? std::min(1.0, solo.items_per_s_with_rooms / solo.items_per_s) : 1;
   double total_us = 0;
   losses lost_us;
   std::vector<double> drain;
@@ -128,7 +128,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
       continue;
     }
     lost_us[lost_cause::rooms] += length_us * (1 - reach);
-    lost_us.add(lost_by_blocks(one, alone.wait_share), us(reach));
+    lost_us.add(lost_by_blocks(one, solo.wait_share), us(reach));
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
     sum.items += record.items;
@@ -137,8 +137,8 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
     if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
       drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));
     }
-    bool const alone_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
-    if (alone_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
+    bool const solo_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
+    if (solo_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
   }
   sum.drain_us = summarise(drain);
   sum.start_us = summarise(start);
@@ -146,10 +146,10 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_sp
   sum.bubbles = {bubbles.size(), harvested, bubbles.size() - harvested, total_us / 1e3};
   if (!known || total_us == 0) return sum;
 
-  double const worth_us = static_cast<double>(sum.items) / alone.items_per_s * 1e6;
+  double const worth_us = static_cast<double>(sum.items) / solo.items_per_s * 1e6;
   sum.gain.ratio = worth_us / total_us;
-  if (alone.items_per_s_with_rooms > 0) {
-    sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / alone.items_per_s_with_rooms * 1e6 / total_us;
+  if (solo.items_per_s_with_rooms > 0) {
+    sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / solo.items_per_s_with_rooms * 1e6 / total_us;
   }
   lost_us[lost_cause::phase_wait] = std::max(0.0, lost_us[lost_cause::phase_wait]);
   lost_us[lost_cause::slower] = total_us - worth_us - lost_us.sum();

@@ -10,7 +10,7 @@
 namespace lull {
 
 /// What the task does alone: what harvest is measured by.
-struct alone_speed {
+struct solo_speed {
   double items_per_s = 0;             // on all processors
   double items_per_s_with_rooms = 0;  // with the same rooms kept off
   double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
@@ -18,13 +18,13 @@ struct alone_speed {
 
 /// What one task did in bubbles.
 struct task_part {
-  alone_speed alone;
+  solo_speed solo;
   std::uint64_t items = 0;
 };
 
 /// Of several tasks together: the speed at which they do these same items alone, one task after the other. By it harvest is the sum
 /// over tasks of items by that task's own speed. Where the speed of a task that did something is not known, nothing is.
-alone_speed mixed(std::vector<task_part> const& parts);
+solo_speed mixed(std::vector<task_part> const& parts);
 
 /// What was done in bubbles, and where the rest of their time went.
 ///
@@ -42,6 +42,6 @@ struct harvest_account {
   std::uint64_t lease_blocks = 0;  // left by lease while the bubble was open
 };
 
-harvest_account account_of(std::vector<replayed_bubble> const& bubbles, alone_speed const& alone);
+harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_speed const& solo);
 
 }  // namespace lull

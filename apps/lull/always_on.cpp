@@ -8,7 +8,7 @@ always_on::always_on(executor& machine, task_owner& owner, results_kept kept)
       owner_(owner),
       kept_(kept),
       same_(machine),
-      work_(std::make_unique<plain_work>(machine, owner.describe())),
+      work_(std::make_unique<always_on_task>(machine, owner.describe())),
       thread_([this] { serve(); }) {}
 
 always_on::~always_on() {
@@ -40,7 +40,7 @@ void always_on::pause() {
 void always_on::one_round() {
   if (work_ == nullptr) {
     owner_.reset();
-    work_ = std::make_unique<plain_work>(machine_, owner_.describe());
+    work_ = std::make_unique<always_on_task>(machine_, owner_.describe());
   }
   std::uint64_t const items = work_->items();
   std::uint64_t const chunks = work_->chunks();

@@ -9,14 +9,14 @@
 #include <mutex>
 #include <thread>
 
-#include <lull/apps/lull/plain_work.hpp>
+#include <lull/apps/lull/always_on_task.hpp>
 #include <lull/apps/lull/same_result.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
 
 /// Side work as people run it today: a host thread that launches one kernel a phase on a stream of the lowest priority, whatever
-/// the trainer does. A task that ends is started anew. Begins paused.
+/// the trainer does. A task that ends is started again. Begins paused.
 class always_on {
  public:
   always_on(executor& machine, task_owner& owner, results_kept kept);
@@ -46,7 +46,7 @@ class always_on {
   task_owner& owner_;
   results_kept const kept_;
   same_result same_;
-  std::unique_ptr<plain_work> work_;
+  std::unique_ptr<always_on_task> work_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wanted_ = false;

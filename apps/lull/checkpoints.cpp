@@ -53,7 +53,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
     throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
   }
   if (!resume_ && std::filesystem::exists(file_)) {
-    throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to begin anew"};
+    throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to start again"};
   }
   what_ = {request.name, format_task(request, task_text::without_files), own_account_ ? "" : fingerprint(owner.inputs()), detail::job_record::state_words, {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);

@@ -32,7 +32,7 @@ class checkpoints {
   // Only while no block is inside the job.
   void begin(detail::job_record& job);
   void save(detail::job_record& job);
-  /// Saving takes no more than a fifth of a job's time, however often it was asked for.
+  /// Saving takes at most a fifth of a job's time, however often it is asked for.
   bool due() const { return std::chrono::steady_clock::now() >= next_; }
   /// Removes the file: nothing of the job is to be done any more.
   void forget() noexcept;

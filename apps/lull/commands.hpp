@@ -47,7 +47,7 @@ struct harvest_settings {
   std::uint32_t microbatches = 8;
   std::uint32_t stage = 0;
   std::string segment = "2ms";
-  std::string longest_bubble;  // a duration; sets the segment
+  std::string max_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
   std::string at_most;  // a duration; empty: all pairs, and the tasks to their end

@@ -23,7 +23,7 @@ constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no roo
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 constexpr std::size_t marks = 1024;  // events, used in turn
 constexpr int sizes[] = {512, 1024, 2048, 4096, 8192};
-constexpr int least_products = 4;  // a forward is made of at least so many, where products can be that short
+constexpr int min_products = 4;  // a forward is made of at least so many, where products can be that short
 
 void check(cublasStatus_t status, char const* call) {
   if (status != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(status), cublasGetStatusName(status), call, "cuda_trainer"};
@@ -193,7 +193,7 @@ class cuda_trainer final : public stage_trainer {
       use_size(size);
       auto const each = time_of_product();
       products_ = std::max(1, static_cast<int>(std::lround(static_cast<double>(forward.count()) / static_cast<double>(std::max<std::int64_t>(1, each.count())))));
-      if (products_ < least_products && before != 0) {
+      if (products_ < min_products && before != 0) {
         use_size(before);
         products_ = products_before;
         break;

@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto alone_for = 1s;               // measuring the task's stand-alone speed
+constexpr auto solo_for = 1s;               // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
 constexpr double noise = 0.05;                // of the stand-alone speed, as a share
 constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
@@ -57,8 +57,8 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
   }
   if (asked.checkpoint.folder && made.mode != side_mode::lull) throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
-  if (!asked.longest_bubble.empty()) {
-    made.shape.forward = forward_for_longest_gap(made.shape, asked.stage, duration_of(asked.longest_bubble, "--longest-bubble"));
+  if (!asked.max_bubble.empty()) {
+    made.shape.forward = forward_for_max_gap(made.shape, asked.stage, duration_of(asked.max_bubble, "--longest-bubble"));
   }
   made.stage = plan_stage(made.shape, asked.stage);
   std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
@@ -162,19 +162,19 @@ class harvest {
     auto next = std::chrono::steady_clock::now() + clock_every;
     auto const stop = [&](std::uint64_t) {
       if (monitor_ && std::chrono::steady_clock::now() >= next) {
-        alone_clocks_.push_back(monitor_->sample());
+        solo_clocks_.push_back(monitor_->sample());
         next = std::chrono::steady_clock::now() + clock_every;
       }
       return stopped();
     };
     placement const where = side_.machine().place();
-    alone_result const with_rooms = measure_alone(side_.machine(), owner, alone_for, stop);
-    alone_result on_all = with_rooms;
+    solo_result const with_rooms = measure_solo(side_.machine(), owner, solo_for, stop);
+    solo_result on_all = with_rooms;
     if (where.owned_processors != where.processors && !stopped()) {
-      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .alone = true});
-      on_all = measure_alone(*all, owner, alone_for, stop);
+      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .solo = true});
+      on_all = measure_solo(*all, owner, solo_for, stop);
     }
-    alone_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
+    solo_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
     short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
   }
@@ -277,10 +277,10 @@ class harvest {
   }
 
   /// What each task did is counted when no job has a place.
-  alone_speed speed_of_what_was_done() {
-    bool const still = alone_.size() > 1 && side_.quiet(max_ready);
+  solo_speed speed_of_what_was_done() {
+    bool const still = solo_.size() > 1 && side_.quiet(max_ready);
     std::vector<task_part> parts;
-    for (std::size_t t = 0; t < alone_.size(); ++t) parts.push_back({alone_[t], jobs_->items()[t]});
+    for (std::size_t t = 0; t < solo_.size(); ++t) parts.push_back({solo_[t], jobs_->items()[t]});
     if (still) side_.release();
     return mixed(parts);
   }
@@ -315,7 +315,7 @@ class harvest {
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
-      if (!alone_clocks_.empty()) report_.harvest.alone_sm_mhz = summarise(alone_clocks_).sm_mhz;
+      if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
       if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
       if (sum.gain.ratio_without_rooms > 1 + noise) {
         lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
@@ -374,10 +374,10 @@ class harvest {
   std::unique_ptr<stage_trainer> trainer_;
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
-  std::vector<alone_speed> alone_;  // (tasks,)
-  std::vector<gpu_state> alone_clocks_;
+  std::vector<solo_speed> solo_;  // (tasks,)
+  std::vector<gpu_state> solo_clocks_;
   std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
-  alone_speed speed_;  // of all tasks, in the shares in which they were done
+  solo_speed speed_;  // of all tasks, in the shares in which they were done
   bool short_job_ = false;
   bool failed_ = false;
   std::vector<double> without_ms_;

@@ -46,7 +46,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
   CLI::Option* const segment = command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
   segment->capture_default_str();
-  command.add_option("--longest-bubble", into.longest_bubble, "sets the segment so that the longest bubble is that long")
+  command.add_option("--longest-bubble", into.max_bubble, "sets the segment so that the longest bubble is that long")
       ->excludes(segment);
   command.add_option("--iterations", into.iterations, "iterations a replay")->capture_default_str()->check(CLI::Range(1, 100'000));
   command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")->capture_default_str()->check(CLI::Range(1, 10'000));

@@ -55,7 +55,7 @@ void owned_job::submit(from begin) {
     handle_ = made;
     brought_ = 0;
   }
-  standing_ = standing::in_turn;
+  turn_ = job_turn::in_turn;
   since_ = std::chrono::steady_clock::now();
   phases_ = 0;
   if (begin == from::where_saved && as_.saves != nullptr) {
@@ -73,34 +73,34 @@ void owned_job::look_after(bool another_waits) {
   job handle = now();
   job_progress const reached = handle.progress();
   bool const starves_long = starves(reached);
-  switch (standing_) {
-    case standing::in_turn:
+  switch (turn_) {
+    case job_turn::in_turn:
       // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the next pause.
       if (reached.state == job_state::paused) return;
       if (as_.saves != nullptr && as_.saves->due()) {
         handle.pause();
-        standing_ = standing::is_saved;
+        turn_ = job_turn::is_saved;
       } else if (another_waits && starves_long) {
         handle.pause();
-        standing_ = standing::makes_way;
+        turn_ = job_turn::makes_way;
         since_ = std::chrono::steady_clock::now();
       }
       return;
-    case standing::is_saved:
+    case job_turn::is_saved:
       if (reached.state != job_state::paused) return;
       save();
       break;
-    case standing::makes_way:
+    case job_turn::makes_way:
       if (reached.state != job_state::paused || std::chrono::steady_clock::now() - since_ < patience) return;
       break;
   }
-  standing_ = standing::in_turn;
+  turn_ = job_turn::in_turn;
   since_ = std::chrono::steady_clock::now();
   handle.resume();
 }
 
 bool owned_job::starves(job_progress const& reached) {
-  if (standing_ != standing::in_turn) return false;
+  if (turn_ != job_turn::in_turn) return false;
   bool const no_input = detail::state_of(handle_).reached() == phase_state::starved;
   if (reached.state != job_state::placed || !no_input || reached.phases != phases_) {
     since_ = std::chrono::steady_clock::now();

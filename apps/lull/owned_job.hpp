@@ -54,7 +54,7 @@ class owned_job {
   std::uint64_t items() const;
 
  private:
-  enum class standing { in_turn, is_saved, makes_way };
+  enum class job_turn { in_turn, is_saved, makes_way };
   job now() const;
   bool starves(job_progress const& reached);
 
@@ -62,7 +62,7 @@ class owned_job {
   std::unique_ptr<task_owner> owner_;
   settings as_;
   std::string save_problem_;
-  standing standing_ = standing::in_turn;
+  job_turn turn_ = job_turn::in_turn;
   std::chrono::steady_clock::time_point since_;  // it makes way; or starves, and has opened no phase
   std::uint64_t phases_ = 0;
   mutable std::mutex mutex_;  // all that follows, but for served_

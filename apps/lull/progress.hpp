@@ -35,7 +35,7 @@ class progress {
   progress(progress const&) = delete;
   progress& operator=(progress const&) = delete;
 
-  /// A number for each part. One that is less than before is of a part that began anew.
+  /// A number for each part. One that is less than before is of a part that started again.
   void update(std::vector<std::uint64_t> const& done);
   void update(std::uint64_t done) { update(std::vector{done}); }
 

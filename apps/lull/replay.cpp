@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t max_ahead = 96;  // bubbles: fewer than the runtime keeps records of
 constexpr std::size_t min_ahead = 2;
-constexpr std::chrono::nanoseconds max_ahead = 300ms;
+constexpr std::chrono::nanoseconds max_lead = 300ms;
 constexpr auto max_collect = 5s;  // for the records of bubbles that are over
 
 /// Keeps the host from running further ahead than it should.
@@ -23,7 +23,7 @@ class throttle {
 
   void pass(std::chrono::nanoseconds at) {
     ahead_.push_back({on_.mark(), at});
-    while (ahead_.size() > max_ahead || (ahead_.size() > min_ahead && at - ahead_.front().at > max_ahead)) {
+    while (ahead_.size() > max_ahead || (ahead_.size() > min_ahead && at - ahead_.front().at > max_lead)) {
       on_.wait_for_mark(ahead_.front().number);
       ahead_.pop_front();
     }

@@ -27,7 +27,7 @@ enum class lost_cause {
   phase_wait,  // a phase was exhausted and its last chunks not yet committed
   lease,       // the worker's time was over, the bubble not
   rooms,       // SMs that were kept off
-  grain,       // what had been done of chunks that were handed back and begun anew, or a site where all of them are
+  grain,       // what had been done of chunks that were handed back and started again, or a site where all of them are
   held,        // control kept blocks out
   slower       // the rest: working, but below stand-alone speed; below zero: above it
 };
@@ -96,7 +96,7 @@ struct report {
     std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
     // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a training
     // GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
-    std::optional<double> alone_sm_mhz;
+    std::optional<double> solo_sm_mhz;
     std::optional<double> bubbles_sm_mhz;
     std::array<std::optional<double>, lost_causes> lost_us;
     bool operator==(harvest_gain const&) const = default;

@@ -178,7 +178,7 @@ report read(json_object const& from) {
   json_object const harvest = from.object("harvest");
   harvest.read("ratio", result.harvest.ratio);
   harvest.read("ratio_without_rooms", result.harvest.ratio_without_rooms);
-  harvest.read("alone_sm_mhz", result.harvest.alone_sm_mhz);
+  harvest.read("alone_sm_mhz", result.harvest.solo_sm_mhz);
   harvest.read("bubbles_sm_mhz", result.harvest.bubbles_sm_mhz);
   json_object const lost = harvest.object("lost_us");
   for (std::size_t i = 0; i < lost_causes; ++i)

@@ -118,9 +118,9 @@ void print_gained(table& lines, report const& result) {
   if (result.harvest.ratio_without_rooms) {
     lines.row("  rooms left aside", percent(100 * *result.harvest.ratio_without_rooms));
   }
-  if (result.harvest.alone_sm_mhz && result.harvest.bubbles_sm_mhz) {
+  if (result.harvest.solo_sm_mhz && result.harvest.bubbles_sm_mhz) {
     lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +
-                                         number(*result.harvest.alone_sm_mhz) + " alone");
+                                         number(*result.harvest.solo_sm_mhz) + " alone");
   }
   report::bubble_counts const& bubbles = result.bubbles;
   if (bubbles.count) {

@@ -24,7 +24,7 @@
 namespace lull {
 namespace {
 
-std::string with_figures(report const& done, alone_result const& found) {
+std::string with_figures(report const& done, solo_result const& found) {
   auto whole = nlohmann::ordered_json::parse(to_json(done));
   whole["run"] = {{"seconds", static_cast<double>(found.time.count()) * 1e-9}, {"items_per_s", found.items_per_s()}};
   return whole.dump(2) + "\n";
@@ -47,7 +47,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   time_limit limit{asked.at_most};
 
   stop_request const stop;
-  std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .alone = true});
+  std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
   machine->arrive();
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
@@ -61,7 +61,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   done.config.tasks.push_back(setting_of(tasks.front()));
 
   std::uint64_t const steps = (kind == executor_kind::cuda ? job.type.cuda : job.type.threads).shape.steps;
-  alone_result found;
+  solo_result found;
   {
     progress line{request.name, owner->max_rounds()};
     limit.begin();
@@ -69,7 +69,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       line.update(opened / steps);
       return stop.requested() || limit.over();
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_alone(*machine, job, ends, owner.get(), saves.get(), say);
+    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_solo(*machine, job, ends, owner.get(), saves.get(), say);
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 

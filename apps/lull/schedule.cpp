@@ -175,7 +175,7 @@ nanoseconds max_gap(stage_plan const& plan) noexcept {
   return longest;
 }
 
-nanoseconds forward_for_longest_gap(schedule_shape shape, std::uint32_t stage, nanoseconds length) {
+nanoseconds forward_for_max_gap(schedule_shape shape, std::uint32_t stage, nanoseconds length) {
   // All times are whole multiples of the forward time, so one plan tells the factor.
   shape.forward = shortest_forward;
   std::int64_t const factor = max_gap(plan_stage(shape, stage)) / shortest_forward;

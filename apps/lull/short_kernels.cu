@@ -22,7 +22,7 @@ __global__ void nothing_kernel() {}
 
 __global__ void wait_kernel(std::uint32_t* word, std::uint32_t value, std::uint64_t limit_ns, std::uint32_t* expired) {
   std::uint64_t const until = cuda_world::now_ns() + limit_ns;
-  // Pairs with the release of whoever stores the word, on the host or on another stream.
+  // Pairs with the release by the host, or by another stream, that stores the word.
   while (cuda_world::load<order::acquire, scope::system>(*word) < value) {
     if (cuda_world::now_ns() >= until) {
       ++*expired;  // one stream alone adds

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 200us;
 constexpr std::chrono::nanoseconds long_bubble = 25ms;     // of those that jobs are run to their end in
-constexpr std::chrono::nanoseconds longest_bubble = 1s;    // where chunks are longer than that
+constexpr std::chrono::nanoseconds max_bubble = 1s;    // where chunks are longer than that
 constexpr auto max_goodbye = 10s;
 
 }  // namespace
@@ -92,8 +92,8 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
   try {
     if (one.job->over()) {
       note(index, one);
-      bool const anew = then_ == when_over::submit_anew && !ending && !of.closed;
-      if (anew) {
+      bool const again = then_ == when_over::submit_anew && !ending && !of.closed;
+      if (again) {
         // now, or what has finished would be lost where the next one is stopped
         if (!of.written && one.job->progress().state == job_state::finished) of.written = one.job->owner().write();
         one.job->owner().reset();
@@ -184,7 +184,7 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
       bubble_record const& record = one.harvested->record;
       time_ += time_at_work(record);
       bool const in_vain = record.items == 0 && record.handed_back != 0;
-      if (in_vain) length = std::min(2 * length, longest_bubble);
+      if (in_vain) length = std::min(2 * length, max_bubble);
     }
   }
   stopping_ = true;

@@ -35,7 +35,7 @@ struct side_task_asked {
 enum class when_over { submit_anew, leave };
 
 /// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that starve make
-/// way, and submits those that end anew, from a reset task. A task that fails, or whose owner counts failures, is left; the others go
+/// way, and submits those that end again, from a reset task. A task that fails, or whose owner counts failures, is left; the others go
 /// on. The runtime has the next job go on in the same bubble where one ends or starves.
 class side_jobs {
  public:
@@ -49,7 +49,7 @@ class side_jobs {
   side_jobs(side_jobs const&) = delete;
   side_jobs& operator=(side_jobs const&) = delete;
 
-  /// No job is submitted anew from here on. Of each task the oldest unfinished one is run to its end in bubbles on the trainer's
+  /// No job is submitted again from here on. Of each task the oldest unfinished one is run to its end in bubbles on the trainer's
   /// stream, the others are cancelled; with `stop` true all are.
   void finish(stage_trainer& on, std::function<bool()> const& stop);
 
@@ -77,7 +77,7 @@ class side_jobs {
   std::optional<std::vector<std::string>> const& written(std::size_t index) const { return tasks_.at(index)->written; }
   /// Why the task's job is not saved any more; empty: it is, or nobody asked.
   std::string const& save_problem(std::size_t index) const { return tasks_.at(index)->jobs.front().job->save_problem(); }
-  /// Judges every job of the task that finished; there must be one. Jobs that were submitted anew need all results kept.
+  /// Judges every job of the task that finished; there must be one. Jobs that were submitted again need all results kept.
   verification verify(std::size_t index);
   /// How many chunks each job was done in, of those that were counted in bubbles until `finish`; none: they are not known. All jobs
   /// of a task are the same work, so one that finished alone tells of the others: `of_one`, for each task.
@@ -133,7 +133,7 @@ class side_jobs {
   std::atomic<std::size_t> left_;  // jobs that are about
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> failed_ = false;
-  std::atomic<bool> ending_ = false;    // no job anew
+  std::atomic<bool> ending_ = false;    // no job again
   std::atomic<bool> is_ending_ = false; // the thread has seen it
   std::atomic<bool> stopping_ = false;  // all are cancelled
   std::exception_ptr problem_;

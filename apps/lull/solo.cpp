@@ -9,7 +9,7 @@
 
 #include <lull/host/bubble.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
-#include <lull/apps/lull/plain_work.hpp>
+#include <lull/apps/lull/always_on_task.hpp>
 #include <lull/host/detail/history.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
 #include <lull/host/detail/job_record.hpp>
@@ -25,9 +25,9 @@ constexpr auto round = 200us;  // between two looks at what the worker does
 constexpr auto max_chunk = 10s;
 
 /// One job that has the machine to itself, in bubbles that end when it must, and what was done in them.
-class lone_job {
+class solo_job {
  public:
-  lone_job(executor& machine, job_description const& job, std::function<void(std::string_view)> log)
+  solo_job(executor& machine, job_description const& job, std::function<void(std::string_view)> log)
       : bubbles_(machine, machine.kind() == executor_kind::cuda ? job.type.cuda : job.type.threads,
                  {.lease = lease, .blocks_per_processor = job.blocks_per_processor, .in_line = 2}),
         log_(log ? std::move(log) : [](std::string_view) {}),
@@ -44,7 +44,7 @@ class lone_job {
 
   void open() { bubbles_.open(); }
 
-  /// Launches a worker where one has left; in a bubble of its own if the job has starved, for in that one nobody asks for input again.
+  /// Launches a worker where one has left; in a bubble of its own if the job has starved, because a block asks for input only once a bubble.
   void renew() {
     if (job().reached() != phase_state::starved) return bubbles_.renew();
     if (!bubbles_.left()) return;
@@ -79,7 +79,7 @@ class lone_job {
   }
 
   /// What was done until the last close, and the time that those bubbles took together in which something was.
-  void tell(alone_result& of) const {
+  void tell(solo_result& of) const {
     of.chunks = chunks_;
     of.stay_ns = stay_ns_;
     of.wait_ns = wait_ns_;
@@ -113,68 +113,68 @@ class lone_job {
 };
 
 /// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.
-std::string work(lone_job& alone, stop_question const& stop, checkpoints* saves,
+std::string work(solo_job& solo, stop_question const& stop, checkpoints* saves,
                  std::function<void(std::string_view)> const& log) {
   std::string problem;
   auto const save = [&] {
     if (saves == nullptr) return;
     try {
-      saves->save(alone.job());
+      saves->save(solo.job());
     } catch (std::exception const& reason) {
       problem = reason.what();
       saves = nullptr;
-      if (log) log("job '" + alone.job().description().name + "' is not saved any more: " + problem);
+      if (log) log("job '" + solo.job().description().name + "' is not saved any more: " + problem);
     }
   };
-  alone.open();
-  while (!alone.over() && !alone.bubbles().serving_failed() && !stop(alone.job().progress().phases)) {
+  solo.open();
+  while (!solo.over() && !solo.bubbles().serving_failed() && !stop(solo.job().progress().phases)) {
     std::this_thread::sleep_for(round);
-    if (alone.over()) break;
+    if (solo.over()) break;
     if (saves != nullptr && saves->due()) {
-      alone.close();
+      solo.close();
       save();
-      alone.open();
+      solo.open();
     } else {
-      alone.renew();  // not for a job that is over: such a worker would leave later than the last that worked
+      solo.renew();  // not for a job that is over: such a worker would leave later than the last that worked
     }
   }
-  alone.close();
-  if (alone.job().reached() != phase_state::failed) save();  // else what was saved before is the last that can go on
+  solo.close();
+  if (solo.job().reached() != phase_state::failed) save();  // else what was saved before is the last that can go on
   return problem;
 }
 
 }  // namespace
 
-double alone_result::items_per_s() const noexcept {
+double solo_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items - brought) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
+solo_result run_solo(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
                        std::function<void(std::string_view)> const& log) {
   machine.arrive();
-  lone_job alone{machine, job, log};
-  alone_result found;
+  solo_job solo{machine, job, log};
+  solo_result found;
   auto const begin = std::chrono::steady_clock::now();
   if (saves != nullptr) {
-    saves->begin(alone.job());
-    alone.job().read_totals();
-    found.brought = alone.job().progress().items;
+    saves->begin(solo.job());
+    solo.job().read_totals();
+    found.brought = solo.job().progress().items;
   }
-  if (owner != nullptr) alone.bubbles().serve(*owner);
+  if (owner != nullptr) solo.bubbles().serve(*owner);
   try {
-    found.save_problem = work(alone, stop, saves, log);
+    found.save_problem = work(solo, stop, saves, log);
   } catch (...) {
-    alone.job().move_to(job_state::cancelled);  // else whoever serves would wait for that
-    alone.abandon();
+    solo.job().move_to(job_state::cancelled);  // else the feeder thread would wait for that
+    solo.abandon();
     throw;
   }
-  alone.job().read_totals();
-  job_progress const reached = alone.job().progress();
-  found.state = !alone.over()                                     ? job_state::cancelled
-                : alone.job().reached() == phase_state::finished ? job_state::finished
+  solo.job().read_totals();
+  job_progress const reached = solo.job().progress();
+  found.state = !solo.over()                                     ? job_state::cancelled
+                : solo.job().reached() == phase_state::finished ? job_state::finished
                                                                   : job_state::failed;
-  alone.bubbles().end(found.state);
-  alone.tell(found);
+  solo.bubbles().end(found.state);
+  solo.tell(found);
   found.items = reached.items;
   found.phases = reached.phases;
   if (found.state == job_state::finished) {
@@ -185,13 +185,13 @@ alone_result run_alone(executor& machine, job_description const& job, stop_quest
   return found;
 }
 
-alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop) {
+solo_result run_plain(executor& machine, job_description const& job, stop_question const& stop) {
   machine.arrive();
-  plain_work work{machine, job};
+  always_on_task work{machine, job};
   auto const begin = std::chrono::steady_clock::now();
   while (!work.finished() && !stop(work.phases())) work.round();
   machine.synchronize(machine.plain_stream());
-  alone_result found;
+  solo_result found;
   found.time = std::chrono::steady_clock::now() - begin;
   found.elapsed = found.time;
   found.state = work.finished() ? job_state::finished : job_state::cancelled;
@@ -201,12 +201,12 @@ alone_result run_plain(executor& machine, job_description const& job, stop_quest
   return found;
 }
 
-alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop) {
+solo_result measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop) {
   auto const until = std::chrono::steady_clock::now() + about;
   auto const enough = [&](std::uint64_t phases) { return std::chrono::steady_clock::now() >= until || stop(phases); };
-  alone_result sum;
+  solo_result sum;
   do {
-    alone_result const one = run_alone(machine, owner.describe(), enough, &owner);
+    solo_result const one = run_solo(machine, owner.describe(), enough, &owner);
     owner.reset();
     sum.state = one.state;
     sum.jobs += one.jobs;

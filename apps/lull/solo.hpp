@@ -18,7 +18,7 @@ class checkpoints;
 
 /// What a task did by itself, in a bubble that does not end but to save and where the task starves. Times are those of the machine's
 /// clock, unless they say otherwise.
-struct alone_result {
+struct solo_result {
   job_state state = job_state::cancelled;  // finished, failed, or cancelled: was stopped before its end
   std::uint64_t items = 0;
   std::uint64_t chunks = 0;
@@ -39,19 +39,19 @@ struct alone_result {
 /// Asked from time to time; true: end now. Gets the phases opened so far.
 using stop_question = std::function<bool(std::uint64_t phases)>;
 
-/// Runs the job to its end, or until `stop` says so: in a bubble whose worker is launched anew at each lease, and in another one behind
+/// Runs the job to its end, or until `stop` says so: in a bubble whose worker is launched again at each lease, and in another one behind
 /// each save, and as often as the job starves.
 /// Blocks. The machine must not be in use by a runtime that has work now. `owner`: who serves the job, if
 /// anybody does; what that threw is thrown. `saves`: where its state goes now and then, and at the end; `log` is told at once when that
 /// fails, and the job goes on, or when a chunk takes longer than a lease. One that does not end 10 s behind the close ends the process,
 /// for nothing can make it leave.
-alone_result run_alone(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr,
+solo_result run_solo(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner = nullptr,
                        checkpoints* saves = nullptr, std::function<void(std::string_view)> const& log = {});
 
 /// The same as ordinary code, one kernel a phase: what people do today.
-alone_result run_plain(executor& machine, job_description const& job, stop_question const& stop);
+solo_result run_plain(executor& machine, job_description const& job, stop_question const& stop);
 
 /// Runs the task again and again, from the start each time, for about that long, and sums up; resets it at the end.
-alone_result measure_alone(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop);
+solo_result measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop);
 
 }  // namespace lull

@@ -37,7 +37,7 @@ waiting_range range_of(std::span<waiting_row const> rows, int waits) {
   std::vector<double> medians;
   for (auto const& [stream, values] : more_us) medians.push_back(median_of(values));
   auto const [least, greatest] = std::minmax_element(medians.begin(), medians.end());
-  return {.streams = medians.size(), .least_us = *least, .median_us = median_of(medians), .greatest_us = *greatest};
+  return {.streams = medians.size(), .min_us = *least, .median_us = median_of(medians), .max_us = *greatest};
 }
 
 /// Two digits after the point, and no "-0.00".
@@ -48,13 +48,13 @@ std::string digits(double value) {
 }
 
 std::string text_of(waiting_range const& range) {
-  return digits(range.least_us) + " to " + digits(range.greatest_us) + " us later (median " + digits(range.median_us) + ")";
+  return digits(range.min_us) + " to " + digits(range.max_us) + " us later (median " + digits(range.median_us) + ")";
 }
 
 void add(finding& to, std::string const& name, waiting_range const& range) {
-  to.figures.emplace_back(name + "_least_us", range.least_us);
+  to.figures.emplace_back(name + "_least_us", range.min_us);
   to.figures.emplace_back(name + "_median_us", range.median_us);
-  to.figures.emplace_back(name + "_greatest_us", range.greatest_us);
+  to.figures.emplace_back(name + "_greatest_us", range.max_us);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ waiting_cost summarise(std::span<waiting_row const> rows) {
 finding check_waiting(waiting_cost const& cost, std::string const& connections) {
   std::string const what = "pending waits";
   if (!cost.why_not.empty()) return {what, health::worth_a_look, cost.why_not, ""};
-  double const worst_us = std::max({cost.one_wait.greatest_us, cost.two_waits.greatest_us, 0.0});
+  double const worst_us = std::max({cost.one_wait.max_us, cost.two_waits.max_us, 0.0});
   std::size_t const streams = std::min(cost.one_wait.streams, cost.two_waits.streams);
   std::optional<int> const count = count_of(connections);
   std::string const found = "with one wait pending a kernel starts " + text_of(cost.one_wait) + ", with a second one, such as NCCL's, " +

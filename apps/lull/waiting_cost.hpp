@@ -25,9 +25,9 @@ struct waiting_row {
 /// How much later a kernel of the trainer starts, over the candidates; of each the median of its rows.
 struct waiting_range {
   std::size_t streams = 0;  // that have rows
-  double least_us = 0;
+  double min_us = 0;
   double median_us = 0;
-  double greatest_us = 0;
+  double max_us = 0;
 };
 
 struct waiting_cost {

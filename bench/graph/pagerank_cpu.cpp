@@ -126,7 +126,7 @@ class contest {
   }
   double lull_ms() {
     arrays_->reset();
-    auto const done = run_alone(*machine_, describe(arrays_->task(), "pagerank"), [](std::uint64_t) { return false; });
+    auto const done = run_solo(*machine_, describe(arrays_->task(), "pagerank"), [](std::uint64_t) { return false; });
     return std::chrono::duration<double, std::milli>(done.time).count();
   }
   /// L1 distance of the two versions' ranks; both were run once.

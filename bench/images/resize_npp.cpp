@@ -76,7 +76,7 @@ std::vector<image> const& photographs_of(std::uint8_t channels) {
 class contest {
  public:
   contest(plan const& what, std::uint32_t width)
-      : what_(what), out_{width, width * 9 / 16, what.channels, 8}, in_(photographs_of(what.channels)), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .alone = true})) {
+      : what_(what), out_{width, width * 9 / 16, what.channels, 8}, in_(photographs_of(what.channels)), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
     machine_->arrive();
     if (what.logo) logo_ = bench::photograph(256, 128, 3, 99);
     resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
@@ -106,13 +106,13 @@ class contest {
     job_description work = describe(task, "resize_unfed");
     work.grain = grain_;
     auto const until = std::chrono::steady_clock::now() + max_time;
-    auto const done = run_alone(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
+    auto const done = run_solo(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
     if (done.state != job_state::finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
   double npp_us() { return npp_->ms(rounds) * 1e3 / (rounds * pictures); }
 
-  /// dB, of ours and theirs; both were run once.
+  /// dB, Lull's and NPP's; both were run once.
   std::pair<double, double> psnrs() {
     image expected = reference_resize(in_.front(), out_.width, out_.height, what_.ours);
     if (what_.logo) expected = reference_blend(expected, logo_, place);

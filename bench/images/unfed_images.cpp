@@ -18,7 +18,7 @@ namespace lull::bench {
 namespace {
 
 constexpr std::size_t pictures_a_batch = picture_batch::most;
-constexpr double least_psnr = 50;  // dB, as the task's own owner asks
+constexpr double min_psnr = 50;  // dB, as the task's own owner asks
 
 }  // namespace
 
@@ -73,8 +73,8 @@ verification unfed_images::verify() {
   }
   char text[120];
   std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted",
-                (all + step - 1) / step, all, worst, least_psnr);
-  return {worst >= least_psnr, text};
+                (all + step - 1) / step, all, worst, min_psnr);
+  return {worst >= min_psnr, text};
 }
 
 resize_plan unfed_images::plan_of(picture_wish const& wish) const {

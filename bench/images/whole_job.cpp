@@ -54,7 +54,7 @@ class contest {
  public:
   explicit contest(asked const& given)
       : given_(given), in_(fs::path{given.folder} / "in"), out_(fs::path{given.folder} / "out"), limit_out_(fs::path{given.folder} / "limit"),
-        machine_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads, .rooms = 0, .alone = true})) {
+        machine_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads, .rooms = 0, .solo = true})) {
     for (fs::path const& each : {in_, out_, limit_out_}) {
       fs::remove_all(each);
       fs::create_directories(each);
@@ -82,7 +82,7 @@ class contest {
     machine_->arrive();
     auto const owner = entry.make(values);
     owner->prepare(*machine_);
-    auto const done = run_alone(*machine_, owner->describe(), [](std::uint64_t) { return false; }, owner.get());
+    auto const done = run_solo(*machine_, owner->describe(), [](std::uint64_t) { return false; }, owner.get());
     double const took = seconds_since(begin);
     if (done.state != job_state::finished || owner->failures() != 0) throw device_error{0, "the job did not finish all files", "images", in_.string()};
     return took;

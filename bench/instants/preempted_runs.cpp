@@ -29,7 +29,7 @@ preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_
     arrays.poison(before, expected, 0xa5 + static_cast<unsigned>(found.runs));
     owner.reset();
     solo_run const one = run_to_end(
-        owner, machine, {.bubble = wish.shortest, .longest_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
+        owner, machine, {.bubble = wish.shortest, .max_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
     found.instants += one.drains.size();
     found.bubbles += one.bubbles;
     found.handed_back += one.handed_back;

@@ -41,7 +41,7 @@ std::unique_ptr<task_owner> owner_of(std::string const& task) {
 }
 
 std::unique_ptr<executor> machine_of(std::string const& kind) {
-  executor_options options{.kind = executor_kind::cuda, .rooms = 0, .alone = true};
+  executor_options options{.kind = executor_kind::cuda, .rooms = 0, .solo = true};
   if (kind == "threads") {
     options.kind = executor_kind::threads;
     // a core is left to the host, which closes

@@ -34,7 +34,7 @@ constexpr int runs = 9;
 class uninterrupted {
  public:
   double us_of(job_description const& what) {
-    alone_result const done = run_alone(*machine_, what, [](std::uint64_t) { return false; });
+    solo_result const done = run_solo(*machine_, what, [](std::uint64_t) { return false; });
     if (done.state != job_state::finished) throw std::runtime_error{"the job did not finish"};
     return static_cast<double>(done.time.count()) / 1e3;
   }
@@ -42,7 +42,7 @@ class uninterrupted {
   std::uint64_t blocks_of(job_description const& what) { return machine_->load(what.type.cuda, 0).blocks; }
 
  private:
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::cuda, .rooms = 0, .alone = true});
+  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
 };
 
 struct figures {

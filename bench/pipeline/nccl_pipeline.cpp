@@ -245,7 +245,7 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
   if (side.mode() != runtime_mode::on) throw usage_error{"LULL in the environment switches side work off: there is nothing to measure"};
   auto const kind = computes ? bench::side_work::kind::compute : bench::side_work::kind::streaming;
   bench::side_work work{side, kind, 1000ms, [&] { gpu.take(); }};
-  nlohmann::json const gpu_alone = gpu.end();
+  nlohmann::json const gpu_solo = gpu.end();
   auto const give_up = std::chrono::steady_clock::now() + 10s;
   while (!side.ready(stage.stream())) {
     if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"the side task's job was not ready within 10 s"};
@@ -272,7 +272,7 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
   nlohmann::json made = figures(groups);
   made["rank"] = me.rank;
   made["gpu"] = about.name;
-  made["gpu_alone"] = gpu_alone;
+  made["gpu_alone"] = gpu_solo;
   made["gpu_training"] = gpu.end();
   made["rooms"] = describe(need, rooms);
   made["sms"] = {{"all", place.processors}, {"owned", place.owned_processors}, {"how", place.how}};

@@ -13,7 +13,7 @@
 
 namespace lull::bench {
 
-side_work::side_work(runtime& side, kind what, std::chrono::milliseconds alone_for, std::function<void()> const& meanwhile)
+side_work::side_work(runtime& side, kind what, std::chrono::milliseconds solo_for, std::function<void()> const& meanwhile)
     : side_(side) {
   constexpr std::uint64_t endless = std::uint64_t{1} << 38;
   constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
@@ -28,13 +28,13 @@ side_work::side_work(runtime& side, kind what, std::chrono::milliseconds alone_f
     LULL_CUDA(cudaStreamSynchronize(nullptr));
     description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
   }
-  auto const until = std::chrono::steady_clock::now() + alone_for;
-  alone_result const alone = run_alone(machine, description_, [&](std::uint64_t) {
+  auto const until = std::chrono::steady_clock::now() + solo_for;
+  solo_result const solo = run_solo(machine, description_, [&](std::uint64_t) {
     meanwhile();
     return std::chrono::steady_clock::now() >= until;
   });
-  items_per_s_alone_ = alone.items_per_s();
-  if (items_per_s_alone_ <= 0) throw limit_error{"the side task did nothing with the machine to itself"};
+  solo_items_per_s_ = solo.items_per_s();
+  if (solo_items_per_s_ <= 0) throw limit_error{"the side task did nothing with the machine to itself"};
   job_ = side.submit(description_);
 }
 
@@ -72,7 +72,7 @@ nlohmann::json side_work::of(at_site const& site) const {
   if (lengths.n == 0) return made;
   made["p50_us"] = *lengths.p50;
   made["p99_us"] = *lengths.p99;
-  made["harvest"] = static_cast<double>(site.items) / items_per_s_alone_ * 1e6 / total_us;
+  made["harvest"] = static_cast<double>(site.items) / solo_items_per_s_ * 1e6 / total_us;
   made["worked"] = site.work_us / total_us;
   return made;
 }
@@ -91,7 +91,7 @@ nlohmann::json side_work::report() const {
   nlohmann::json made = of(all);
   runtime_counts const now = side_.counts();
   made["items"] = all.items;
-  made["items_per_s_alone"] = items_per_s_alone_;
+  made["items_per_s_alone"] = solo_items_per_s_;
   made["lease_exits"] = lease_exits_;
   made["passed_over"] = {{"too_short", now.too_short - before_.too_short},
                          {"fruitless", now.fruitless - before_.fruitless},

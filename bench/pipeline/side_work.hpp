@@ -22,7 +22,7 @@ class side_work {
 
   /// Measures the stand-alone rate for about that long, with `meanwhile` called now and then, and submits. The runtime must have
   /// no other work. Blocks.
-  side_work(runtime& side, kind what, std::chrono::milliseconds alone_for, std::function<void()> const& meanwhile);
+  side_work(runtime& side, kind what, std::chrono::milliseconds solo_for, std::function<void()> const& meanwhile);
   /// Waits until no block is inside.
   ~side_work();
   side_work(side_work const&) = delete;
@@ -50,7 +50,7 @@ class side_work {
   machine_array<float> from_;
   machine_array<float> to_;
   job_description description_;
-  double items_per_s_alone_ = 0;
+  double solo_items_per_s_ = 0;
   job job_;
   runtime_counts before_;
   std::map<std::string, at_site> sites_;

@@ -39,7 +39,7 @@ void check(cublasStatus_t code, char const* call) {
 
 class bench_products {
  public:
-  explicit bench_products(arguments const& given) : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .alone = true})) {
+  explicit bench_products(arguments const& given) : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
     std::size_t const elements = std::size_t{given.size} * given.size * given.count;
     a_ = random(elements, 1);
     b_ = random(elements, 2);
@@ -74,7 +74,7 @@ class bench_products {
     task.rounds = given_.rounds;
     job_description job = describe(task, "product");
     job.grain = given_.grain;
-    alone_result const done = run_alone(*machine_, job, [](std::uint64_t) { return false; });
+    solo_result const done = run_solo(*machine_, job, [](std::uint64_t) { return false; });
     if (done.state != job_state::finished) throw std::runtime_error("a job did not finish");
     return tflops(static_cast<double>(done.time.count()) * 1e-9);
   }

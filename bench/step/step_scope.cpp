@@ -20,9 +20,9 @@ using clock = std::chrono::steady_clock;
 
 constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of how workers leave
 constexpr std::size_t min_pairs = 6;
-constexpr std::uint64_t alone_ns = 24'000'000;  // shorter than any lease at close
-constexpr int alone_bubbles = 17;               // leases at open double from bubble to bubble until they are longer
-constexpr std::size_t alone_counted = 5;        // the last ones
+constexpr std::uint64_t solo_ns = 24'000'000;  // shorter than any lease at close
+constexpr int counted_solo = 17;               // leases at open double from bubble to bubble until they are longer
+constexpr std::size_t kept_solo = 5;        // the last ones
 
 double mean(std::vector<double> const& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -134,20 +134,20 @@ struct side_figures {
 };
 
 /// Items in a ns of a long bubble without training; nothing where leases cut the bubbles.
-std::optional<double> speed_alone(step_trainer& trainer, runtime& side, bubble_account& account) {
+std::optional<double> measured_solo_speed(step_trainer& trainer, runtime& side, bubble_account& account) {
   std::vector<bubble_report> counted;
-  for (int i = 0; i < alone_bubbles; ++i) {
-    trainer.alone(side, alone_ns);
+  for (int i = 0; i < counted_solo; ++i) {
+    trainer.solo(side, solo_ns);
     for (bubble_report& one : account.settle())
       counted.push_back(std::move(one));  // what a site learns from a bubble is for the next
   }
-  if (counted.size() < alone_counted) return std::nullopt;
+  if (counted.size() < kept_solo) return std::nullopt;
   std::uint64_t items = 0;
-  for (auto one = counted.end() - alone_counted; one != counted.end(); ++one) {
+  for (auto one = counted.end() - kept_solo; one != counted.end(); ++one) {
     if (one->record.lease_blocks != 0 || one->record.items == 0) return std::nullopt;
     items += one->record.items;
   }
-  return static_cast<double>(items) / static_cast<double>(alone_counted * alone_ns);
+  return static_cast<double>(items) / static_cast<double>(kept_solo * solo_ns);
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
   side_figures sums;
   for (bubble_report const& one : account.settle()) sums.add(one);
   runtime_counts const after = side.counts();
-  std::optional<double> const speed = speed_alone(trainer, side, account);
+  std::optional<double> const speed = measured_solo_speed(trainer, side, account);
 
   slowdown const cost = paired_slowdown(times.none.step_ms, times.worker.step_ms);
   placement const place = side.machine().place();

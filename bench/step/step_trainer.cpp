@@ -63,7 +63,7 @@ group_times step_trainer::group(runtime* side, int steps, std::uint64_t seed) {
   return found;
 }
 
-void step_trainer::alone(runtime& side, std::uint64_t ns) {
+void step_trainer::solo(runtime& side, std::uint64_t ns) {
   bubble(&side, site{"alone"}, ns);
   LULL_CUDA(cudaStreamSynchronize(own_.get()));
 }

@@ -48,7 +48,7 @@ class step_trainer {
   /// alone. Blocks.
   group_times group(runtime* side, int steps, std::uint64_t seed);
   /// A bubble of that length without training. Blocks.
-  void alone(runtime& side, std::uint64_t ns);
+  void solo(runtime& side, std::uint64_t ns);
 
  private:
   void segment(std::uint64_t* begin, std::uint64_t* end);

@@ -216,7 +216,7 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
 }
 
 /// What hangs without Lull.
-int run_alone(arguments const& given) {
+int run_solo(arguments const& given) {
   two_streams streams{given};
   json rows = json::array();
   std::uint64_t hangs = 0;
@@ -285,7 +285,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "two_streams: NOT RUN: %s\n", why.c_str());
     return 2;
   }
-  return given.further < 0 ? run(given) : run_alone(given);
+  return given.further < 0 ? run(given) : run_solo(given);
 } catch (std::exception const& problem) {
   std::fprintf(stderr, "two_streams: %s\n", problem.what());
   return 1;

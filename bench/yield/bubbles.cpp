@@ -54,7 +54,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
       for (int b = 0; b < how.group && done[t] < each; ++b, ++done[t]) {
         std::size_t const index = static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(done[t]);
         moments* const when = device.stamped + index;
-        std::uint64_t const ns = how.shortest_ns + random() % (how.longest_ns - how.shortest_ns + 1);
+        std::uint64_t const ns = how.min_ns + random() % (how.max_ns - how.min_ns + 1);
         gap[index] = ns;
         trainer::stamp(stream, &when->begin);
         auto const h0 = std::chrono::steady_clock::now();

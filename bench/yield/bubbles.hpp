@@ -23,8 +23,8 @@ enum class treatment { none, edges, worker };
 struct setting {
   behind training = behind::burst_132;
   arrival comes = arrival::none;
-  std::uint64_t shortest_ns = 80'000;  // of the gap, which is drawn uniformly
-  std::uint64_t longest_ns = 120'000;
+  std::uint64_t min_ns = 80'000;  // of the gap, which is drawn uniformly
+  std::uint64_t max_ns = 120'000;
   int bubbles = 1000;  // measured, of each treatment
   int group = 50;      // bubbles of one treatment before the next one's turn
 };

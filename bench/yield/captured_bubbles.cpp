@@ -42,7 +42,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
       trainer::wait_one_thread(stream, head_ns, nullptr);
       for (std::size_t b = 0; b < group; ++b) {
         moments* const when = device.stamped + b;
-        gaps[b] = how.shortest_ns + random() % (how.longest_ns - how.shortest_ns + 1);
+        gaps[b] = how.min_ns + random() % (how.max_ns - how.min_ns + 1);
         trainer::stamp(stream, &when->begin);
         bubble_id id;
         if (t == static_cast<int>(treatment::edges)) edges.capture_open(stream);

@@ -96,7 +96,7 @@ struct arguments {
 
 template <class Task>
 void measure(std::string_view name, csr const& graph, arguments const& given) {
-  runtime side{{.machine = {.kind = executor_kind::cuda, .rooms = 0, .alone = true}, .tasks = {type_of<Task>()}}};
+  runtime side{{.machine = {.kind = executor_kind::cuda, .rooms = 0, .solo = true}, .tasks = {type_of<Task>()}}};
   pagerank_arrays<Task> arrays{side.machine(), graph, {.tolerance = 1e-30, .sweeps = given.sweeps}};
   job_description what = describe(arrays.task(), "pagerank");
   what.grain = given.grain;

@@ -135,7 +135,7 @@ std::vector<plan> plans() {
                                                             {"mlp", bench::work_kind::mlp}};
   std::pair<char const*, arrival> const arrivals[] = {
       {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
-  std::pair<char const*, closing> const landings[] = {{"at_once", {}},
+  std::pair<char const*, closing> const closings[] = {{"at_once", {}},
                                                       {"500ns_later", {.longer = nanoseconds{500}}},
                                                       {"1000ns_later", {.longer = nanoseconds{1'000}}},
                                                       {"2000ns_later", {.longer = nanoseconds{2'000}}},
@@ -146,8 +146,8 @@ std::vector<plan> plans() {
       all.push_back({name + "/behind:" + behind_name, {.training = kind}, task});
       all.push_back({name + "/behind:" + behind_name + "/captured", {.training = kind}, task, {}, true});
     }
-    for (auto const& [landing_name, how] : landings) {
-      all.push_back({name + "/behind:burst_264/landing:" + landing_name, {.training = behind::burst_264}, task, how});
+    for (auto const& [closing_name, how] : closings) {
+      all.push_back({name + "/behind:burst_264/landing:" + closing_name, {.training = behind::burst_264}, task, how});
     }
     for (auto const& [arrival_name, kind] : arrivals) {
       all.push_back({name + "/arrival:" + arrival_name, {.comes = kind, .bubbles = 500}, task});

@@ -48,7 +48,7 @@ int main() {
   // [/pause]
 
   // [quiet]
-  if (!side.quiet(10s)) return 1;  // true: no block of ours works, and none will
+  if (!side.quiet(10s)) return 1;  // true: none of our blocks works, and none will
   std::uint64_t const done = round();
   train_until([&] { return ++bubbles > 40; });  // allocate, load code, profile: in peace
   good = good && round() == done;

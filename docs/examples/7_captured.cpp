@@ -29,7 +29,7 @@ int main() {
   lull::machine_array<float> const sink{side.machine(), 1};
   lull::job const job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});  // before, between or during replays
   for (int steps = 0; steps < 10'000 && job.progress().state != lull::job_state::finished; ++steps) {
-    trainer.launch(step);  // cudaGraphLaunch: no call of ours
+    trainer.launch(step);  // cudaGraphLaunch: no call to Lull
     trainer.synchronize();
   }
   // [/replay]

@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// A task's arrays on the machine, for whoever compares runs: read, compared, poisoned. Calls block.
+/// Reads, compares and poisons a task's arrays on the machine, to compare runs. Calls block.
 class compared_arrays {
  public:
   using contents = std::vector<std::vector<unsigned char>>;  // (arrays,) of their bytes

@@ -49,7 +49,7 @@ class preempted_team : public Team {
     if (world::template fetch_add<order::relaxed, scope::device>(with_.events, std::uint64_t{1}) + 1 != with_.close_at)
       return;
     world::template store<order::relaxed, scope::system>(with_.gate->value, with_.value);
-    // release: whoever finds `closed` finds the gate closed at his next poll
+    // release: a block that finds `closed` finds the gate closed at its next poll
     world::template store<order::release, scope::device>(with_.closed, std::uint64_t{1});
   }
 

@@ -33,9 +33,9 @@ inline void depart_from(visit from) noexcept {
 /// For as long as this lives.
 class cuda_device_guard {
  public:
-  explicit on_device(int device) : from_(arrive_on(device)) {}
-  ~on_device() { depart_from(from_); }
-  on_device(cuda_device_guard const&) = delete;
+  explicit cuda_device_guard(int device) : from_(arrive_on(device)) {}
+  ~cuda_device_guard() { depart_from(from_); }
+  cuda_device_guard(cuda_device_guard const&) = delete;
   cuda_device_guard& operator=(cuda_device_guard const&) = delete;
 
  private:

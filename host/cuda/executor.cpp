@@ -95,7 +95,7 @@ std::string why_no_cuda(int device) {
 
 cuda_executor::cuda_executor(executor_options const& options)
     : device_(options.device),
-      alone_(options.alone),
+      solo_(options.solo),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
@@ -117,7 +117,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
   worker_grid chosen;
   chosen.sms = place_.plan();
-  if (alone_ && place_.has_all()) {
+  if (solo_ && place_.has_all()) {
     chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * place_.processors());
     return chosen;
   }
@@ -132,7 +132,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
 }
 
 bool cuda_executor::keep_more_off() {
-  auto group = alone_ ? std::nullopt : place_.give_up_group();
+  auto group = solo_ ? std::nullopt : place_.give_up_group();
   if (!group) return false;
   group->inside = inside_;
   detail::launch_keep_off(control_.get(), *group);

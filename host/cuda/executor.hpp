@@ -72,7 +72,7 @@ class cuda_executor final : public executor {
   worker_grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
   int const device_;
-  bool const alone_;
+  bool const solo_;
   worker_place place_;
   edge_setter const closes_;
   cuda_memory memory_;

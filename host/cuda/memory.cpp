@@ -62,7 +62,7 @@ void cuda_memory::wait() {
     }
     if (std::chrono::steady_clock::now() >= give_up) {
       late_ = true;
-      throw limit_error{"the device did not come to a copy of ours within a minute: what was enqueued before it does not end"};
+      throw limit_error{"the device did not come to one of our copies within a minute: what was enqueued before it does not end"};
     }
     if (state != cudaErrorNotReady) LULL_CUDA(state);
     if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's

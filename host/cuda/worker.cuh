@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
   (*reinterpret_cast<Task const*>(functor.bytes))({items.at, begin, end}, undisturbed<Task>(block, nowhere));
 }
 
-/// Between two ordinary phases, one block. `extent` is mapped memory; null: nobody asks.
+/// Between two ordinary phases, one block. `extent` is mapped memory; null: not asked for.
 template <class Task>
 __global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_constant__ functor_bytes const functor, bool advances,
                                                                       position ended, position next, std::uint64_t* extent) {

@@ -151,62 +151,6 @@ void dispatcher::follow_captures() {
   }
 }
 
-/// Returns the longest recent bubble.
-std::chrono::nanoseconds dispatcher::collect_bubbles(bool at_the_end) {
-  std::size_t const known = bubbles_.size();
-  if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
-  copy_bubbles(at_the_end);
-  for (std::size_t i = known; i < bubbles_.size(); ++i) summary_.add(bubbles_[i]);
-  while (bubbles_.size() > max_bubbles) bubbles_.pop_front();
-  auto longest = captured_.longest();
-  for (auto const& each : gates_) longest = std::max(longest, each->longest());
-  return longest;
-}
-
-/// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has enqueued, and the
-/// dispatcher has more to do than to wait for that.
-void dispatcher::copy_bubbles(bool at_the_end) {
-  if (!lane_->done()) return;
-  for (gate* const each : copying_) each->collect(bubbles_, clock_);
-  copying_.clear();
-  if (std::exchange(copying_captures_, false)) {
-    captured_.collect(bubbles_, in_graphs_);
-    follow_captures();
-  }
-  for (auto const& each : gates_) {
-    if (each->begin_collecting(*lane_, at_the_end)) copying_.push_back(each.get());
-  }
-  auto const now = std::chrono::steady_clock::now();
-  if (at_the_end || now - captures_read_ >= read_captures_every) {
-    captures_read_ = now;
-    copying_captures_ = captured_.begin_collecting(*lane_);
-  }
-}
-
-/// Where kernels of the trainer have waited for workers, they keep off more.
-void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
-  auto where = captured_.take_held_up();
-  for (auto const& each : gates_) {
-    if (auto at = each->take_held_up()) where = std::move(at);
-  }
-  if (!where) return;
-  bool const more = machine_->keep_more_off();
-  if (!more && std::exchange(said_no_more_, true)) return;
-  if (more) tell_reserved(*where, ++raised_);
-  std::string const outcome = more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off";
-  say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
-}
-
-void dispatcher::tell_reserved(std::string const& raised_at, std::uint64_t raised) {
-  placement const place = machine_->place();
-  summary_.tell({.processors = place.processors, .for_workers = place.owned_processors, .raised = raised, .raised_at = raised_at});
-}
-
-void dispatcher::collect() {
-  std::lock_guard const lock{mutex_};
-  collect_bubbles(true);
-}
-
 void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   place& here = places_[static_cast<std::size_t>(index)];
   if (here.at == place_state::empty) choose_for(index);
@@ -296,7 +240,7 @@ bool dispatcher::move_slots(int index, bool fill) {
   return all;
 }
 
-/// The program's callback is called without the lock, for it may wait for another of the program's threads that is inside a call of ours;
+/// The program's callback is called without the lock, for it may wait for another of the program's threads that is inside one of our calls;
 /// only the dispatcher changes a place meanwhile.
 void dispatcher::say(std::string const& line, std::unique_lock<std::mutex>& lock) {
   if (!log_) return;
@@ -370,28 +314,6 @@ void dispatcher::release() noexcept {
 bool dispatcher::places_empty() const {
   std::lock_guard const lock{mutex_};
   return std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::empty; });
-}
-
-std::vector<bubble_report> dispatcher::take_bubbles() {
-  std::lock_guard const lock{mutex_};
-  std::vector<bubble_report> taken{bubbles_.begin(), bubbles_.end()};
-  bubbles_.clear();
-  return taken;
-}
-
-bubble_summary dispatcher::summary() const {
-  std::lock_guard const lock{mutex_};
-  return summary_;
-}
-
-std::uint64_t dispatcher::raised() const {
-  std::lock_guard const lock{mutex_};
-  return raised_;
-}
-
-std::uint64_t dispatcher::collected() const {
-  std::lock_guard const lock{mutex_};
-  return summary_.seen();
 }
 
 }  // namespace lull::detail

@@ -84,7 +84,7 @@ bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, 
     ++counts_.no_job;
     return {};
   }
-  if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of ours may be overwritten
+  if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of Lull's may be overwritten
     ++counts_.behind;
     return {};
   }

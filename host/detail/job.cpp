@@ -180,7 +180,7 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   tagged_state const now{static_cast<std::uint32_t>(saved[7])};
   std::uint64_t const handed_back = saved[9];
   if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
-  // Whoever opens a phase leaves one tag in all three. Under another no block could open the next phase, and all would wait for ever.
+  // The block that opens a phase leaves one tag in all three. Under another no block could open the next phase, and all would wait for ever.
   if (now.tag() != limit.tag() || ticket.tag() != limit.tag()) return false;
   std::uint64_t const claimed = std::min(ticket.item(), limit.item());
   // Between two phases all was claimed and added up: items that were left would be done again.
@@ -200,7 +200,7 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
 
 void job_record::restore(std::span<std::uint64_t const> saved) {
   if (!at_rest(saved, kernel().shape.steps)) {
-    throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; begin anew"};
+    throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; start again"};
   }
   cursor now = read();
   now.ticket = saved[0];
@@ -223,7 +223,7 @@ void job_record::restore(std::span<std::uint64_t const> saved) {
   now.ring = {handed_back, 0};
   places_.write(places);
   write(now);
-  // No block will say this anew of a job that was over.
+  // No block will say this again of a job that was over.
   *line_.host() = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
 }
 

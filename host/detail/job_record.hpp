@@ -38,8 +38,8 @@ class job_record {
   wish wanted() const;
   job_state state() const;
   /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job that no block works
-  /// on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be placed. So who has paused a job and
-  /// sees that it is paused knows that no block is inside until it is resumed.
+  /// on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be placed. So after
+  /// `paused` is seen no block is inside until the job is resumed.
   job_state move_to(job_state next);
   bool wait(std::chrono::nanoseconds at_most);
 

@@ -32,7 +32,7 @@ constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chron
 
 using log_function = std::function<void(std::string_view)>;
 
-/// Of a callback that may throw: it is called on threads of ours, and inside calls that do not throw.
+/// Of a callback that may throw: it is called on our threads, and inside calls that do not throw.
 log_function that_does_not_throw(log_function given) {
   if (!given) return given;
   return [given = std::move(given)](std::string_view line) {
@@ -346,28 +346,6 @@ class runtime::state {
   std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above
 };
-
-runtime_counts& runtime_counts::operator+=(runtime_counts const& other) noexcept {
-  opened += other.opened;
-  launches += other.launches;
-  armed += other.armed;
-  released += other.released;
-  no_job += other.no_job;
-  too_short += other.too_short;
-  fruitless += other.fruitless;
-  nested += other.nested;
-  unmatched += other.unmatched;
-  abandoned += other.abandoned;
-  foreign += other.foreign;
-  captured += other.captured;
-  replayed += other.replayed;
-  ungraphed += other.ungraphed;
-  held_up += other.held_up;
-  raised += other.raised;
-  behind += other.behind;
-  dropped += other.dropped;
-  return *this;
-}
 
 runtime::runtime(runtime_options options) : runtime(make_executor(options.machine), options) {}
 

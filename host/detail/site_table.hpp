@@ -46,7 +46,7 @@ class site_table {
   void clear() noexcept {
     by_name_.clear();
     by_use_.clear();
-    longest_ = longest_before_ = {};
+    longest_ = max_before_ = {};
     noted_ = 0;
   }
 
@@ -54,11 +54,11 @@ class site_table {
   void note(State const& at) noexcept {
     longest_ = std::max(longest_, at.past.longest());
     if (++noted_ < by_use_.size()) return;
-    longest_before_ = std::exchange(longest_, {});
+    max_before_ = std::exchange(longest_, {});
     noted_ = 0;
   }
   /// The longest recent bubble of all sites of which any was noted lately: among as many bubbles as there are sites, or twice as many.
-  std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, longest_before_); }
+  std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, max_before_); }
 
  private:
   using sites = std::list<std::shared_ptr<State>>;
@@ -66,7 +66,7 @@ class site_table {
   sites by_use_;                                                      // the one that was used last in front
   std::unordered_map<std::string_view, typename sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};
-  std::chrono::nanoseconds longest_before_{0};
+  std::chrono::nanoseconds max_before_{0};
   std::uint64_t noted_ = 0;  // for longest_
 };
 

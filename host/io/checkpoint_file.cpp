@@ -22,7 +22,7 @@ constexpr std::uint64_t max_description_bytes = 1 << 20;
 // Nothing of a file's size is allocated, so a larger one than expected may be looked into, to say whose it is.
 constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 48;
 constexpr std::size_t max_quoted_bytes = 1000;
-constexpr char const* begin_anew = "; remove the file, or name another folder for checkpoints, to begin anew";
+constexpr char const* start_again = "; remove the file, or name another folder for checkpoints, to start again";
 
 /// Options may name files whose names are no UTF-8; JSON must be, so such bytes become U+FFFD, in what is compared,
 /// too.
@@ -75,9 +75,9 @@ class checker {
     check_same("task", printable(expected_.task), found, "the task",
                "give each job a folder of its own for checkpoints");
     check_same("settings", printable(expected_.settings), found, "the settings",
-               "resume with those, or remove the file to begin anew");
+               "resume with those, or remove the file to start again");
     check_same("inputs", expected_.inputs, found, "inputs of the fingerprint",
-               "the input files have changed since: put the old ones back, or remove the file to begin anew");
+               "the input files have changed since: put the old ones back, or remove the file to start again");
     check_array(cursor_array(expected_.cursor_words));
     for (npz_array const& array : expected_.arrays) check_array(array);
     check_no_more();
@@ -109,7 +109,7 @@ class checker {
     if (number == checkpoint_version) return;
     refuse("is a checkpoint of version " + std::to_string(number) + ", " +
            (number < checkpoint_version ? "older" : "newer") + " than version " + std::to_string(checkpoint_version) +
-           ", which this Lull reads: resume with the Lull that wrote it" + begin_anew);
+           ", which this Lull reads: resume with the Lull that wrote it" + start_again);
   }
 
   void check_same(char const* key, std::string const& wanted, json const& description, std::string const& what,
@@ -127,11 +127,11 @@ class checker {
     npz_array const* const found = file_.find(wanted.name);
     if (found == nullptr) {
       refuse("lacks the array " + wanted.name + ", " + format_npz_shape(wanted) +
-             ", that the task has: it was written by another version of the task" + begin_anew);
+             ", that the task has: it was written by another version of the task" + start_again);
     }
     if (*found != wanted) {
       refuse("holds the array " + wanted.name + " as " + format_npz_shape(*found) + ", but the task has it as " +
-             format_npz_shape(wanted) + begin_anew);
+             format_npz_shape(wanted) + start_again);
     }
   }
 
@@ -142,7 +142,7 @@ class checker {
                          std::find(expected_.arrays.begin(), expected_.arrays.end(), found) != expected_.arrays.end();
       if (!known) {
         refuse("holds an array " + found.name + ", " + format_npz_shape(found) +
-               ", that the task does not have: it was written by another version of the task" + begin_anew);
+               ", that the task does not have: it was written by another version of the task" + start_again);
       }
     }
   }

@@ -12,7 +12,7 @@ namespace lull::detail {
 
 // The bytes of an .npz file but for the data: both the writer and the reader, which compares, have them from here, so a
 // file has one form only. In order: for each member its opening, its data and its closing; then an entry for each
-// member; then the end. Sizes and checksum stand behind the data (flag 3 of the zip format), for whoever writes in one
+// member; then the end. Sizes and checksum stand behind the data (flag 3 of the zip format), for programs that write in one
 // go does not know the checksum before.
 //
 // Sources: PKWARE, APPNOTE 6.3.10, .ZIP file format specification, §4.3 to 4.5; NumPy enhancement proposal 1, the .npy
@@ -47,7 +47,7 @@ inline constexpr std::size_t max_npy_header_bytes = 384;
 
 /// The .npy header, magic and padding included: a multiple of 64 bytes.
 std::string npy_header(npz_array const& array);
-/// What NumPy's header says, if it may be one of ours: to be made again and compared. The name is left as it is.
+/// What NumPy's header says, if it may be ours: to be made again and compared. The name is left as it is.
 bool parse_npy_header(std::string_view bytes, npz_array& array);
 
 /// The bytes of the .npy file inside: header and data.

@@ -14,7 +14,7 @@
 namespace lull {
 
 /// Reads .npz files of npz_writer, and no others: everything in such a file but the data has one possible form, and the
-/// reader makes it anew and compares, byte by byte. So a changed bit is found wherever it is, and no field of a foreign
+/// reader writes it again and compares, byte by byte. So a changed bit is found wherever it is, and no field of a foreign
 /// file is believed.
 ///
 /// Errors: input_error with the file's name and the reason for a file that cannot be read, is no regular file, is cut

@@ -98,7 +98,7 @@ site_summary bubble_summary::figures_of(site_state const& of, site_state const& 
   auto const ns = [](auto count) { return std::chrono::nanoseconds{static_cast<std::int64_t>(count)}; };
   figures.p50 = ns(of.lengths.percentile_ns(500));
   figures.p99 = ns(of.lengths.percentile_ns(990));
-  figures.longest = ns(of.lengths.longest_ns());
+  figures.longest = ns(of.lengths.max_ns());
   figures.total = ns(of.total_ns);
   figures.worth_it = of.worth_it;
   figures.harvestable = ns(of.harvestable_ns);

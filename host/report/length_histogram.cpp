@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned octave_bits = 6;
 constexpr std::uint64_t octave = std::uint64_t{1} << octave_bits;  // buckets; below 2 × octave a bucket is 1 ns wide
-constexpr std::uint64_t max_ns = (std::uint64_t{1} << 47) - 1;
+constexpr std::uint64_t max_known_ns = (std::uint64_t{1} << 47) - 1;
 
 std::size_t bucket_of(std::uint64_t ns) {
   auto const width = static_cast<unsigned>(std::bit_width(ns));
@@ -27,7 +27,7 @@ std::uint64_t middle_of(std::size_t bucket) {
 }  // namespace
 
 void length_histogram::add(std::uint64_t ns) {
-  std::size_t const bucket = bucket_of(std::min(ns, max_ns));
+  std::size_t const bucket = bucket_of(std::min(ns, max_known_ns));
   if (bucket >= buckets_.size()) buckets_.resize(bucket + 1);
   ++buckets_[bucket];
   ++count_;

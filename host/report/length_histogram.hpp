@@ -17,7 +17,7 @@ class length_histogram {
   void add(length_histogram const& other);
 
   std::uint64_t count() const noexcept { return count_; }
-  std::uint64_t longest_ns() const noexcept { return longest_; }
+  std::uint64_t max_ns() const noexcept { return longest_; }
   /// By nearest rank (the smallest length that at least `per_mille` thousandths do not exceed), within the relative error, and
   /// exact where it is the shortest or the longest: so the p99 of ten lengths is their maximum. 0 where there are none.
   std::uint64_t percentile_ns(std::uint32_t per_mille) const noexcept;  // 1 to 1000

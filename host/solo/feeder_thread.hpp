@@ -15,7 +15,7 @@ class feeder_thread {
  public:
   /// Both outlive this.
   feeder_thread(task_owner& owner, executor& machine, job handle);
-  /// Cancels the job if it is not over, and waits for the owner to see that: whoever keeps the job makes it its state.
+  /// Cancels the job if it is not over, and waits for the owner to see that; the job reaches its final state in the dispatcher.
   ~feeder_thread();
   feeder_thread(feeder_thread const&) = delete;
   feeder_thread& operator=(feeder_thread const&) = delete;

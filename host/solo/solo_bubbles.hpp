@@ -38,7 +38,7 @@ class solo_bubbles {
 
   std::uint64_t blocks() const noexcept { return grid_.blocks; }  // of a worker
   gate_line* gate() const noexcept { return gate_.data(); }
-  /// What the gate is closed with, by `close` or by whoever comes before it.
+  /// What the gate is closed with, by `close` or by what comes before it.
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
 
   /// Puts a job into the slot, at its beginning; one that was not ended is given up. Between two bubbles.

@@ -76,7 +76,7 @@ solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const
   bubbles.begin(task);
   bubbles.serve(owner);
   std::optional<bubble_lengths> random;
-  if (how.longest_bubble.count() != 0) random.emplace(how.bubble, how.longest_bubble, how.seed);
+  if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);
   auto const end = deadline_after(how.at_most);
   solo_run found;
   bool starved = false;  // for good

@@ -13,7 +13,7 @@ namespace lull {
 struct solo_run_options {
   std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
   /// Not 0: `bubble` is the shortest; lengths are random, and a close comes at its instant, not at the host's next look.
-  std::chrono::nanoseconds longest_bubble{0};
+  std::chrono::nanoseconds max_bubble{0};
   std::uint64_t seed = 1;   // of the lengths
   std::uint32_t grain = 0;  // 0: the owner's
   std::chrono::nanoseconds at_most = std::chrono::seconds{60};

@@ -217,7 +217,7 @@ void threads_executor::enqueue(stream_handle stream, F operation) {
   on_their_way_.fetch_add(1, std::memory_order_relaxed);
   stream_of(stream).enqueue([this, operation] {
     operation();
-    // release: the last access to gates and marks, to whoever finds that nothing is on its way
+    // release: the last access to gates and marks, to the thread that finds that nothing is on its way
     on_their_way_.fetch_sub(1, std::memory_order_release);
   });
 }

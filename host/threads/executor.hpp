@@ -67,7 +67,7 @@ class threads_executor final : public executor {
   bool graph_workers_done() override { return workers_.idle(); }
 
  private:
-  /// On a trainer's stream; counted until its last access to anything of ours.
+  /// On a trainer's stream; counted until its last access to anything of Lull's.
   template <class F>
   void enqueue(stream_handle stream, F operation);
 

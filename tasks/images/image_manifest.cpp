@@ -22,7 +22,7 @@ constexpr std::string_view beginning = "lull images manifest\n";
 constexpr std::string_view sum_key = "sum ";
 constexpr std::size_t max_bytes = std::size_t{1} << 30;
 constexpr std::size_t piece = std::size_t{1} << 18;
-constexpr char const* begin_anew = "; remove it, or name another folder in --checkpoint, to begin anew";
+constexpr char const* start_again = "; remove it, or name another folder in --checkpoint, to start again";
 
 std::uint32_t sum_of(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
@@ -49,7 +49,7 @@ class manifest_reader {
  public:
   manifest_reader(std::string file, std::string_view text) : file_(std::move(file)), left_(text) {}
 
-  [[noreturn]] void refuse(std::string const& reason) const { throw input_error(file_, line_, reason + begin_anew); }
+  [[noreturn]] void refuse(std::string const& reason) const { throw input_error(file_, line_, reason + start_again); }
   [[noreturn]] void refuse_damaged() const { refuse("is damaged or was cut off"); }
 
   std::string_view line() {
@@ -132,7 +132,7 @@ void image_manifest::save(std::filesystem::path const& file) const {
 }
 
 std::map<std::string, image_manifest::entry> image_manifest::read(std::filesystem::path const& file, std::string const& settings) {
-  if (!std::filesystem::is_regular_file(file)) throw input_error{file.string(), 0, std::string{"is no regular file"} + begin_anew};
+  if (!std::filesystem::is_regular_file(file)) throw input_error{file.string(), 0, std::string{"is no regular file"} + start_again};
   std::string const text = read_file(file, max_bytes);
   manifest_reader from{file.string(), text};
   if (!std::string_view{text}.starts_with(beginning)) from.refuse("is no manifest of the task images");

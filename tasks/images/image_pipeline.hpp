@@ -37,7 +37,7 @@ struct travel_memory {
   pinned_pool out;  // one batch at most
 };
 
-/// Brings files to the machine and back: threads of its own decode into pinned memory and encode from it, whoever calls `serve` starts
+/// Brings files to the machine and back: its own threads decode into pinned memory and encode from it; `serve` starts
 /// the copies, which go on by themselves. One run; `serve` from one thread, the rest behind it.
 class image_pipeline {
  public:

@@ -42,7 +42,7 @@ constexpr option images_options[] = {
 
 constexpr std::uint32_t buffers = 3;           // one is worked on while the next is filled and the last is taken
 constexpr std::size_t judged = 4;            // results that the verifier looks at
-constexpr double least_psnr = 50;            // dB
+constexpr double min_psnr = 50;            // dB
 
 image_filter filter_of(std::string const& name) { return name == "area" ? image_filter::area : image_filter::lanczos3; }
 
@@ -185,8 +185,8 @@ class images_owner final : public task_owner {
     if (looked_at == 0) return {true, "no picture was written that could be held against another implementation"};
     char text[160];
     std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted", looked_at,
-                  orders_.size(), worst, least_psnr);
-    return {worst >= least_psnr, text};
+                  orders_.size(), worst, min_psnr);
+    return {worst >= min_psnr, text};
   }
 
   std::vector<std::string> write() override {

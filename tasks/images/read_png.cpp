@@ -12,7 +12,7 @@
 namespace lull::detail {
 namespace {
 
-/// Chunks that nobody asks for. Kept, as libpng does unless told otherwise, they could fill the memory.
+/// Chunks that are not used. libpng keeps them unless told otherwise, and they could fill the memory.
 constexpr char ignored_chunks[] =
     "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iTXt\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt";
 constexpr int ignored_count = sizeof ignored_chunks / 5;

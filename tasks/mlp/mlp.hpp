@@ -108,7 +108,7 @@ struct mlp_task {
     return at;
   }
 
-  /// On a GPU nobody asks for it who looks for speed.
+  /// fp32 is the slow path on GPUs; keep it out of line.
   LULL_HD LULL_COLD void run_in_fp32(mlp_point const& here, std::uint64_t item, polling polls,
                                      auto const& team) const noexcept {
     run<float>(here, item, polls, team);
@@ -196,7 +196,7 @@ struct mlp_task {
   template <class Number>
   LULL_HD LULL_COLD void forward(mlp_point const& at, std::uint64_t tile, polling polls,
                                  auto const& team) const noexcept {
-    mlp_layer const layer = model->layers[at.layer];  // copied: read there, it would be loaded anew behind every store
+    mlp_layer const layer = model->layers[at.layer];  // copied: read there, it would be loaded again behind every store
     auto const sums =
         multiply_tile<factors::plain>(team, operand<Number>(input_of(at, at.layer), rows_of(at), layer.inputs),
                                       weights_of<Number>(layer), tile, polls);

@@ -102,7 +102,7 @@ class adamw {
   }
 
  private:
-  // Copies: read where the model is, they would be loaded anew behind every store.
+  // Copies: read where the model is, they would be loaded again behind every store.
   float rate_;
   float kept_;  // of a parameter by its decay
   float mean_decay_;

@@ -97,7 +97,7 @@ struct large_product {
 enum class tile_leaving { undone, saved, whole };
 
 /// Where sums are saved: for each tile, each warpgroup's. What is there is a short cut and no state: zeroed steps make all tiles begin
-/// anew, and end the same.
+/// again, and end the same.
 struct saved_sums {
   static constexpr std::uint32_t parts = 2;  // of a tile: its upper and its lower half
 

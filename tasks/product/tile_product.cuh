@@ -235,7 +235,7 @@ class tile_consumer {
       *reinterpret_cast<uint4*>(to + thread_ % 4 * 8) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
   }
-  /// One step of a transposition among lanes: whoever has the bit keeps `high` and gives `low` away, the others the other way round.
+  /// One step of a transposition among lanes: lanes with the bit keep `high` and give `low` away, the others the other way round.
   __device__ __forceinline__ void exchange(std::uint32_t& low, std::uint32_t& high, std::uint32_t bit) const noexcept {
     bool const upper = (thread_ & bit) != 0;
     std::uint32_t const other = __shfl_xor_sync(~0U, upper ? low : high, static_cast<int>(bit));

@@ -64,7 +64,7 @@ namespace lull {
 
 /// Collective. The tiles of `c` of the product `of`, and of all chunks that are claimed meanwhile, each element of the result stored once as
 /// `finish(count, row, column, sum)`, a pure function of float. Sums are in fp32. Left within a tile when the stay ends; what is not
-/// whole is handed back, and where tiles are `saved`, gone on with by whoever takes it: then `saved` is this product's alone, and its steps
+/// whole is handed back, and where tiles are `saved`, continued by the block that takes it: then `saved` is this product's alone, and its steps
 /// are zeroed before the first call and wherever a tile was left and operands or result have changed since. For a task whose shape is
 /// large_tiles::shape, whose items are tiles, and whose phase this is. On Hopper's tensor cores in code for sm_90a, else in plain loops; the
 /// two round differently.

@@ -64,7 +64,7 @@ TEST(control, gives_up_after_its_limit_lowers_the_flag_and_changes_nothing) {
   EXPECT_TRUE(exchange<threads_world>(slot, {}, 0));
 }
 
-TEST(control, waits_for_whoever_is_inside_and_keeps_others_out) {
+TEST(control, waits_for_blocks_that_are_inside_and_keeps_others_out) {
   slot_line slot{};
   cursor words{};
   std::uint64_t inside_work = 0;  // plain: that nobody is inside must order it
@@ -86,7 +86,7 @@ TEST(control, waits_for_whoever_is_inside_and_keeps_others_out) {
 }
 
 /// As the worker does it: the cursor's word is read before entering, and again where the generations differ.
-TEST(control, whoever_enters_finds_one_content_whole) {
+TEST(control, a_block_that_enters_finds_one_content_whole) {
 #if defined(__SANITIZE_THREAD__)
   constexpr int acts = 2000;
 #else

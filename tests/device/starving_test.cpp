@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task without input, on real threads: who asks for it, and when it is asked again.
+// A task without input, on real threads: which block asks for it, and when it is asked again.
 #include <chrono>
 #include <cstdint>
 #include <cstring>

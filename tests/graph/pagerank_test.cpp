@@ -104,7 +104,7 @@ job_description job_of(Task const& task, std::uint32_t grain = 1) {
 class PagerankOnThreads : public testing::TestWithParam<int> {
  protected:
   /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool alone() const { return GetParam() == 1; }
+  bool solo() const { return GetParam() == 1; }
 
   std::unique_ptr<executor> machine(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
@@ -114,7 +114,7 @@ class PagerankOnThreads : public testing::TestWithParam<int> {
   template <class Task>
   std::vector<float> plainly(csr const& graph, pagerank_settings const& settings, std::uint32_t grain = 1,
                              int processors = 2, pagerank_progress* end = nullptr) const {
-    auto const threads = machine(alone() ? processors : 1);
+    auto const threads = machine(solo() ? processors : 1);
     pagerank_arrays<Task> const arrays{*threads, graph, settings};
     test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
     if (end != nullptr) *end = arrays.progress();
@@ -152,13 +152,13 @@ class PagerankOnThreads : public testing::TestWithParam<int> {
 TEST_P(PagerankOnThreads, EqualsTheVerifier) {
   for (double const damping : {0.0, 0.85}) {
     for (auto const& one : graphs(20)) expect_right<pagerank>(one, {.damping = damping});
-    for (auto const& one : graphs(alone() ? 20 : 1)) expect_right<small_pagerank>(one, {.damping = damping});
+    for (auto const& one : graphs(solo() ? 20 : 1)) expect_right<small_pagerank>(one, {.damping = damping});
   }
 }
 
 TEST_P(PagerankOnThreads, AddsUpARowOverManyBlocksOfTiles) {
   // 6000 edges in tiles of 16 and blocks of 4: some 90 blocks lie within one row.
-  if (alone()) expect_right<small_pagerank>({"hub of 6000", hub(6000, 0)}, {});
+  if (solo()) expect_right<small_pagerank>({"hub of 6000", hub(6000, 0)}, {});
   for (std::uint32_t leaves = 118; leaves < 136; ++leaves) {  // about the borders of tiles and blocks
     expect_right<small_pagerank>({"hub of " + std::to_string(leaves), hub(leaves, 5)}, {});
   }
@@ -169,7 +169,7 @@ TEST_P(PagerankOnThreads, AddsUpRowsWhateverTheirLengths) {
   std::vector<std::uint32_t> const lengths{0,  0,  0,  1,  2,  3,  4,   15,  16,  17, 31,
                                            32, 33, 48, 63, 64, 65, 127, 128, 129, 200};
   std::mt19937 random{7};
-  for (int turn = 0; turn < (alone() ? 60 : 6); ++turn) {
+  for (int turn = 0; turn < (solo() ? 60 : 6); ++turn) {
     std::vector<std::uint32_t> entering(1 + random() % 270);
     for (auto& length : entering) length = lengths[random() % (turn % 2 == 0 ? lengths.size() : 9)];
     expect_right<small_pagerank>({"rows of turn " + std::to_string(turn), test::graph_entered_by(entering)}, {});
@@ -183,7 +183,7 @@ TEST_P(PagerankOnThreads, AddsUpRowsWhateverTheirLengths) {
 
 /// The same in other tiles, with other numbers of edges that a thread asks for at once.
 TEST_P(PagerankOnThreads, IsRightInTilesOfAnySize) {
-  csr const graph = generate_kronecker({.scale = alone() ? 9U : 6U});
+  csr const graph = generate_kronecker({.scale = solo() ? 9U : 6U});
   expect_right<basic_pagerank<4, 1, 32>>({"4", graph}, {});
   expect_right<basic_pagerank<64, 2, 32>>({"64", graph}, {});
   expect_right<basic_pagerank<256, 8, 32>>({"256", graph}, {});
@@ -222,8 +222,8 @@ TEST_P(PagerankOnThreads, EndsWithTheFirstSweepBelowTheTolerance) {
 }
 
 TEST_P(PagerankOnThreads, GrainAndBlocksChangeNoBit) {
-  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = alone() ? 9U : 5U})},
-                                      {"hub", hub(alone() ? 3000 : 400, 100)}};
+  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 9U : 5U})},
+                                      {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_pagerank>(graph, {});
     for (std::uint32_t const grain : {2U, 7U, 1000U}) {
@@ -235,8 +235,8 @@ TEST_P(PagerankOnThreads, GrainAndBlocksChangeNoBit) {
 
 TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
   using namespace std::chrono_literals;
-  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = alone() ? 8U : 5U})},
-                                      {"hub", hub(alone() ? 3000 : 400, 100)}};
+  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
+                                      {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_pagerank>(graph, {});
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
@@ -262,7 +262,7 @@ TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
 }
 
 TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
-  csr const graph = generate_kronecker({.scale = alone() ? 9U : 5U});
+  csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_pagerank>(graph, {});
   auto const threads = machine();
   pagerank_arrays<small_pagerank> const arrays{*threads, graph, {}};

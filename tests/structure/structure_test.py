@@ -10,6 +10,7 @@ import unittest
 import device_code
 import documents
 import includes
+import names
 import traces
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -77,6 +78,20 @@ class checks(unittest.TestCase):
         for name, line, expected in red:
             with self.subTest(line=line, name=name):
                 self.assert_red(includes.check, name, HEADER + line + "\n", expected)
+
+    def test_names(self):
+        red = [
+            ("device/gate.hpp", "int longest_gap;", "max_"),
+            ("device/gate.hpp", "struct worker_site {};", "worker_params"),
+            ("device/gate.hpp", "/// Each who looks at it.", "names who"),
+            ("host/keeper.hpp", "", "a file of this name"),
+            ("docs/1-chapter.md", "It begins anew.", "names who"),
+        ]
+        for name, line, expected in red:
+            with self.subTest(line=line, name=name):
+                text = line + "\n" if name.endswith(".md") else HEADER + line + "\n"
+                self.assert_red(names.check, name, text, expected)
+        self.assertEqual(self.findings(names.check, files={"device/gate.hpp": HEADER + 'char const* a = "longest_gap";\nint at_most_ns;\n'}), [])
 
     def test_traces(self):
         red = [

@@ -279,7 +279,7 @@ class Runtime(_Made):
 
     @contextlib.contextmanager
     def quiet(self, seconds=10):
-        """A scope in which no block of ours works. Raises where that is not reached in so many seconds."""
+        """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
         if not self._is_parents and not check(self._library.lull_quiet(self._handle, _ns(seconds))):
             raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:

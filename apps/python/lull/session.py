@@ -60,7 +60,7 @@ class Session:
         return self._runtime is not None and self._runtime.ready(pointer_of(stream))
 
     def quiet(self, seconds=10):
-        """`with side.quiet():` no block of ours works in it."""
+        """`with side.quiet():` none of our blocks works in it."""
         return contextlib.nullcontext() if self._runtime is None else self._runtime.quiet(seconds)
 
     @contextlib.contextmanager

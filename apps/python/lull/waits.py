@@ -141,7 +141,7 @@ class Waits:
             self._hook = _step_hooks().register_optimizer_step_post_hook(self._next_step)
 
     def remove(self):
-        """Everything is as it was; works that are waited for later are none of ours."""
+        """Everything is as it was; works that are waited for later do not concern us."""
         if self._hook is not None:
             self._hook.remove()
             self._hook = None

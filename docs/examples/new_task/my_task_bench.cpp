@@ -30,19 +30,19 @@ lull::solo_run one_run(my_task_owner& owner, lull::executor& machine, lull::solo
 }
 
 void measure(my_task_owner& owner, lull::executor& machine, std::uint32_t grain) {
-  lull::solo_run alone{.finished = true};
+  lull::solo_run solo{.finished = true};
   lull::solo_run in_bubbles{.finished = true};
   for (int run = -1; run < runs; ++run) {
     lull::solo_run const one = one_run(owner, machine, {.grain = grain});
     lull::solo_run const many = one_run(owner, machine, {.bubble = bubble, .grain = grain});
     if (run < 0) continue;
-    alone += one;
+    solo += one;
     in_bubbles += many;
   }
   if (lull::verification const judged = owner.verify(); !judged.ok)
     throw std::runtime_error("wrong result: " + judged.message);
-  std::printf("%5u %14.4g %14.4g %10.1f %8zu %10.1f %10.1f\n", grain, alone.items_per_s(), in_bubbles.items_per_s(),
-              us(alone.chunk_time()), in_bubbles.drains.size(), us(lull::percentile(in_bubbles.drains, 0.5)),
+  std::printf("%5u %14.4g %14.4g %10.1f %8zu %10.1f %10.1f\n", grain, solo.items_per_s(), in_bubbles.items_per_s(),
+              us(solo.chunk_time()), in_bubbles.drains.size(), us(lull::percentile(in_bubbles.drains, 0.5)),
               us(lull::percentile(in_bubbles.drains, 0.99)));
 }
 
@@ -56,7 +56,7 @@ int main(int argc, char** argv) try {
   lull::executor_options options;
   options.kind = on_gpu ? lull::executor_kind::cuda : lull::executor_kind::threads;
   options.rooms = 0;
-  options.alone = true;
+  options.solo = true;
   // a core is left to the host, which closes; a drain wants a second block
   if (!on_gpu) options.processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
   auto const machine = lull::make_executor(options);

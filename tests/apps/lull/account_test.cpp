@@ -13,7 +13,7 @@ constexpr std::uint64_t blocks = 10;
 constexpr std::uint64_t length_ns = 1'000'000;
 constexpr std::uint64_t opened_ns = 5'000'000;
 // An item a ns on all processors, so that harvested items are harvested ns of the bubble.
-constexpr alone_speed speed{1e9, 1e9, 0};
+constexpr solo_speed speed{1e9, 1e9, 0};
 
 /// A bubble in which every block works from the opening to the close.
 replayed_bubble perfect() {
@@ -253,7 +253,7 @@ TEST(account, waiting_counts_where_it_is_more_than_alone) {
   record_of(one).wait_ns = blocks * 120'000;
   record_of(one).items -= 120'000;
   expect_lost(account_of({one}, speed), {{lost_cause::phase_wait, 120}});
-  alone_speed waits_too = speed;
+  solo_speed waits_too = speed;
   waits_too.wait_share = 0.1;
   expect_lost(account_of({one}, waits_too), {{lost_cause::phase_wait, 20}, {lost_cause::slower, 100}});
   // Over all bubbles: less waiting in one makes good for more in another.
@@ -321,7 +321,7 @@ TEST(account, without_a_stand_alone_speed_nothing_is_said_of_losses) {
 TEST(account, of_several_tasks_is_the_sum_of_each_by_its_own_speed) {
   // In one bubble of 1 ms: 0.25 ms of a task that does an item a ns, and 0.5 ms of one that does an item in 10.
   std::vector<task_part> const parts{{{1e9, 0.5e9, 0.1}, length_ns / 4}, {{1e8, 1e8, 0.4}, length_ns / 20}};
-  alone_speed const both = mixed(parts);
+  solo_speed const both = mixed(parts);
   replayed_bubble one = perfect();
   record_of(one).items = length_ns / 4 + length_ns / 20;
   harvest_account const found = account_of({one}, both);
@@ -338,7 +338,7 @@ TEST(account, of_one_task_or_of_none_that_worked_is_as_before) {
 }
 
 TEST(account, of_a_task_whose_speed_is_not_known_says_nothing) {
-  alone_speed const both = mixed({{speed, 5}, {{0, 0, 0}, 1}});
+  solo_speed const both = mixed({{speed, 5}, {{0, 0, 0}, 1}});
   EXPECT_EQ(both.items_per_s, 0);
   EXPECT_FALSE(account_of({perfect()}, both).gain.ratio.has_value());
 }

@@ -55,7 +55,7 @@ class saved_jobs : public testing::Test {
       first = std::min(first, opened);
       return opened - first >= phases;
     };
-    alone_result const done = run_alone(*machine, owner->describe(), stop, owner.get(), &saves);
+    solo_result const done = run_solo(*machine, owner->describe(), stop, owner.get(), &saves);
     outcome found{done.state, saves.resumed(), {}};
     if (done.state == job_state::finished && ends == at_the_end::forgets) saves.forget();
     found.arrays = bytes_of(*owner, *machine);
@@ -199,7 +199,7 @@ TEST_F(saved_jobs, with_arrays_of_other_types_or_shapes_are_refused_and_kept) {
     std::string const before = read_file(path, 1 << 24);
     std::string const refused = test::refusal_of(path, [&] { run(task, to_the_end); });
     EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) + ", but the task has it as f4 (3, 4096); remove the file, or name "
-                       "another folder for checkpoints, to begin anew");
+                       "another folder for checkpoints, to start again");
     EXPECT_EQ(read_file(path, 1 << 24), before);
   }
   test::write_npz(path, saved);

@@ -23,9 +23,9 @@ class waiting_on_cuda : public testing::Test {
 
 void is_a_range(waiting_range const& range) {
   EXPECT_GE(range.streams, 1U);
-  for (double const us : {range.least_us, range.median_us, range.greatest_us}) EXPECT_TRUE(std::isfinite(us));
-  EXPECT_LE(range.least_us, range.median_us);
-  EXPECT_LE(range.median_us, range.greatest_us);
+  for (double const us : {range.min_us, range.median_us, range.max_us}) EXPECT_TRUE(std::isfinite(us));
+  EXPECT_LE(range.min_us, range.median_us);
+  EXPECT_LE(range.median_us, range.max_us);
 }
 
 TEST_F(waiting_on_cuda, is_measured) {

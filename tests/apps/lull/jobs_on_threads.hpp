@@ -154,9 +154,9 @@ class jobs_on_threads : public testing::Test {
   }
   /// Of a run that nothing interrupts.
   template <class Owner>
-  arrays_read bytes_alone(Owner owner) {
+  arrays_read solo_bytes(Owner owner) {
     owner.prepare(side_.machine());
-    EXPECT_EQ(run_alone(side_.machine(), owner.describe(), [](std::uint64_t) { return false; }).state, job_state::finished);
+    EXPECT_EQ(run_solo(side_.machine(), owner.describe(), [](std::uint64_t) { return false; }).state, job_state::finished);
     return bytes_of(owner);
   }
   void expect_all_finished(std::uint64_t at_least) {

@@ -100,7 +100,7 @@ TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
     EXPECT_EQ(read_all(master_),
               "\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  5 of 10  [##########----------]  50 %");
     std::this_thread::sleep_for(110ms);  // it draws ten times a second
-    bars.update({1, 8, 2});              // the second began anew
+    bars.update({1, 8, 2});              // the second started again
     EXPECT_EQ(read_all(master_),
               "\033[1A\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  2 of 10  [####----------------]  20 %");
     std::this_thread::sleep_for(110ms);

@@ -57,7 +57,7 @@ report full_report() {
                      .ci95_pct = interval95{0.2, 0.484}};
   result.harvest.ratio = 0.934;
   result.harvest.ratio_without_rooms = 0.971;
-  result.harvest.alone_sm_mhz = 1980;
+  result.harvest.solo_sm_mhz = 1980;
   result.harvest.bubbles_sm_mhz = 1725.5;
   for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
   result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true, 0},

@@ -26,7 +26,7 @@ counted run(std::string const& task) {
   owner->prepare(*machine);
   job_description const job = owner->describe();
   std::uint64_t const most = owner->max_rounds() * job.type.threads.shape.steps;
-  alone_result const done = run_alone(*machine, job, [](std::uint64_t) { return false; }, owner.get());
+  solo_result const done = run_solo(*machine, job, [](std::uint64_t) { return false; }, owner.get());
   EXPECT_EQ(done.state, job_state::finished) << task;
   return {most, done.phases};
 }

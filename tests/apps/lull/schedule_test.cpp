@@ -186,11 +186,11 @@ TEST(Schedule, LimitsAreRefusedWithTheirReason) {
 
 TEST(Schedule, ForwardTimeForAWantedGap) {
   schedule_shape shape = shape_of(schedule_kind::one_forward_one_backward, 4, 8);
-  EXPECT_EQ(forward_for_longest_gap(shape, 0, 10ms), 1'666'667ns);
-  shape.forward = forward_for_longest_gap(shape, 0, 12ms);
+  EXPECT_EQ(forward_for_max_gap(shape, 0, 10ms), 1'666'667ns);
+  shape.forward = forward_for_max_gap(shape, 0, 12ms);
   EXPECT_EQ(max_gap(plan_stage(shape, 0)), 12ms);
-  EXPECT_THROW(forward_for_longest_gap(shape, 0, 1us), usage_error);
-  EXPECT_THROW(forward_for_longest_gap(shape_of(schedule_kind::gpipe, 1, 8), 0, 1ms), usage_error);
+  EXPECT_THROW(forward_for_max_gap(shape, 0, 1us), usage_error);
+  EXPECT_THROW(forward_for_max_gap(shape_of(schedule_kind::gpipe, 1, 8), 0, 1ms), usage_error);
 }
 
 TEST(Schedule, NamesBothWays) {

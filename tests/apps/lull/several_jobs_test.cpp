@@ -162,8 +162,8 @@ TEST_F(jobs_on_threads, several_tasks_end_with_the_bits_of_each_one_alone) {
   }
   jobs_->share_chunks(0, {1, std::nullopt, 3, 4});  // those of several are not told apart in bubbles
   for (job_result const& one : jobs_->results()) EXPECT_EQ(one.chunks.value_or(2), static_cast<std::uint64_t>(one.name[0] - 'a' + 1));
-  EXPECT_EQ(bytes_of(*jobs_->finished(0)), bytes_alone(spoilt_owner{}));
-  EXPECT_EQ(bytes_of(*jobs_->finished(1)), bytes_alone(probe_owner{}));
+  EXPECT_EQ(bytes_of(*jobs_->finished(0)), solo_bytes(spoilt_owner{}));
+  EXPECT_EQ(bytes_of(*jobs_->finished(1)), solo_bytes(probe_owner{}));
 }
 
 TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {

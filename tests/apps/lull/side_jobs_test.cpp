@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs of one task that keep a runtime busy, on threads: submitted anew, run to their end, judged.
+// Jobs of one task that keep a runtime busy, on threads: submitted again, run to their end, judged.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -96,7 +96,7 @@ class endless_owner final : public owner_on_threads {
   bool fails_ = false;
 };
 
-class alone : public testing::Test {
+class solo : public testing::Test {
  protected:
   checkpoints saved(task_owner& owner, std::chrono::nanoseconds every) {
     return {files_.path(), every, true, "endless", parse_task("compute", known_tasks()), owner, machine_};
@@ -107,30 +107,30 @@ class alone : public testing::Test {
   threads_executor machine_{{.kind = executor_kind::threads, .processors = 2}};
 };
 
-TEST_F(alone, waiting_for_input_is_no_part_of_a_jobs_time) {
+TEST_F(solo, waiting_for_input_is_no_part_of_a_jobs_time) {
   late_owner owner;
-  alone_result const found = run_alone(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner);
+  solo_result const found = run_solo(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner);
   EXPECT_EQ(found.state, job_state::finished);
   EXPECT_EQ(found.chunks, late_owner::rounds);
   EXPECT_GT(found.time, 0ns);
   EXPECT_GE(found.elapsed, found.time + late_owner::rounds * late_owner::late);
 }
 
-TEST_F(alone, a_job_that_fails_leaves_what_was_saved_before) {
+TEST_F(solo, a_job_that_fails_leaves_what_was_saved_before) {
   endless_owner owner;
   owner.prepare(machine_);
   checkpoints before = saved(owner, 1h);
   auto const stop = [](std::uint64_t phases) { return phases >= 3; };
-  ASSERT_EQ(run_alone(machine_, owner.describe(), stop, &owner, &before).state, job_state::cancelled);
+  ASSERT_EQ(run_solo(machine_, owner.describe(), stop, &owner, &before).state, job_state::cancelled);
   std::string const kept = read_file(file_, 1 << 20);
   owner.fail_from_now_on();
   checkpoints again = saved(owner, 1h);
-  EXPECT_EQ(run_alone(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner, &again).state, job_state::failed);
+  EXPECT_EQ(run_solo(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner, &again).state, job_state::failed);
   EXPECT_TRUE(again.resumed());
   EXPECT_EQ(read_file(file_, 1 << 20), kept);
 }
 
-TEST_F(alone, a_job_that_cannot_be_saved_says_so_while_there_is_time_to_stop_it) {
+TEST_F(solo, a_job_that_cannot_be_saved_says_so_while_there_is_time_to_stop_it) {
   fs::create_symlink("nowhere/at all", file_);
   endless_owner owner;
   owner.prepare(machine_);
@@ -142,15 +142,15 @@ TEST_F(alone, a_job_that_cannot_be_saved_says_so_while_there_is_time_to_stop_it)
     told_in_time = told;
     return !told.empty() || std::chrono::steady_clock::now() > give_up;
   };
-  alone_result const found =
-      run_alone(machine_, owner.describe(), stop, &owner, &saves, [&](std::string_view line) { told += line; });
+  solo_result const found =
+      run_solo(machine_, owner.describe(), stop, &owner, &saves, [&](std::string_view line) { told += line; });
   EXPECT_EQ(found.state, job_state::cancelled);
   EXPECT_NE(told_in_time.find("is not saved any more: "), std::string::npos) << told_in_time;
   EXPECT_NE(told_in_time.find(found.save_problem), std::string::npos);
   EXPECT_EQ(told, told_in_time);  // once
 }
 
-TEST_F(alone, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
+TEST_F(solo, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
   std::atomic<bool> began = false;
   std::atomic<bool> goes = false;
   std::string told;
@@ -159,8 +159,8 @@ TEST_F(alone, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
     goes = true;
     goes.notify_all();
   };
-  alone_result const found =
-      run_alone(machine_, test::threads_job(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
+  solo_result const found =
+      run_solo(machine_, test::threads_job(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
   EXPECT_EQ(found.items, 1U);
   EXPECT_NE(told.find("takes longer than 2s: a smaller grain makes it shorter"), std::string::npos) << told;
 }

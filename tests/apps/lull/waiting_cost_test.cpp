@@ -19,7 +19,7 @@ std::vector<waiting_row> const rows{
 };
 
 waiting_cost cost_of_all(double us) {
-  waiting_range const range{.streams = 4, .least_us = us, .median_us = us, .greatest_us = us};
+  waiting_range const range{.streams = 4, .min_us = us, .median_us = us, .max_us = us};
   return {.why_not = {}, .base_us = 2.5, .one_wait = range, .two_waits = range};
 }
 
@@ -30,13 +30,13 @@ TEST(WaitingCost, IsTheRangeOfTheStreamsMedians) {
   EXPECT_EQ(cost.why_not, "");
   EXPECT_DOUBLE_EQ(cost.base_us, 2.55);
   EXPECT_EQ(cost.one_wait.streams, 3U);
-  EXPECT_DOUBLE_EQ(cost.one_wait.least_us, 0.01);
+  EXPECT_DOUBLE_EQ(cost.one_wait.min_us, 0.01);
   EXPECT_DOUBLE_EQ(cost.one_wait.median_us, 0.05);
-  EXPECT_DOUBLE_EQ(cost.one_wait.greatest_us, 1.3);
+  EXPECT_DOUBLE_EQ(cost.one_wait.max_us, 1.3);
   EXPECT_EQ(cost.two_waits.streams, 3U);
-  EXPECT_DOUBLE_EQ(cost.two_waits.least_us, 0.0);
+  EXPECT_DOUBLE_EQ(cost.two_waits.min_us, 0.0);
   EXPECT_DOUBLE_EQ(cost.two_waits.median_us, 1.4);
-  EXPECT_DOUBLE_EQ(cost.two_waits.greatest_us, 1.5);
+  EXPECT_DOUBLE_EQ(cost.two_waits.max_us, 1.5);
 }
 
 TEST(WaitingCost, IsNotMeasuredWhereRowsOfOneKindAreMissing) {

@@ -85,7 +85,7 @@ TEST(contract_suite, poisons_so_that_what_is_added_to_it_is_no_number) {
   EXPECT_EQ(seen[2], 0xffU);
 }
 
-/// Makes its arrays anew, while the job points to the old ones.
+/// Makes its arrays again, while the job points to the old ones.
 class moving_owner final : public probe_owner {
  public:
   void prepare(executor& machine) override {

@@ -200,7 +200,7 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
     threads_graph const first = capture(*side, 0us);
     ASSERT_TRUE(until([&] { return short_bubbles(*side, first) >= 100; }));
   }
-  // Eight bubbles of a site would be needed to learn it anew. Where this computer is busy, bubbles may be longer for a while.
+  // Eight bubbles of a site would be needed to learn it again. Where this computer is busy, bubbles may be longer for a while.
   auto const is_known_to_another = [&] {
     threads_graph const again = capture(*side, 0us);
     std::uint64_t const before = side->counts().too_short;

@@ -38,46 +38,46 @@ TEST(CheckpointRefused, AnotherJobsIsRefused) {
   expect_refused(path, other,
                  "is a checkpoint of the settings \"mlp:hidden=256,data=\"Müller's digits.csv\"\", but "
                  "\"mlp:hidden=512\" was asked "
-                 "for: resume with those, or remove the file to begin anew");
+                 "for: resume with those, or remove the file to start again");
   other = mlp;
   other.inputs = "0123456789abcdee";
   expect_refused(
       path, other,
       "is a checkpoint of inputs of the fingerprint \"0123456789abcdef\", but \"0123456789abcdee\" was asked for: the "
-      "input files have changed since: put the old ones back, or remove the file to begin anew");
+      "input files have changed since: put the old ones back, or remove the file to start again");
 }
 
 TEST(CheckpointRefused, OtherArraysAreRefused) {
   test_folder const folder;
   auto const path = folder.at("mlp.npz");
   write(path, mlp, state(mlp));
-  std::string const anew = "; remove the file, or name another folder for checkpoints, to begin anew";
+  std::string const again = "; remove the file, or name another folder for checkpoints, to start again";
   auto other = mlp;
   other.arrays.push_back({"logits", npz_type::f8, {30}});
   expect_refused(
       path, other,
-      "lacks the array logits, f8 (30,), that the task has: it was written by another version of the task" + anew);
+      "lacks the array logits, f8 (30,), that the task has: it was written by another version of the task" + again);
   other = mlp;
   other.arrays.erase(other.arrays.begin() + 1);
   expect_refused(
       path, other,
       "holds an array moments, u2 (30,), that the task does not have: it was written by another version of the task" +
-          anew);
+          again);
   other = mlp;
   other.arrays[0].type = npz_type::i4;
-  expect_refused(path, other, "holds the array weights as f4 (3, 5), but the task has it as i4 (3, 5)" + anew);
+  expect_refused(path, other, "holds the array weights as f4 (3, 5), but the task has it as i4 (3, 5)" + again);
   other = mlp;
   other.arrays[0].shape = {5, 3};
-  expect_refused(path, other, "holds the array weights as f4 (3, 5), but the task has it as f4 (5, 3)" + anew);
+  expect_refused(path, other, "holds the array weights as f4 (3, 5), but the task has it as f4 (5, 3)" + again);
   other = mlp;
   other.arrays[4].shape = {1};
-  expect_refused(path, other, "holds the array loss as f8 (), but the task has it as f8 (1,)" + anew);
+  expect_refused(path, other, "holds the array loss as f8 (), but the task has it as f8 (1,)" + again);
   other = mlp;
   other.arrays[5] = {"progress", npz_type::u2, {1, 7}};
-  expect_refused(path, other, "holds the array progress as u1 (2, 7), but the task has it as u2 (1, 7)" + anew);
+  expect_refused(path, other, "holds the array progress as u1 (2, 7), but the task has it as u2 (1, 7)" + again);
   other = mlp;
   other.cursor_words = 5;
-  expect_refused(path, other, "holds the array lull.cursor as u8 (4,), but the task has it as u8 (5,)" + anew);
+  expect_refused(path, other, "holds the array lull.cursor as u8 (4,), but the task has it as u8 (5,)" + again);
 }
 
 // A checkpoint file with another description.
@@ -90,15 +90,15 @@ std::string described(test_folder const& folder, std::string const& text, npz_ty
 
 TEST(CheckpointRefused, OtherVersionsAreRefused) {
   test_folder const folder;
-  std::string const anew =
+  std::string const again =
       " than version 2, which this Lull reads: resume with the Lull that wrote it; remove the file, or name another "
       "folder for "
-      "checkpoints, to begin anew";
+      "checkpoints, to start again";
   // What else such a description holds is not looked at.
   expect_refused(described(folder, R"({"format": "lull.checkpoint", "version": 0})"), mlp,
-                 "is a checkpoint of version 0, older" + anew);
+                 "is a checkpoint of version 0, older" + again);
   expect_refused(described(folder, R"({"format": "lull.checkpoint", "version": 18446744073709551615, "task": 1})"), mlp,
-                 "is a checkpoint of version 18446744073709551615, newer" + anew);
+                 "is a checkpoint of version 18446744073709551615, newer" + again);
 }
 
 // Version 1 had every array as bytes.
@@ -113,7 +113,7 @@ TEST(CheckpointRefused, OneOfBytesIsRefusedByItsVersion) {
   write_npz(path, arrays);
   expect_refused(path, mlp,
                  "is a checkpoint of version 1, older than version 2, which this Lull reads: resume with the Lull that "
-                 "wrote it; remove the file, or name another folder for checkpoints, to begin anew");
+                 "wrote it; remove the file, or name another folder for checkpoints, to start again");
 }
 
 TEST(CheckpointRefused, OtherFilesAreRefused) {
@@ -170,7 +170,7 @@ TEST(CheckpointRefused, SettingsOfAnyBytesAreKeptApart) {
   expect_refused(path, other,
                  "is a checkpoint of the settings \"mlp:data=\uFFFD??.cs\", but \"mlp:data=\uFFFD??.cx\" was asked "
                  "for: resume with "
-                 "those, or remove the file to begin anew");
+                 "those, or remove the file to start again");
 }
 
 }  // namespace

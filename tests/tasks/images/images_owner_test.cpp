@@ -52,7 +52,7 @@ class images : public testing::Test {
   /// Lines of `write`.
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    alone_result const done = run_alone(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
+    solo_result const done = run_solo(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
     EXPECT_EQ(done.state, job_state::finished);
     return job.write();
   }
@@ -163,13 +163,13 @@ TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
-  alone_result const done = run_alone(*machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
+  solo_result const done = run_solo(*machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
   EXPECT_EQ(done.state, job_state::cancelled);
   for (fs::directory_entry const& each : fs::directory_iterator{folder_ / "out"}) {
     EXPECT_EQ(decode(each.path().string()).pixels.size(), 90'000U) << each.path();
   }
   job->reset();
-  run_alone(*machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
+  run_solo(*machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
 }
 
@@ -186,13 +186,13 @@ TEST_F(images, a_result_that_is_a_link_to_its_picture_is_not_written) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "b.png"));
 }
 
-/// … to whoever runs it, though a thread still serves the job.
+/// … to the code that runs it, though a thread still serves the job.
 TEST_F(images, an_error_beside_a_run_is_told) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
   auto const fails = [](std::uint64_t) -> bool { throw std::runtime_error{"beside it"}; };
-  EXPECT_THROW(run_alone(*machine_, job->describe(), fails, job.get()), std::runtime_error);
+  EXPECT_THROW(run_solo(*machine_, job->describe(), fails, job.get()), std::runtime_error);
 }
 
 TEST_F(images, refused_before_any_work) {

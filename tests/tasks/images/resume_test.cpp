@@ -65,7 +65,7 @@ class resumed_images : public testing::Test {
     job->prepare(*machine_);
     outcome found{};
     found.kept = job->keep_account(manifest_, true);
-    found.state = run_alone(*machine_, job->describe(), [&](std::uint64_t opened) { return opened >= phases; }, job.get()).state;
+    found.state = run_solo(*machine_, job->describe(), [&](std::uint64_t opened) { return opened >= phases; }, job.get()).state;
     job->save_account(manifest_);
     std::string const line = job->write().front();
     found.written = std::stoull(line.substr(line.find(": ") + 2));
@@ -165,7 +165,7 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     write_file(manifest_, text);
     std::string const said = refusal();
     EXPECT_NE(said.find(reason), std::string::npos) << said;
-    EXPECT_NE(said.find("begin anew"), std::string::npos) << said;
+    EXPECT_NE(said.find("start again"), std::string::npos) << said;
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
   fs::remove(manifest_);

@@ -74,7 +74,7 @@ class mlp : public testing::Test {
   }
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    alone_result const done = run_alone(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
+    solo_result const done = run_solo(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
     EXPECT_EQ(done.state, job_state::finished);
     return job.write();
   }
@@ -187,7 +187,7 @@ TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   for (std::uint32_t row = 0; row < 250; ++row) rows.labels.push_back(row % 11 < 7 ? 0 : row % 5 == 0 ? 2 : 1);
   mlp_settings const settings{.epochs = 1, .batch = 40, .rate = 0.05f};
   mlp_arrays const arrays{*machine_, first, rows, row_table{}, settings};
-  EXPECT_EQ(run_alone(*machine_, describe(arrays.task()), [](std::uint64_t) { return false; }).state, job_state::finished);
+  EXPECT_EQ(run_solo(*machine_, describe(arrays.task()), [](std::uint64_t) { return false; }).state, job_state::finished);
   EXPECT_NEAR(arrays.epoch_loss().front() / 250, reference_first_loss(first, rows, settings), 1e-5);
 }
 

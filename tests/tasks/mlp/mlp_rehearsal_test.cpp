@@ -58,7 +58,7 @@ void expect_alike(std::vector<std::uint32_t> const& sizes) {
   row_table const held_out = rows_of(20, 4, classes);
   mlp_arrays const plain{*machine, first, training, held_out, settings};
   mlp_arrays const rehearsed{*machine, first, training, held_out, settings};
-  ASSERT_EQ(run_alone(*machine, describe(plain.task()), [](std::uint64_t) { return false; }).state,
+  ASSERT_EQ(run_solo(*machine, describe(plain.task()), [](std::uint64_t) { return false; }).state,
             job_state::finished);
   rehearse(rehearsed.task());
   EXPECT_NEAR(rehearsed.epoch_loss().front(), plain.epoch_loss().front(), 1e-4 * plain.epoch_loss().front());

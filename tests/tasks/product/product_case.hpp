@@ -45,7 +45,7 @@ std::string product_violation(executor& machine, large_shape const& shape) {
   constexpr bool biased = std::is_same_v<Finish, biased_relu>;
   tile_product<A, B, Number, Finish> task{of, {result.data(), pitch, pitch * shape.rows}, {}, 1};
   if constexpr (biased) task.finish.bias = bias.data();
-  alone_result const done = run_alone(machine, describe(task, "product"), [](std::uint64_t) { return false; });
+  solo_result const done = run_solo(machine, describe(task, "product"), [](std::uint64_t) { return false; });
   if (done.state != job_state::finished) return "the job did not finish";
   std::vector<Number> const found = result.read();
   for (std::uint32_t count = 0; count < shape.count; ++count) {

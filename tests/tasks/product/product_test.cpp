@@ -147,8 +147,8 @@ TEST(thin_products, are_right_behind_their_mask) {
     struct {
       int rank() const { return 0; }
       int size() const { return 1; }
-    } const alone;
-    multiply_thin(alone, a.ref(), b.ref(), mask.values.data(), plainly.data());
+    } const solo;
+    multiply_thin(solo, a.ref(), b.ref(), mask.values.data(), plainly.data());
     for (std::uint64_t row = 0; row < shape.rows; ++row) {
       for (std::uint64_t column = 0; column < shape.columns; ++column) {
         double const expected = mask.at(row, column) > 0 ? element<factors::right_transposed>(a, b, row, column) : 0;

@@ -23,9 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 #if defined(LULL_PRODUCT_ON_CUDA)
-constexpr executor_options machine_options{.kind = executor_kind::cuda, .alone = true};
+constexpr executor_options machine_options{.kind = executor_kind::cuda, .solo = true};
 #else
-constexpr executor_options machine_options{.kind = executor_kind::threads, .alone = true};
+constexpr executor_options machine_options{.kind = executor_kind::threads, .solo = true};
 #endif
 
 class products : public testing::Test {
@@ -89,7 +89,7 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   machine_array<tensor_map> const maps = maps_of(*machine_, of);
   of.maps = maps.data();
   job_description const job = describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
-  ASSERT_EQ(run_alone(*machine_, job, [](std::uint64_t) { return false; }).state, job_state::finished);
+  ASSERT_EQ(run_solo(*machine_, job, [](std::uint64_t) { return false; }).state, job_state::finished);
   std::vector<bfloat16> const expected = result.read();
 
   machine_->arrive();

@@ -14,12 +14,12 @@ namespace lull {
 /// A side task as ordinary code on a stream of the lowest priority, one kernel a phase: what people run today, and the
 /// baseline. The host waits for the device once a round, to learn whether the task goes on; the sizes of the other phases are
 /// those of the second round (the first may set up), and a task whose phases change their size later is refused. Not thread-safe.
-class plain_work {
+class always_on_task {
  public:
-  plain_work(executor& machine, job_description job);
-  ~plain_work();
-  plain_work(plain_work const&) = delete;
-  plain_work& operator=(plain_work const&) = delete;
+  always_on_task(executor& machine, job_description job);
+  ~always_on_task();
+  always_on_task(always_on_task const&) = delete;
+  always_on_task& operator=(always_on_task const&) = delete;
 
   /// Enqueues one round. Blocks until the one before is done. Errors: usage_error for a task whose phases change their size.
   void round();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/plain_work.hpp>
+#include <lull/apps/lull/always_on_task.hpp>
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace lull {
 
-plain_work::plain_work(executor& machine, job_description job)
+always_on_task::always_on_task(executor& machine, job_description job)
     : machine_(machine),
       job_(std::move(job)),
       kernel_(machine.kind() == executor_kind::cuda ? job_.type.cuda : job_.type.threads),
@@ -17,23 +17,23 @@ plain_work::plain_work(executor& machine, job_description job)
   machine_.load(kernel_, job_.blocks_per_processor);
 }
 
-plain_work::~plain_work() { machine_.synchronize(machine_.plain_stream()); }
+always_on_task::~always_on_task() { machine_.synchronize(machine_.plain_stream()); }
 
-mapped_memory plain_work::word(std::uint32_t step) const {
+mapped_memory always_on_task::word(std::uint32_t step) const {
   return {extents_.host() + step, extents_.device() + step};
 }
 
-std::uint64_t plain_work::read_extent(std::uint32_t step) const { return machine_.load_mapped(word(step).host); }
+std::uint64_t always_on_task::read_extent(std::uint32_t step) const { return machine_.load_mapped(word(step).host); }
 
 /// Ends the phase before `at`, if there was one, and asks for the size of the one at `at`.
-void plain_work::ask(position at) {
+void always_on_task::ask(position at) {
   machine_.plain_between(machine_.plain_stream(), kernel_, job_.functor, started_ ? std::optional{at_} : std::nullopt, at,
                          word(at.step));
   started_ = true;
   at_ = at;
 }
 
-void plain_work::round() {
+void always_on_task::round() {
   stream_handle const stream = machine_.plain_stream();
   std::uint32_t const steps = kernel_.shape.steps;
   bool const learning = rounds_ < 2;

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""names.py ROOT: names that mean something else in the glossary or in the field, and sentences that have to be read twice.
+
+Names are those of files, and of types, members and variables in C++ and CUDA; sentences are in comments, messages, documents and scripts."""
+
+import re
+
+import tree
+
+NAMES = {
+    r"keeper_?": "dispatcher",
+    r"serving": "feeder_thread",
+    r"surroundings|startup": "environment",
+    r"room_plan": "sm_filter",
+    r"remains": "orphans",
+    r"landing(_policy)?": "closing, close_policy",
+    r"worker_site": "worker_params",
+    r"visiting|on_device(?!\()": "device_guard",
+    r"last_look": "exit_look",
+    r"(open|close)_(gate|edge)_again": "open_captured_gate, close_captured_gate",
+    r"a?lone(_\w+)?": "solo",
+    r"plain_work": "always_on_task",
+    r"asked_task|files_apart|conclusion": "job_spec, path_conflicts, finish",
+    r"catalogue": "registry",
+    r"tile_board|tile_feeder": "operand_buffer, tile_producer",
+    r"claiming_team": "streaming_team",
+    r"(most|longest|largest)_\w+": "max_…",
+    r"fewest_\w+": "min_…",
+}
+NAME = re.compile(r"(?<![\w.>])(" + "|".join(NAMES) + r")\b")
+FILE = re.compile(r"(keeper|serving|surroundings|startup|standing|rooms?_plan|ranges|alone|lone_\w+|plain_work|asked_task|files_apart|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device)")
+SENTENCE = re.compile(r"\b(anew|of ours|is had|nobody (asks|looks)|who (has|is|asks|looks)|no more than|whoever)\b", re.IGNORECASE)
+TEXTS = tree.CODE | {".c", ".py", ".md", ".sh", ".cmake"}
+HISTORY = ("docs/results/", "CHANGELOG.md")
+THIS = "tests/structure/"  # where the words stand that are looked for
+
+
+def instead(word):
+    return next(better for pattern, better in NAMES.items() if re.fullmatch(pattern, word))
+
+
+def check(root):
+    findings, checked = [], 0
+    for name in tree.files(root):
+        if name.suffix not in TEXTS or str(name).startswith((*HISTORY, THIS)):
+            continue
+        checked += 1
+        if name.suffix in tree.CODE:
+            if FILE.fullmatch(name.stem):
+                findings.append(f"{name}: a file of this name says something else than it holds: see names.py")
+            for number, line in enumerate(tree.code_lines(root, name), start=1):
+                if line.lstrip().startswith("#"):
+                    continue
+                findings += [f"{name}:{number}: {word.group()}: the glossary says {instead(word.group(1))}" for word in NAME.finditer(line)]
+        for number, line in enumerate(tree.lines(root, name), start=1):
+            findings += [f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts" for found in SENTENCE.finditer(line)]
+    return findings, checked
+
+
+if __name__ == "__main__":
+    import sys
+
+    tree.report(*check(sys.argv[1]))
