@@ -15,26 +15,28 @@
 
 namespace lull {
 
-/// Rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one after
-/// another where it finds any call.
+/// Rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one
+/// after another where it finds any call.
 enum class rare_code { called, inlined };
 
-/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it, but for `push` and
-/// `stays`; between its calls stands a barrier of the team, which carries what the leader acquired to the others and what they wrote to it.
+/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it, but
+/// for `push` and `stays`; between its calls stands a barrier of the team, which carries what the leader acquired to
+/// the others and what they wrote to it.
 template <class World, rare_code Code = rare_code::called>
 class claimer {
  public:
   claimer() = default;
   /// `beside`: blocks that were inside before this one.
-  LULL_HD claimer(exit_check<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside, std::uint64_t opened_ns) noexcept
+  LULL_HD claimer(exit_check<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside,
+                  std::uint64_t opened_ns) noexcept
       : blocks_(blocks), home_(places_of_a_block * beside) {
     known_.cursor = at;
     known_.stays = stays;
     account_.opened_ns = opened_ns;
   }
 
-  /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a chunk in hand,
-  /// with the duty to open the next phase, or with the word to leave.
+  /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a
+  /// chunk in hand, with the duty to open the next phase, or with the word to leave.
   template <class Task>
   LULL_HD directive next_after(directive const& done, exit_words words, Task const& task) noexcept {
     leave_reason why = leave_reason::stay;
@@ -56,7 +58,8 @@ class claimer {
   /// After the team's `advance`.
   template <class Task>
   LULL_HD void open_next(Task const& task) noexcept {
-    opener().open(task, at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
+    opener().open(task,
+                  at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
   }
 
   /// Behind a call within which the team may have seen that the stay has ended.
@@ -66,8 +69,8 @@ class claimer {
     return why != leave_reason::stay ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
-  /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is committed. No items:
-  /// none, or the stay has ended.
+  /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is
+  /// committed. No items: none, or the stay has ended.
   LULL_HD directive ahead(exit_words words) noexcept {
     bearings const known = known_;
     auto const view = exit_check<World>::look(words);
@@ -82,10 +85,12 @@ class claimer {
     }
     if (ticket - known.first >= known.extent) return {};
     // relaxed: as in try_next
-    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+    return chunk_of(
+        known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
 
-  /// Behind a call of a task that claims by itself: `done` items in `chunks` are stored. Committed with the next commit, or at once.
+  /// Behind a call of a task that claims by itself: `done` items in `chunks` are stored. Committed with the next
+  /// commit, or at once.
   LULL_HD void add_done(std::uint64_t items, std::uint64_t chunks, action how) noexcept {
     account_.chunks += chunks;
     account_.items += items;
@@ -99,8 +104,8 @@ class claimer {
     if (!pushed) count_refusal();
     return pushed;
   }
-  /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another `number`, at once:
-  /// a push takes three trips to the L2.
+  /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another
+  /// `number`, at once: a push takes three trips to the L2.
   LULL_HD bool push(directive const& undone, std::uint64_t number) const noexcept {
     return ring(number).push({tagged{tag(), undone.begin}, undone.count});
   }
@@ -135,8 +140,9 @@ class claimer {
     std::uint64_t grain = 0;
   };
 
-  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known. A trip to the
-  /// L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others wait.
+  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known.
+  /// A trip to the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others
+  /// wait.
   LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why) noexcept {
     bearings const known = known_;
     auto const view = exit_check<World>::look(words);
@@ -147,7 +153,8 @@ class claimer {
     // Tag and item in one comparison: under another tag the difference is above every extent.
     if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
     // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
-    return chunk_of(known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+    return chunk_of(
+        known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
 
   template <class Task>
@@ -157,8 +164,10 @@ class claimer {
       // Issued together, before anything is decided.
       auto const view = exit_check<World>::look(words);
       bool const perhaps = ring().perhaps();
-      tagged const ticket = knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
-      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) return depart(why, waits_since_ns, view.now_ns);
+      tagged const ticket =
+          knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
+      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay)
+        return depart(why, waits_since_ns, view.now_ns);
 
       if (perhaps) {
         if (handed_back const entry = ring().pop(); entry.count != 0) {
@@ -176,7 +185,8 @@ class claimer {
       }
       // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
       if (knows_ && ticket.item() < extent_) {
-        // With the ticket acquired before, and the claim falling into the same phase behind, the position read between is its.
+        // With the ticket acquired before, and the claim falling into the same phase behind, the position read between
+        // is its.
         position const at = known_.extent != 0 ? at_ : position_of<World>(*known_.cursor);
         tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, known_.grain)};
         if (old.tag() == tag()) know(at);
@@ -189,7 +199,8 @@ class claimer {
       tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
       switch (now.state()) {
         case phase_state::finished:
-        case phase_state::failed: return depart(leave_reason::finished, waits_since_ns, view.now_ns);
+        case phase_state::failed:
+          return depart(leave_reason::finished, waits_since_ns, view.now_ns);
         case phase_state::open:
           if (!knows_ || now.tag() != tag() || !complete()) break;
           [[fallthrough]];
@@ -203,7 +214,8 @@ class claimer {
         case phase_state::starved:
           if (!opener().ask_again(task, now)) return depart(leave_reason::starved, waits_since_ns, view.now_ns);
           break;
-        case phase_state::opening: break;
+        case phase_state::opening:
+          break;
       }
       wait(waits_since_ns);
     }
@@ -213,7 +225,8 @@ class claimer {
     return find_next(words, task);
   }
 
-  /// Makes a chunk of a claim, unless there were no items left after all. What it added is the grain of `known`, whatever that is now.
+  /// Makes a chunk of a claim, unless there were no items left after all. What it added is the grain of `known`,
+  /// whatever that is now.
   LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
     if (begin < known.extent) return piece(known, begin, known.grain);
@@ -223,10 +236,13 @@ class claimer {
       return look_closer(claimed, known.grain);
     }
   }
-  LULL_HD LULL_COLD directive look_closer_apart(tagged claimed, std::uint64_t added) noexcept { return look_closer(claimed, added); }
+  LULL_HD LULL_COLD directive look_closer_apart(tagged claimed, std::uint64_t added) noexcept {
+    return look_closer(claimed, added);
+  }
   LULL_HD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
     if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
-      World::template load<order::acquire, scope::device>(known_.cursor->ticket);  // the limit belongs to what was claimed, or is newer
+      World::template load<order::acquire, scope::device>(
+          known_.cursor->ticket);  // the limit belongs to what was claimed, or is newer
       learn();
       if (!knows_ || claimed.tag() != tag()) return {};
       know(position_of<World>(*known_.cursor));
@@ -257,7 +273,8 @@ class claimer {
     return World::template load<order::acquire, scope::device>(known_.cursor->done) == extent_;
   }
 
-  /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was read first.
+  /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was
+  /// read first.
   LULL_HD tagged learn() noexcept {
     tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};
     known_.grain = World::template load<order::relaxed, scope::device>(known_.cursor->grain);

@@ -42,8 +42,8 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   // release: the content, to the acquire of each block that enters
   for (;;) {
     std::uint64_t const now = World::template load<order::relaxed, scope::device>(slot.entry);
-    if (World::template compare_exchange<order::release, scope::device>(slot.entry, now,
-                                                                        generation << entry::inside_bits | entry::inside(now))) {
+    if (World::template compare_exchange<order::release, scope::device>(
+            slot.entry, now, generation << entry::inside_bits | entry::inside(now))) {
       return true;
     }
   }

@@ -14,10 +14,14 @@ namespace detail {
 
 LULL_HD constexpr cuda::memory_order to_cuda(order which) noexcept {
   switch (which) {
-    case order::relaxed: return cuda::memory_order_relaxed;
-    case order::acquire: return cuda::memory_order_acquire;
-    case order::release: return cuda::memory_order_release;
-    case order::acq_rel: return cuda::memory_order_acq_rel;
+    case order::relaxed:
+      return cuda::memory_order_relaxed;
+    case order::acquire:
+      return cuda::memory_order_acquire;
+    case order::release:
+      return cuda::memory_order_release;
+    case order::acq_rel:
+      return cuda::memory_order_acq_rel;
   }
   return cuda::memory_order_seq_cst;
 }
@@ -27,8 +31,8 @@ using cuda_ref = cuda::atomic_ref<T, Scope == scope::device ? cuda::thread_scope
 
 }  // namespace detail
 
-/// The protocol on a GPU: on PTX of our own where every nanosecond counts (ptx.cuh says why), else on libcu++. Words lie in
-/// global memory. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on a H200).
+/// The protocol on a GPU: on PTX of our own where every nanosecond counts (ptx.cuh says why), else on libcu++. Words
+/// lie in global memory. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on a H200).
 struct cuda_world {
   template <order Order, scope Scope, class T>
   LULL_HD static T load(T& word) noexcept {

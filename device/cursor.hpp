@@ -10,16 +10,17 @@
 
 namespace lull {
 
-/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final. An open phase is over
-/// when all its items are committed; `due` says so of a phase that had none.
+/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final. An open phase
+/// is over when all its items are committed; `due` says so of a phase that had none.
 enum class phase_state : std::uint32_t { starved = 0, due, opening, open, finished, failed };
 
-/// The state and the tag of the phase it speaks of, in one word: a block that has found a phase complete can then only open the
-/// one right after it, however late the block comes.
+/// The state and the tag of the phase it speaks of, in one word: a block that has found a phase complete can then only
+/// open the one right after it, however late the block comes.
 class tagged_state {
  public:
   LULL_HD explicit constexpr tagged_state(std::uint32_t word) noexcept : word_(word) {}
-  LULL_HD constexpr tagged_state(std::uint32_t tag, phase_state state) noexcept : word_(tag << 8 | static_cast<std::uint32_t>(state)) {}
+  LULL_HD constexpr tagged_state(std::uint32_t tag, phase_state state) noexcept
+      : word_(tag << 8 | static_cast<std::uint32_t>(state)) {}
 
   LULL_HD constexpr std::uint32_t tag() const noexcept { return word_ >> 8; }
   LULL_HD constexpr phase_state state() const noexcept { return phase_state{word_ & 0xff}; }
@@ -52,7 +53,9 @@ class progress_word {
 
   LULL_HD constexpr std::uint32_t step() const noexcept { return static_cast<std::uint32_t>(word_); }
   /// Never opening; due only of a job that was taken up again.
-  LULL_HD constexpr phase_state state() const noexcept { return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)}; }
+  LULL_HD constexpr phase_state state() const noexcept {
+    return phase_state{static_cast<std::uint32_t>(word_ >> 32 & 0xff)};
+  }
   /// The whole round, of which this has the low bits, where `near` is less than half of round_mask away.
   LULL_HD constexpr std::uint64_t round(std::uint64_t near) const noexcept {
     std::uint64_t const ahead = ((word_ >> 40) - near) & round_mask;

@@ -14,8 +14,8 @@ struct exit_words {
   gate_line* line = nullptr;
 };
 
-/// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's value
-/// differs from the one that the block belongs to; its lease is over; the slot is held.
+/// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's
+/// value differs from the one that the block belongs to; its lease is over; the slot is held.
 template <class World>
 class exit_check {
  public:
@@ -31,7 +31,8 @@ class exit_check {
     std::uint64_t now_ns;
   };
   LULL_HD static view look(exit_words words) noexcept {
-    // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is published by it
+    // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is
+    // published by it
     return {World::template load<order::relaxed, scope::system>(words.line->value),
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }

@@ -11,21 +11,25 @@ namespace lull {
 /// Means something only while the phase cannot change: with a chunk in hand, or while opening.
 template <class World>
 LULL_HD position position_of(cursor& words) noexcept {
-  return {World::template load<order::relaxed, scope::device>(words.round), World::template load<order::relaxed, scope::device>(words.step)};
+  return {World::template load<order::relaxed, scope::device>(words.round),
+          World::template load<order::relaxed, scope::device>(words.step)};
 }
 
-/// Takes a cursor from a phase that is over to the next. The block that holds it in `opening` is the only one that writes it.
+/// Takes a cursor from a phase that is over to the next. The block that holds it in `opening` is the only one that
+/// writes it.
 template <class World>
 class phase_opener {
  public:
   /// `most`: items of a phase, at most. `opened_ns`: when the bubble opened, which names it.
-  LULL_HD phase_opener(cursor& at, std::uint64_t most, std::uint64_t opened_ns) noexcept : cursor_(at), max_(most), bubble_(~opened_ns) {}
+  LULL_HD phase_opener(cursor& at, std::uint64_t most, std::uint64_t opened_ns) noexcept
+      : cursor_(at), max_(most), bubble_(~opened_ns) {}
 
   /// From `due`, or from `open` with all items committed. False: another block was faster.
   LULL_HD bool hold(tagged_state now) const noexcept { return change(now, phase_state::opening); }
 
-  /// From `starved`. One block asks for all of a bubble: if each did, input could come while they leave, and the last of them would work
-  /// without the others for as long as it lasts. False: the task has no input, or had none in this bubble.
+  /// From `starved`. One block asks for all of a bubble: if each did, input could come while they leave, and the last
+  /// of them would work without the others for as long as it lasts. False: the task has no input, or had none in this
+  /// bubble.
   template <class Task>
   LULL_HD bool ask_again(Task const& task, tagged_state now) const noexcept {
     if (asked()) return false;
@@ -39,7 +43,8 @@ class phase_opener {
   template <class Task>
   LULL_HD bool open(Task const& task, position at) const noexcept {
     // Issued together. Nobody else writes these while the phase is in `opening`.
-    tagged const limit{World::template load<order::relaxed, scope::device>(cursor_.limit)};  // of the phase that is over
+    tagged const limit{
+        World::template load<order::relaxed, scope::device>(cursor_.limit)};  // of the phase that is over
     std::uint64_t const done = World::template load<order::relaxed, scope::device>(cursor_.done);
     std::uint64_t const all = World::template load<order::relaxed, scope::device>(cursor_.items);
     std::uint64_t const phases = World::template load<order::relaxed, scope::device>(cursor_.phases);
@@ -54,7 +59,8 @@ class phase_opener {
     }
     if (items == finished) return settle(at, opening, phase_state::finished, phases), true;
     if (items > max_) {
-      World::template store<order::relaxed, scope::device>(cursor_.why, static_cast<std::uint32_t>(failure::too_many_items));
+      World::template store<order::relaxed, scope::device>(cursor_.why,
+                                                           static_cast<std::uint32_t>(failure::too_many_items));
       return settle(at, opening, phase_state::failed, phases), true;
     }
     World::template store<order::relaxed, scope::device>(cursor_.phases, phases + 1);
@@ -62,7 +68,8 @@ class phase_opener {
     tagged const now{limit.tag() + 1, items};
     World::template store<order::relaxed, scope::device>(cursor_.limit, now.word());
     report(at, phase_state::open, phases + 1);
-    // The state before the ticket: with that out, the phase's last item may be committed at once, and the state changed.
+    // The state before the ticket: with that out, the phase's last item may be committed at once, and the state
+    // changed.
     if (change(opening, tagged_state{now.tag(), phase_state::open})) {
       // release: limit, position and all that earlier phases wrote, to each block that acquires the ticket
       World::template store<order::release, scope::device>(cursor_.ticket, tagged{now.tag(), 0}.word());
@@ -71,13 +78,17 @@ class phase_opener {
   }
 
  private:
-  LULL_HD bool asked() const noexcept { return World::template load<order::relaxed, scope::device>(cursor_.starved_in) == bubble_; }
+  LULL_HD bool asked() const noexcept {
+    return World::template load<order::relaxed, scope::device>(cursor_.starved_in) == bubble_;
+  }
 
   LULL_HD bool change(tagged_state from, tagged_state to) const noexcept {
     // acquire: what led to `from`; release: what led to `to`
     return World::template compare_exchange<order::acq_rel, scope::device>(cursor_.state, from.word(), to.word());
   }
-  LULL_HD bool change(tagged_state from, phase_state to) const noexcept { return change(from, tagged_state{from.tag(), to}); }
+  LULL_HD bool change(tagged_state from, phase_state to) const noexcept {
+    return change(from, tagged_state{from.tag(), to});
+  }
 
   /// The books of the phase that is over, and the position of the next.
   LULL_HD void add_up(position at, std::uint64_t items) const noexcept {
@@ -96,13 +107,15 @@ class phase_opener {
     progress_line* const line = cursor_.progress;
     if (line == nullptr) return;
     std::uint64_t const where = progress_word{at.round, at.step, state}.word();
-    // release: what earlier phases wrote, to a host that takes it from the machine. Where a phase waits, before the slow stores to the host.
+    // release: what earlier phases wrote, to a host that takes it from the machine. Where a phase waits, before the
+    // slow stores to the host.
     bool const first = state == phase_state::open;
     if (first) World::template store<order::release, scope::system>(line->where, where);
     World::template store<order::relaxed, scope::system>(line->phases, phases);
     World::template store<order::relaxed, scope::system>(line->round, at.round);
     if (state == phase_state::failed) {
-      World::template store<order::relaxed, scope::system>(line->why, World::template load<order::relaxed, scope::device>(cursor_.why));
+      World::template store<order::relaxed, scope::system>(
+          line->why, World::template load<order::relaxed, scope::device>(cursor_.why));
     }
     if (!first) World::template store<order::release, scope::system>(line->where, where);
   }

@@ -5,11 +5,12 @@
 
 #include <lull/device/world.hpp>
 
-/// The atomic operations of the yield point and of the way in and out, as PTX of our own. libcu++ (CUDA 13.0) takes generic
-/// addresses, so that even an addition whose result nobody wants is waited for, to learn whether it fell into shared memory; and
-/// it marks relaxed operations as clobbering memory, so that one load is waited for before the next is issued. On a H200 that
-/// made a yield point and the way out of a bubble about 1 µs longer together (docs/decisions). Words lie in global memory.
-/// What orders others carries a "memory" clobber; what is relaxed does not.
+/// The atomic operations of the yield point and of the way in and out, as PTX of our own. libcu++ (CUDA 13.0) takes
+/// generic addresses, so that even an addition whose result nobody wants is waited for, to learn whether it fell into
+/// shared memory; and it marks relaxed operations as clobbering memory, so that one load is waited for before the next
+/// is issued. On a H200 that made a yield point and the way out of a bubble about 1 µs longer together
+/// (docs/decisions). Words lie in global memory. What orders others carries a "memory" clobber; what is relaxed does
+/// not.
 namespace lull::ptx {
 
 template <order Order, scope Scope, class T>
@@ -56,8 +57,9 @@ __device__ inline void max(std::uint64_t* word, std::uint64_t value) noexcept {
   asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(word), "l"(value));
 }
 
-/// Programmatic dependent launch (compute capability 9.0): a kernel that is launched before those that it depends on have ended
-/// waits for them and for what they wrote; in any other launch this is nothing. And its other half: dependents may be launched now.
+/// Programmatic dependent launch (compute capability 9.0): a kernel that is launched before those that it depends on
+/// have ended waits for them and for what they wrote; in any other launch this is nothing. And its other half:
+/// dependents may be launched now.
 __device__ inline void await_launch_order() noexcept { asm volatile("griddepcontrol.wait;" : : : "memory"); }
 __device__ inline void launch_dependents() noexcept { asm volatile("griddepcontrol.launch_dependents;"); }
 

@@ -9,8 +9,8 @@
 
 namespace lull {
 
-/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; the block that empties it frees it when
-/// he has read it.
+/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; the block that empties it
+/// frees it when he has read it.
 struct alignas(128) ring_group {
   static constexpr std::uint64_t places = 64;
   struct cell {
@@ -24,7 +24,9 @@ struct alignas(128) ring_group {
 };
 
 /// Groups for so many places.
-LULL_HD constexpr std::uint64_t ring_groups(std::uint64_t places) noexcept { return (places + ring_group::places - 1) / ring_group::places; }
+LULL_HD constexpr std::uint64_t ring_groups(std::uint64_t places) noexcept {
+  return (places + ring_group::places - 1) / ring_group::places;
+}
 
 /// How many were ever pushed and popped. They only grow.
 struct alignas(128) ring_counts {
@@ -38,10 +40,10 @@ struct handed_back {
   std::uint64_t count = 0;
 };
 
-/// The handed-back chunks of one cursor, in no order: places in a ring, searched by each block from a place of its own on. When a
-/// bubble closes a hundred blocks push at once, and when the next opens they pop: each finds its own place, and no two wait for
-/// one word that only one of them can change (docs/decisions/places-of-the-ring.md). Neither end waits for the other: a full ring
-/// refuses, and an entry that is still being written is not found.
+/// The handed-back chunks of one cursor, in no order: places in a ring, searched by each block from a place of its own
+/// on. When a bubble closes a hundred blocks push at once, and when the next opens they pop: each finds its own place,
+/// and no two wait for one word that only one of them can change (docs/decisions/places-of-the-ring.md). Neither end
+/// waits for the other: a full ring refuses, and an entry that is still being written is not found.
 template <class World>
 class ring_ref {
  public:
@@ -90,8 +92,8 @@ class ring_ref {
   }
 
  private:
-  /// The first place from home on for which `take` says yes; null: none. `take(group, bit, candidates)` leaves those places of the
-  /// group that are still worth asking for.
+  /// The first place from home on for which `take` says yes; null: none. `take(group, bit, candidates)` leaves those
+  /// places of the group that are still worth asking for.
   template <class Take>
   LULL_HD ring_group::cell* find(Take const& take) noexcept {
     constexpr std::uint64_t places = ring_group::places;

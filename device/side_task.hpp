@@ -10,7 +10,8 @@
 
 namespace lull {
 
-/// What asks for the next chunk: the worker between two calls, or the task itself while it is busy (team_archetype::more).
+/// What asks for the next chunk: the worker between two calls, or the task itself while it is busy
+/// (team_archetype::more).
 enum class claiming { by_worker, by_task };
 
 /// What a task is built for; constants of the task, never tuned.
@@ -18,7 +19,7 @@ struct team_shape {
   int threads = 256;             // of a team on a GPU, a multiple of 32
   std::uint32_t steps = 1;       // phases a round
   std::size_t shared_bytes = 0;  // of team storage
-  int blocks_per_sm = 0;         // that must fit a GPU's SM, registers being limited accordingly; 0: as many as happen to
+  int blocks_per_sm = 0;  // that must fit a GPU's SM, registers being limited accordingly; 0: as many as happen to
   claiming claims = claiming::by_worker;
 };
 
@@ -40,18 +41,22 @@ struct functor_bytes {
 struct team_archetype {
   int rank() const noexcept;
   int size() const noexcept;
-  void sync() const noexcept;                    // Collective: barrier, and memory order among the team
-  bool leaving() const noexcept;                 // Collective: true: return at once, with nothing stored; the chunk is handed back
-  void* shared() const noexcept;                 // shape.shared_bytes, 16-byte aligned; whatever the last chunk left there
+  void sync() const noexcept;     // Collective: barrier, and memory order among the team
+  bool leaving() const noexcept;  // Collective: true: return at once, with nothing stored; the chunk is handed back
+  void* shared() const noexcept;  // shape.shared_bytes, 16-byte aligned; whatever the last chunk left there
   template <class T>
-  T sum(T value) const noexcept;                 // Collective: sum over ranks, in a fixed order, to all
+  T sum(T value) const noexcept;  // Collective: sum over ranks, in a fixed order, to all
   template <class T, class Op>
-  T exclusive_scan(T value, T first, Op op) const noexcept;  // Collective: `first`, then the values of the ranks below, in a fixed order
+  T exclusive_scan(T value, T first,
+                   Op op) const noexcept;  // Collective: `first`, then the values of the ranks below, in a fixed order
 
   // For a task that claims by itself, whose warps do different things and cannot afford to meet: instead of leaving().
-  bool stay_ended() const noexcept;              // any thread, but one at a time: soon all should return, and what is not done be handed back
-  chunk more() const noexcept;                   // rank 0: another chunk of the same phase, for the same call; empty: none, return when done
-  void hand_back(chunk undone) const noexcept;   // rank 0, before it returns: items whose results are not all stored; at most max_undone calls
+  bool stay_ended()
+      const noexcept;  // any thread, but one at a time: soon all should return, and what is not done be handed back
+  chunk more()
+      const noexcept;  // rank 0: another chunk of the same phase, for the same call; empty: none, return when done
+  void hand_back(chunk undone)
+      const noexcept;  // rank 0, before it returns: items whose results are not all stored; at most max_undone calls
 };
 
 /// A functor small and plain enough to be copied into a slot.
@@ -68,12 +73,12 @@ concept states_shape = requires {
 template <class T>
 concept has_shape = states_shape<T> && requires {
   requires T::shape.threads > 0 && T::shape.threads % 32 == 0 && T::shape.threads <= 1024 && T::shape.steps > 0;
-  requires T::shape.blocks_per_sm >= 0 && T::shape.blocks_per_sm * T::shape.threads <= 2048;
+  requires T::shape.blocks_per_sm >= 0 && T::shape.blocks_per_sm* T::shape.threads <= 2048;
   requires T::shape.shared_bytes <= max_shared_bytes;
 };
 
-/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of a phase that
-/// starved again in a later bubble, so it stores nothing.
+/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of
+/// a phase that starved again in a later bubble, so it stores nothing.
 template <class T>
 concept has_extent = requires(T const& task, position at, std::uint64_t fed) {
   { task.extent(at, fed) } noexcept -> std::same_as<std::uint64_t>;
@@ -85,8 +90,8 @@ concept has_chunk_call = requires(T const& task, chunk const& c, team_archetype 
   { task(c, team) } noexcept -> std::same_as<void>;
 };
 
-/// `advance(position, team)`, optional: behind each phase, also one of no items, and before the next, by one team alone; given the
-/// phase that ended. No longer than a chunk; never left, and never repeated: its `leaving()` is false.
+/// `advance(position, team)`, optional: behind each phase, also one of no items, and before the next, by one team
+/// alone; given the phase that ended. No longer than a chunk; never left, and never repeated: its `leaving()` is false.
 template <class T>
 concept has_advance = requires(T const& task, position ended, team_archetype const& team) {
   { task.advance(ended, team) } noexcept -> std::same_as<void>;
@@ -94,41 +99,52 @@ concept has_advance = requires(T const& task, position ended, team_archetype con
 
 /// A side task, device half. What it promises: an item's result depends on its index and on earlier phases only; chunks
 /// have a bounded cost whatever the data; nothing is stored to global memory before a chunk's last `team.leaving()`; no
-/// floating-point atomics; data that any phase writes is never read through the non-coherent path. A task that claims by itself may
-/// have stored some of an item that it hands back: doing the item again must store the same.
+/// floating-point atomics; data that any phase writes is never read through the non-coherent path. A task that claims
+/// by itself may have stored some of an item that it hands back: doing the item again must store the same.
 template <class T>
 concept side_task = slot_sized<T> && has_shape<T> && has_extent<T> && has_chunk_call<T>;
 
 namespace detail {
 
-/// A member `advance` that is not has_advance's: not const, not noexcept, or with other parameters. One that is there under a
-/// condition which does not hold is none.
+/// A member `advance` that is not has_advance's: not const, not noexcept, or with other parameters. One that is there
+/// under a condition which does not hold is none.
 template <class T>
-concept has_another_advance = !has_advance<T> && (requires(T& task, position ended, team_archetype const& team) { task.advance(ended, team); } ||
-                                                  requires(T& task, team_archetype const& team) { task.advance(team); } ||
-                                                  requires(T& task, position ended) { task.advance(ended); } || requires { &T::advance; } ||
-                                                  requires { &T::template advance<team_archetype>; });
+concept has_another_advance =
+    !has_advance<T> && (
+                           requires(T& task, position ended, team_archetype const& team) {
+                             task.advance(ended, team);
+                           } || requires(T& task, team_archetype const& team) { task.advance(team); } ||
+                           requires(T& task, position ended) { task.advance(ended); } || requires { &T::advance; } ||
+                           requires { &T::template advance<team_archetype>; });
 
 }  // namespace detail
 
-/// static_assert(is_side_task<T>()) stands under every functor: it says what the concept above does, and its message names the
-/// member that is missing, with its signature. An `advance` that nobody could call is refused here, for it would be left out in silence.
+/// static_assert(is_side_task<T>()) stands under every functor: it says what the concept above does, and its message
+/// names the member that is missing, with its signature. An `advance` that nobody could call is refused here, for it
+/// would be left out in silence.
 template <class T>
 constexpr bool is_side_task() {
-  static_assert(std::is_trivially_copyable_v<T>, "a side task is copied to the GPU byte by byte: it must be trivially copyable");
-  static_assert(sizeof(T) <= max_functor_bytes && alignof(T) <= 16,
-                "a side task has 512 bytes at most, aligned to 16 at most: put the rest into an array and hold a pointer to it");
-  static_assert(states_shape<T>, "a side task needs static constexpr lull::team_shape shape: threads of a team, phases a round");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "a side task is copied to the GPU byte by byte: it must be trivially copyable");
+  static_assert(
+      sizeof(T) <= max_functor_bytes && alignof(T) <= 16,
+      "a side task has 512 bytes at most, aligned to 16 at most: put the rest into an array and hold a pointer to it");
+  static_assert(states_shape<T>,
+                "a side task needs static constexpr lull::team_shape shape: threads of a team, phases a round");
   if constexpr (states_shape<T>) {
-    static_assert(has_shape<T>, "a side task's shape cannot be run: threads must be a multiple of 32 from 32 to 1024, steps at least "
-                                "1, blocks_per_sm at least 0, blocks_per_sm * threads at most 2048, shared_bytes at most 224 KiB");
+    static_assert(has_shape<T>,
+                  "a side task's shape cannot be run: threads must be a multiple of 32 from 32 to 1024, steps at least "
+                  "1, blocks_per_sm at least 0, blocks_per_sm * threads at most 2048, shared_bytes at most 224 KiB");
   }
-  static_assert(has_extent<T>, "a side task needs std::uint64_t extent(lull::position at, std::uint64_t fed) const noexcept: how many "
-                               "items the phase has, or lull::finished, or lull::starved");
-  static_assert(has_chunk_call<T>, "a side task needs void operator()(lull::chunk c, auto const& team) const noexcept: runs the items "
-                                   "from c.begin to c.end of the phase c.at");
+  static_assert(has_extent<T>,
+                "a side task needs std::uint64_t extent(lull::position at, std::uint64_t fed) const noexcept: how many "
+                "items the phase has, or lull::finished, or lull::starved");
+  static_assert(has_chunk_call<T>,
+                "a side task needs void operator()(lull::chunk c, auto const& team) const noexcept: runs the items "
+                "from c.begin to c.end of the phase c.at");
   static_assert(!detail::has_another_advance<T>,
-                "a side task's advance must be void advance(lull::position ended, auto const& team) const noexcept, or it is never called");
+                "a side task's advance must be void advance(lull::position ended, auto const& team) const noexcept, or "
+                "it is never called");
   return true;  // what does not hold was said above, once
 }
 

@@ -16,11 +16,12 @@ struct sm_filter {
   std::uint32_t kept_off[8];  // a bit for each SM id: a block that finds itself there exits at once
   std::uint32_t* inside;      // (SM ids,) worker blocks now on that SM; null: the share is not watched
   std::uint32_t share;        // a block over its SM's share exits at once
-  std::uint32_t together;     // workers that are launched at once: so many blocks then belong inside; 0: it is launched by itself
+  std::uint32_t
+      together;  // workers that are launched at once: so many blocks then belong inside; 0: it is launched by itself
 };
 
-/// The entry word: counts the blocks inside, carries the flag that keeps others out, and the generation of what stands in the
-/// slot: held 1 : generation 15 : inside 48.
+/// The entry word: counts the blocks inside, carries the flag that keeps others out, and the generation of what stands
+/// in the slot: held 1 : generation 15 : inside 48.
 template <class World>
 struct entry_word {
   static constexpr std::uint64_t held = std::uint64_t{1} << 63;
@@ -29,7 +30,9 @@ struct entry_word {
   static constexpr std::uint64_t inside_mask = (std::uint64_t{1} << inside_bits) - 1;
   static constexpr std::uint64_t generation_mask = 0x7fff;
 
-  LULL_HD static constexpr std::uint64_t generation(std::uint64_t word) noexcept { return word >> inside_bits & generation_mask; }
+  LULL_HD static constexpr std::uint64_t generation(std::uint64_t word) noexcept {
+    return word >> inside_bits & generation_mask;
+  }
   LULL_HD static constexpr std::uint64_t inside(std::uint64_t word) noexcept { return word & inside_mask; }
 
   /// Returns the word as it was. With `held` in it the block is out again.
@@ -45,8 +48,8 @@ struct entry_word {
   }
 };
 
-/// The address of a cursor and the generation of the slot's content, in one word: read before entering, it is good if the
-/// entry word then says the same generation. Addresses have 48 bits, on CPUs and on GPUs.
+/// The address of a cursor and the generation of the slot's content, in one word: read before entering, it is good if
+/// the entry word then says the same generation. Addresses have 48 bits, on CPUs and on GPUs.
 class tagged_cursor {
  public:
   LULL_HD explicit tagged_cursor(std::uint64_t word) noexcept : word_(word) {}
@@ -54,7 +57,9 @@ class tagged_cursor {
       : word_(generation << address_bits | reinterpret_cast<std::uint64_t>(at)) {}
 
   LULL_HD std::uint64_t generation() const noexcept { return word_ >> address_bits; }
-  LULL_HD cursor* at() const noexcept { return reinterpret_cast<cursor*>(word_ & ((std::uint64_t{1} << address_bits) - 1)); }
+  LULL_HD cursor* at() const noexcept {
+    return reinterpret_cast<cursor*>(word_ & ((std::uint64_t{1} << address_bits) - 1));
+  }
   LULL_HD std::uint64_t word() const noexcept { return word_; }
 
  private:
@@ -62,27 +67,27 @@ class tagged_cursor {
   std::uint64_t word_;
 };
 
-/// Where a worker finds its task. What stands there changes only while the slot is *held* and nobody is inside (control.hpp),
-/// never by stream order: so it is safe while a graph is replayed.
+/// Where a worker finds its task. What stands there changes only while the slot is *held* and nobody is inside
+/// (control.hpp), never by stream order: so it is safe while a graph is replayed.
 struct alignas(128) slot_line {
-  std::uint64_t entry;     // entry_word
-  std::uint64_t lease_ns;  // the longest that a block may stay; the host may change it at any time
-  std::uint64_t at;        // tagged_cursor; no address: the slot is empty
+  std::uint64_t entry;                 // entry_word
+  std::uint64_t lease_ns;              // the longest that a block may stay; the host may change it at any time
+  std::uint64_t at;                    // tagged_cursor; no address: the slot is empty
   alignas(128) functor_bytes functor;  // a line of its own: polls of the entry word would evict it from the L1
 };
 
 static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 128);
 
-/// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph; what
-/// changes stands in the slot.
+/// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph;
+/// what changes stands in the slot.
 struct worker_params {
   slot_line* slot = nullptr;  // null: the launch that loads the kernel
   gate_ref gate;
   sm_filter sms{};
-  std::uint64_t max_lease_ns = 0;       // where it is shorter than the slot's; 0: it is not
-  std::uint32_t* skip = nullptr;         // not zero there: leave at once; null: nobody is asked
-  std::uint32_t in_graph = 0;            // launched ahead of its opening edge, which it then waits for
-  std::uint64_t bubble = 0;              // for which it was launched; 0: not one alone
+  std::uint64_t max_lease_ns = 0;  // where it is shorter than the slot's; 0: it is not
+  std::uint32_t* skip = nullptr;   // not zero there: leave at once; null: nobody is asked
+  std::uint32_t in_graph = 0;      // launched ahead of its opening edge, which it then waits for
+  std::uint64_t bubble = 0;        // for which it was launched; 0: not one alone
 };
 
 /// The functor in a slot, as the task that it is.

@@ -10,8 +10,8 @@
 
 namespace lull {
 
-/// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes it, but
-/// `looked`: who polls; behind the call, `refused`: who pushes.
+/// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes
+/// it, but `looked`: who polls; behind the call, `refused`: who pushes.
 template <class World>
 struct chunks_in_hand {
   std::uint64_t items = 0;
@@ -35,8 +35,8 @@ struct chunks_in_hand {
   }
 };
 
-/// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all that there is
-/// room for.
+/// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all
+/// that there is room for.
 template <class World, machine Machine>
 class streaming_team : public team_of_machine<Machine> {
  public:

@@ -20,13 +20,14 @@ concept machine = requires(M const& block) {
   block.sync();
   { block.shared() } -> std::convertible_to<void*>;
   { block.broadcast(std::uint32_t{}) } -> std::same_as<std::uint32_t>;  // Collective: rank 0's value to all
-  // Rank 0 counts the block in on the processor where it finds itself, may stay there or not by what that returned, and counts it
-  // out at the end, or at once if it may not stay.
+  // Rank 0 counts the block in on the processor where it finds itself, may stay there or not by what that returned, and
+  // counts it out at the end, or at once if it may not stay.
   { block.count_in(std::declval<sm_filter const&>()) } -> std::same_as<std::uint32_t>;
   { block.may_stay(std::declval<sm_filter const&>(), std::uint32_t{}) } -> std::same_as<bool>;
   { block.may_stay_now(std::declval<sm_filter const&>()) } -> std::same_as<bool>;  // with those that have left since
   block.count_out(std::declval<sm_filter const&>());
-  // Of a launch that runs ahead: returns when what it stands behind in a graph has ended, and what that wrote can be read.
+  // Of a launch that runs ahead: returns when what it stands behind in a graph has ended, and what that wrote can be
+  // read.
   block.await_launch_order();
   // Storage of the block for what rank 0 keeps between its turns, so that it takes no registers of the others.
   { block.template keep<std::uint64_t>() } -> std::same_as<std::uint64_t&>;
@@ -62,7 +63,8 @@ class team : public team_of_machine<Machine> {
   using world = World;
 
   /// `stays` and `looked` are rank 0's, in the block's storage; the latter is written where a chunk is left.
-  LULL_HD team(Machine const& block, exit_words words, exit_check<World> const& stays, exit_look<World>* looked) noexcept
+  LULL_HD team(Machine const& block, exit_words words, exit_check<World> const& stays,
+               exit_look<World>* looked) noexcept
       : team_of_machine<Machine>(block), words_(words), stays_(stays), looked_(looked) {}
 
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.

@@ -14,10 +14,14 @@ namespace detail {
 
 constexpr std::memory_order to_std(order which) noexcept {
   switch (which) {
-    case order::relaxed: return std::memory_order_relaxed;
-    case order::acquire: return std::memory_order_acquire;
-    case order::release: return std::memory_order_release;
-    case order::acq_rel: return std::memory_order_acq_rel;
+    case order::relaxed:
+      return std::memory_order_relaxed;
+    case order::acquire:
+      return std::memory_order_acquire;
+    case order::release:
+      return std::memory_order_release;
+    case order::acq_rel:
+      return std::memory_order_acq_rel;
   }
   return std::memory_order_seq_cst;
 }
@@ -60,7 +64,8 @@ struct threads_world {
   }
   static std::uint64_t now_ns() noexcept {
     return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
   }
   /// Blocks outnumber cores here, so a waiting one gives its core away.
   static void pause() noexcept { std::this_thread::yield(); }

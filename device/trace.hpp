@@ -13,11 +13,11 @@ namespace lull {
 enum class leave_reason : std::uint32_t { stay = 0, closed, lease, held, finished, starved };
 
 /// What happened in one bubble, summed over its blocks. A gate has a ring of them; blocks add to their bubble's record
-/// when they leave, by operations that return nothing, and the host copies finished records at its leisure. Distributions,
-/// the account of lost harvest and the trace all come from these. Times in ns of the world's clock.
+/// when they leave, by operations that return nothing, and the host copies finished records at its leisure.
+/// Distributions, the account of lost harvest and the trace all come from these. Times in ns of the world's clock.
 struct alignas(128) bubble_record {
-  std::uint32_t bubble;       // low half of the bubble's number on its gate; written by an edge, as the next three
-  std::uint32_t site;         // in a captured graph: where in the step it is
+  std::uint32_t bubble;  // low half of the bubble's number on its gate; written by an edge, as the next three
+  std::uint32_t site;    // in a captured graph: where in the step it is
   std::uint64_t opened_ns;
   std::uint64_t closed_ns;    // in a captured graph; else 0
   std::uint64_t last_in_ns;   // latest block to find its first chunk

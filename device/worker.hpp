@@ -5,16 +5,16 @@
 #include <type_traits>
 
 #include <lull/device/claimer.hpp>
-#include <lull/device/streaming_team.hpp>
 #include <lull/device/side_task.hpp>
 #include <lull/device/slot.hpp>
+#include <lull/device/streaming_team.hpp>
 #include <lull/device/team.hpp>
 #include <lull/device/trace.hpp>
 
 namespace lull {
 
-/// The resident loop of one block in one bubble. All threads of the block run it; rank 0, the *leader*, keeps the protocol
-/// (claimer.hpp), and the others learn its directives through the machine's storage.
+/// The resident loop of one block in one bubble. All threads of the block run it; rank 0, the *leader*, keeps the
+/// protocol (claimer.hpp), and the others learn its directives through the machine's storage.
 template <class World, side_task Task, machine Machine>
 class worker {
  public:
@@ -46,15 +46,16 @@ class worker {
   using block_claimer = claimer<World, task_claims ? rare_code::inlined : rare_code::called>;
 
   struct kept {
-    directive next;         // written by the leader, read by all behind the barrier that follows; before the next writing there is another
+    directive next;  // written by the leader, read by all behind the barrier that follows; before the next writing
+                     // there is another
     block_claimer claims;   // the leader's
     bubble_record* record;  // the leader's
     std::conditional_t<task_claims, chunks_in_hand<World>, exit_look<World>> hand;
     alignas(16) unsigned char task[task_words * 8];
   };
 
-  /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same kind of
-  /// memory, and a copy for each thread would take registers.
+  /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same
+  /// kind of memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
     auto const* const from = reinterpret_cast<std::uint64_t const*>(params_.slot->functor.bytes);
     auto* const to = reinterpret_cast<std::uint64_t*>(kept_.task);
@@ -110,7 +111,8 @@ class worker {
     do {
       if (kept_.next.what == action::advance) {
         if constexpr (has_advance<Task>) {
-          task().advance(kept_.claims.at(), streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+          task().advance(kept_.claims.at(),
+                         streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
         }
         open_next(block_.rank() == 0);
       } else {
@@ -123,7 +125,8 @@ class worker {
 
   LULL_HD streaming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
 
-  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring, to its end.
+  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring,
+  /// to its end.
   LULL_HD void run_chunks() noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
     if (block_.rank() == 0) hand = {kept_.next.count, 1, 0, false, {}, {}, {}};
@@ -131,7 +134,8 @@ class worker {
     for (;;) {
       block_.sync();
       task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
-      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed back
+      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed
+                      // back
       if (!hand.must_finish) {
         settle();
       } else if (block_.rank() == 0) {
@@ -145,8 +149,8 @@ class worker {
     }
   }
 
-  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of these are trips
-  /// to the L2, and a block that leaves waits for them.
+  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of
+  /// these are trips to the L2, and a block that leaves waits for them.
   LULL_HD void settle() noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
     if (block_.rank() == 0) {
@@ -171,13 +175,14 @@ class worker {
     if (params_.in_graph != 0) block_.await_launch_order();
     std::uint64_t const started_ns = World::now_ns();
     slot_line& slot = *params_.slot;
-    // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is trusted only
-    // if it is of the generation that the block entered.
+    // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is
+    // trusted only if it is of the generation that the block entered.
     std::uint32_t value = World::template load<order::relaxed, scope::system>(params_.gate.line->value);
     std::uint64_t bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
     std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
-    bool const skipped = params_.skip != nullptr && World::template load<order::relaxed, scope::device>(*params_.skip) != 0;
+    bool const skipped =
+        params_.skip != nullptr && World::template load<order::relaxed, scope::device>(*params_.skip) != 0;
     if (bubble < params_.bubble) {
       value = look_again(params_.gate.line, params_.bubble, started_ns);
       bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
@@ -193,8 +198,10 @@ class worker {
     kept_.record = &params_.gate.records[bubble & params_.gate.record_mask];
     bool const wanted = entered && is_open(value) && bubble >= params_.bubble && !skipped && found.at() != nullptr;
     if (!wanted || !(block_.may_stay(params_.sms, beside) || finds_place(started_ns))) {
-      // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble before.
-      if (!is_open(value) && bubble >= params_.bubble) World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
+      // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble
+      // before.
+      if (!is_open(value) && bubble >= params_.bubble)
+        World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(params_.sms);
       return false;
@@ -205,10 +212,11 @@ class worker {
     return true;
   }
 
-  /// Its bubble has not opened, as far as can be seen: the edge that let the block start is still storing, or the host has let it go.
-  /// Then it leaves, also where an earlier bubble is open, whose record may have been read already. A call that takes the worker
-  /// itself would put it into local memory, where each block finds it 1.5 µs later.
-  LULL_HD LULL_COLD static std::uint32_t look_again(gate_line* line, std::uint64_t of_bubble, std::uint64_t since_ns) noexcept {
+  /// Its bubble has not opened, as far as can be seen: the edge that let the block start is still storing, or the host
+  /// has let it go. Then it leaves, also where an earlier bubble is open, whose record may have been read already. A
+  /// call that takes the worker itself would put it into local memory, where each block finds it 1.5 µs later.
+  LULL_HD LULL_COLD static std::uint32_t look_again(gate_line* line, std::uint64_t of_bubble,
+                                                    std::uint64_t since_ns) noexcept {
     std::uint32_t value = 0;
     do {
       value = World::template load<order::relaxed, scope::system>(line->value);
@@ -217,13 +225,15 @@ class worker {
     return value;
   }
 
-  /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its processor's share
-  /// waits for that; and one that is kept off stays where it is for so long, or it would make way for one that belongs elsewhere.
+  /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its
+  /// processor's share waits for that; and one that is kept off stays where it is for so long, or it would make way for
+  /// one that belongs elsewhere.
   LULL_HD bool finds_place(std::uint64_t started_ns) const noexcept {
     if (params_.sms.together == 0) return false;
     while (World::now_ns() - started_ns < settles_within_ns) {
       if (block_.may_stay_now(params_.sms)) return true;
-      if (World::template load<order::relaxed, scope::device>(params_.gate.line->working) >= params_.sms.together) return false;
+      if (World::template load<order::relaxed, scope::device>(params_.gate.line->working) >= params_.sms.together)
+        return false;
     }
     return false;
   }

@@ -20,8 +20,8 @@ enum class order { relaxed, acquire, release, acq_rel };
 /// Who must see it: blocks of one device, or the trainer's stream, its peers and the host as well.
 enum class scope { device, system };
 
-/// A world is where the protocol runs: its atomics, its clock and its pause. The words are plain integers in memory that
-/// the world can reach; every access to a shared one goes through the world, with its order and scope spelled out.
+/// A world is where the protocol runs: its atomics, its clock and its pause. The words are plain integers in memory
+/// that the world can reach; every access to a shared one goes through the world, with its order and scope spelled out.
 /// `device` stands on libcu++, `threads` on std::atomic_ref, `simulated` on a seeded scheduler.
 template <class W>
 concept world = requires(std::uint64_t& word, std::uint64_t value, std::uint32_t& short_word) {

@@ -29,8 +29,8 @@ void check(cudaError_t code, char const* call) {
 }
 
 /// Some calls of Thrust on one stream, and the memory that they take meanwhile: from the machine, that is from Lull's
-/// pool, where Thrust by itself would call cudaMalloc and cudaFree. It goes back when the stream is done, not when Thrust
-/// gives it up: the pool knows nothing of this stream, and would hand it out while kernels still write it.
+/// pool, where Thrust by itself would call cudaMalloc and cudaFree. It goes back when the stream is done, not when
+/// Thrust gives it up: the pool knows nothing of this stream, and would hand it out while kernels still write it.
 class device_pass {
  public:
   class allocator {
@@ -88,7 +88,8 @@ class device_pass {
 
 /// `values` (edges,) in the order of their edges' targets, edges of the same target in the order that they had.
 /// `keys` (edges,) receives the targets, in that order.
-void sort_by_target(executor& machine, csr_ref graph, std::uint32_t* keys, std::uint32_t* values, stream_handle stream) {
+void sort_by_target(executor& machine, csr_ref graph, std::uint32_t* keys, std::uint32_t* values,
+                    stream_handle stream) {
   device_pass pass{machine, stream};
   check(cudaMemcpyAsync(keys, graph.targets, graph.edges * sizeof *keys, cudaMemcpyDeviceToDevice, pass.stream()),
         "cudaMemcpyAsync");
@@ -109,7 +110,8 @@ struct count_target {
 
   __device__ void operator()(std::uint32_t target) const {
     // relaxed: only the sums count, and they are read when the kernel has ended
-    cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>{degrees[target]}.fetch_add(1, cuda::memory_order_relaxed);
+    cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>{degrees[target]}.fetch_add(1,
+                                                                                          cuda::memory_order_relaxed);
   }
 };
 
@@ -126,15 +128,16 @@ machine_csr transpose_on_device(executor& machine, machine_csr const& graph, str
     device_pass pass{machine, stream};
     // an edge's source is the first row that ends behind it
     pass.run([&](auto const& policy) {
-      thrust::upper_bound(policy, in.offsets + 1, in.offsets + 1 + in.vertices, number{0}, number{in.edges}, out.targets.data());
+      thrust::upper_bound(policy, in.offsets + 1, in.offsets + 1 + in.vertices, number{0}, number{in.edges},
+                          out.targets.data());
     });
   }
   sort_by_target(machine, in, keys.data(), out.targets.data(), stream);
   {
     device_pass pass{machine, stream};
     pass.run([&](auto const& policy) {
-      thrust::lower_bound(policy, keys.data(), keys.data() + in.edges, number{0}, number{std::uint64_t{in.vertices} + 1},
-                          out.offsets.data());
+      thrust::lower_bound(policy, keys.data(), keys.data() + in.edges, number{0},
+                          number{std::uint64_t{in.vertices} + 1}, out.offsets.data());
     });
   }
   if (in.weights != nullptr) {
@@ -142,7 +145,8 @@ machine_csr transpose_on_device(executor& machine, machine_csr const& graph, str
     // Sorted once more by the same keys, which moves them as it moved the sources. As bits: one kernel serves both.
     auto* const bits = reinterpret_cast<std::uint32_t*>(out.weights.data());
     device_pass pass{machine, stream};
-    check(cudaMemcpyAsync(bits, in.weights, out.weights.bytes(), cudaMemcpyDeviceToDevice, pass.stream()), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(bits, in.weights, out.weights.bytes(), cudaMemcpyDeviceToDevice, pass.stream()),
+          "cudaMemcpyAsync");
     sort_by_target(machine, in, keys.data(), bits, stream);
   }
   return out;
@@ -162,7 +166,9 @@ machine_array<std::uint64_t> in_degrees_on_device(executor& machine, machine_csr
   csr_ref const in = graph.ref();
   machine_array<std::uint64_t> degrees{machine, in.vertices};
   device_pass pass{machine, stream};
-  pass.run([&](auto const& policy) { thrust::for_each(policy, in.targets, in.targets + in.edges, count_target{degrees.data()}); });
+  pass.run([&](auto const& policy) {
+    thrust::for_each(policy, in.targets, in.targets + in.edges, count_target{degrees.data()});
+  });
   return degrees;
 }
 

@@ -26,8 +26,8 @@ class buckets {
   std::uint32_t capacity() const noexcept { return 1U << shift_; }
 
  private:
-  static constexpr int max_bits = 9;        // 512 buckets, while they
-  static constexpr int min_shift = 12;     // hold at least 4096 vertices: 32 KiB of offsets
+  static constexpr int max_bits = 9;    // 512 buckets, while they
+  static constexpr int min_shift = 12;  // hold at least 4096 vertices: 32 KiB of offsets
   static constexpr int max_shift = 16;  // and their vertices are numbered in 16 bits
 
   int shift_;

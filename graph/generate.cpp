@@ -3,8 +3,8 @@
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/parallel.hpp>
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <new>
 #include <string>
 #include <utility>

@@ -88,7 +88,8 @@ struct basic_pagerank {
   static constexpr std::uint32_t block = Block;
   static constexpr std::uint32_t settled = 4 * Threads;
   static constexpr int max_threads = Threads;
-  static constexpr team_shape shape{.threads = Threads, .steps = 4, .shared_bytes = Tile * sizeof(float), .blocks_per_sm = BlocksPerSm};
+  static constexpr team_shape shape{
+      .threads = Threads, .steps = 4, .shared_bytes = Tile * sizeof(float), .blocks_per_sm = BlocksPerSm};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
   source_quad const* sources;     // (tiles × Tile / 4,) row after row; behind the last edge any vertex
@@ -191,8 +192,8 @@ struct basic_pagerank {
     return group;
   }
 
-  /// Collective, for a team of `groups`: the thread's own group. Neighbours load neighbouring edges, whose sources often lie in
-  /// one sector, since rows are sorted; then the team's storage turns them round.
+  /// Collective, for a team of `groups`: the thread's own group. Neighbours load neighbouring edges, whose sources
+  /// often lie in one sector, since rows are sorted; then the team's storage turns them round.
   LULL_HD edge_group group_of_team(std::uint64_t item, std::uint32_t rank_here, auto const& team) const noexcept {
     auto const* const source = &sources[item * (Tile / 4)].vertex[0];
     auto* const turned = static_cast<float*>(team.shared());  // (Tile,)

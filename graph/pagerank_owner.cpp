@@ -8,8 +8,8 @@
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/verify_pagerank.hpp>
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <numeric>
 #include <optional>
@@ -113,7 +113,9 @@ class pagerank_owner final : public task_owner {
     if (values_.given("kronecker") || values_.given("uniform")) return {};
     return {graph_file()};
   }
-  std::vector<path> outputs() const override { return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{}; }
+  std::vector<path> outputs() const override {
+    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
+  }
 
   verification verify() override {
     pagerank_progress const end = arrays_.value().progress();
@@ -144,7 +146,9 @@ class pagerank_owner final : public task_owner {
     return load_graph(graph_file().string());
   }
 
-  path graph_file() const { return values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs); }
+  path graph_file() const {
+    return values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs);
+  }
 
   generate_options generator(std::string_view scale) const {
     return {.scale = static_cast<unsigned>(values_.integer(scale)),

@@ -15,7 +15,8 @@ csr transpose(csr const& graph, unsigned threads = 0);
 /// The same on the machine that holds the graph: on a GPU with Thrust, on `stream` (null: the machine's own of the
 /// lowest priority). Blocks until it is done, without a call that waits for anything but that stream, which must not be
 /// under capture; the calling thread's device must be the machine's. At its highest the machine's memory holds both
-/// graphs, 13 bytes an edge and 1 MiB more; on CPU threads the computer's holds a copy of each, too. Throws limit_error.
+/// graphs, 13 bytes an edge and 1 MiB more; on CPU threads the computer's holds a copy of each, too. Throws
+/// limit_error.
 machine_csr transpose(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
 
 }  // namespace lull

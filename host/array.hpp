@@ -13,9 +13,9 @@
 
 namespace lull {
 
-/// An array on a machine, owned. Movable: two arrays change places. It must go before the machine does, and behind every block that
-/// uses it. Copies block until they are done, and are ordered with nothing else: what blocks write meanwhile may be old or new. Not
-/// thread-safe.
+/// An array on a machine, owned. Movable: two arrays change places. It must go before the machine does, and behind
+/// every block that uses it. Copies block until they are done, and are ordered with nothing else: what blocks write
+/// meanwhile may be old or new. Not thread-safe.
 template <class T>
 class machine_array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -46,7 +46,8 @@ class machine_array {
   /// To its beginning. Throws usage_error for more values than it holds.
   void write(std::span<T const> values) {
     if (values.size() > count_) {
-      throw usage_error{"an array of " + std::to_string(count_) + " was to be written " + std::to_string(values.size()) + " values"};
+      throw usage_error{"an array of " + std::to_string(count_) + " was to be written " +
+                        std::to_string(values.size()) + " values"};
     }
     machine_->write(data_, values.data(), values.size_bytes());
   }
@@ -63,14 +64,16 @@ class machine_array {
   std::size_t count_ = 0;
 };
 
-/// Words that host and machine both address, owned. It must go before the machine does, and after every block that uses it.
+/// Words that host and machine both address, owned. It must go before the machine does, and after every block that uses
+/// it.
 template <class T>
 class mapped_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   /// Zeroed. Throws limit_error.
-  mapped_array(executor& machine, std::size_t count) : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
+  mapped_array(executor& machine, std::size_t count)
+      : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
   mapped_array(mapped_array const&) = delete;
   mapped_array& operator=(mapped_array const&) = delete;
   ~mapped_array() { machine_.unmap(memory_, bytes()); }

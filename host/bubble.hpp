@@ -27,8 +27,8 @@ struct bubble_id {
   std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
 };
 
-/// What a bubble adds to the time that side work took: from the opening until the last block was out; nothing where no block came, or
-/// all only found that there was no input.
+/// What a bubble adds to the time that side work took: from the opening until the last block was out; nothing where no
+/// block came, or all only found that there was no input.
 inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexcept {
   bool const only_starved = record.blocks == 0 && record.starved_blocks != 0;
   if (only_starved || record.last_out_ns <= record.opened_ns) return std::chrono::nanoseconds{0};
@@ -55,15 +55,17 @@ struct bubble_report {
   bubble_record successor{};           // of it, what the successor did; no edge writes into this one
 };
 
-/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it. A block that comes late works
-/// in the bubble behind its own, where there may be no successor any more: then it counts as those of the job at hand.
+/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it. A block
+/// that comes late works in the bubble behind its own, where there may be no successor any more: then it counts as
+/// those of the job at hand.
 template <class Number>
 double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [](Number of_blocks, std::uint64_t launched) {
     return static_cast<double>(of_blocks) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
   };
   Number const successors = one.successor.*sum;
-  return share(one.record.*sum - successors, one.blocks) + share(successors, one.successor_blocks != 0 ? one.successor_blocks : one.blocks);
+  return share(one.record.*sum - successors, one.blocks) +
+         share(successors, one.successor_blocks != 0 ? one.successor_blocks : one.blocks);
 }
 
 }  // namespace lull

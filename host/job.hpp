@@ -36,7 +36,8 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `phases`, one of which may be missing while one is open, `at` and `state` are fresh; `items`, those committed, are counted when it leaves its place.
+/// How far a job has come. `phases`, one of which may be missing while one is open, `at` and `state` are fresh;
+/// `items`, those committed, are counted when it leaves its place.
 struct job_progress {
   job_state state = job_state::queued;
   std::uint64_t phases = 0;  // opened
@@ -55,26 +56,27 @@ job handle_of(std::shared_ptr<job_record> state);
 job_record& state_of(job const& handle);
 }  // namespace detail
 
-/// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none touches
-/// the trainer's stream.
+/// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none
+/// touches the trainer's stream.
 class job {
  public:
   job() = default;
 
   job_progress progress() const;
-  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done. Once its state is `paused` no block is
-  /// inside until `resume`.
+  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done. Once its state is `paused`
+  /// no block is inside until `resume`.
   void pause();
   void resume();
   /// Final. The task's arrays may be freed once `wait` has returned true.
   void cancel();
-  /// Rounds that are over: what they wrote may be read from the machine, while the job goes on. One word in mapped memory.
+  /// Rounds that are over: what they wrote may be read from the machine, while the job goes on. One word in mapped
+  /// memory.
   std::uint64_t rounds() const;
-  /// Of a fed task: what its `extent` is given from now on. What was written to the machine before is seen by the phases that this
-  /// opens. Waits for its own small copy, nothing else.
+  /// Of a fed task: what its `extent` is given from now on. What was written to the machine before is seen by the
+  /// phases that this opens. Waits for its own small copy, nothing else.
   void feed(std::uint64_t fed);
-  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false); nanoseconds::max()
-  /// has no end.
+  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false);
+  /// nanoseconds::max() has no end.
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 

@@ -2,23 +2,24 @@
 /*
  * Lull for C, and for every language that calls C: link liblull.so, or open it at run time. C89, but for <stdint.h>.
  *
- * Every call returns a lull_status; what went wrong is told by lull_error_text(), for each thread its own. No call throws, and
- * a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call may come from any
- * thread at any time, two calls on one handle too, unless its comment says otherwise; destroying a handle makes the calls
- * inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a site) or synchronise. All other
- * calls may block and belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent
- * returns LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
+ * Every call returns a lull_status; what went wrong is told by lull_error_text(), for each thread its own. No call
+ * throws, and a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call
+ * may come from any thread at any time, two calls on one handle too, unless its comment says otherwise; destroying a
+ * handle makes the calls inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a
+ * site) or synchronise. All other calls may block and belong outside bubbles, best before training starts. In a forked
+ * child every call with a handle of its parent returns LULL_ERROR_STATE at once and does nothing; it may make handles
+ * of its own.
  *
- * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. A time of UINT64_MAX
- * nanoseconds has no end.
+ * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. A time
+ * of UINT64_MAX nanoseconds has no end.
  *
- * Texts: `text` has room for `size` bytes, `*needed` is set to the bytes that the text takes with its closing zero (`needed` may
- * be null). With text null and size 0 a call only asks for that; where the room is too small nothing is written and
- * LULL_ERROR_SIZE is returned.
+ * Texts: `text` has room for `size` bytes, `*needed` is set to the bytes that the text takes with its closing zero
+ * (`needed` may be null). With text null and size 0 a call only asks for that; where the room is too small nothing is
+ * written and LULL_ERROR_SIZE is returned.
  *
  * Streams are void*: a cudaStream_t or CUstream, null for the legacy default stream; on the threads executor a
- * lull_threads_stream*. The library carries a CUDA runtime of its own; both it and the program's work in the device's primary
- * context, so streams, memory and events are the same.
+ * lull_threads_stream*. The library carries a CUDA runtime of its own; both it and the program's work in the device's
+ * primary context, so streams, memory and events are the same.
  */
 #ifndef LULL_HOST_LULL_H
 #define LULL_HOST_LULL_H
@@ -30,16 +31,18 @@
 extern "C" {
 #endif
 
-/* Changes with every change that a program compiled before would not survive; new fields at the end of a struct are none. */
+/* Changes with every change that a program compiled before would not survive; new fields at the end of a struct are
+ * none. */
 #define LULL_ABI 1
 
 typedef enum lull_status {
   LULL_OK = 0,
-  LULL_TIMED_OUT = 1,       /* the time was over first; nothing else is wrong */
-  LULL_ERROR_ARGUMENT = 2,  /* a pointer that must not be null, a value or an option that cannot be */
-  LULL_ERROR_HANDLE = 3,    /* null, of another kind, or destroyed */
-  LULL_ERROR_ABI = 4,       /* program and library do not fit together */
-  LULL_ERROR_STATE = 5,     /* not now: the job has not finished, another thread is still inside, the handle is a parent process's */
+  LULL_TIMED_OUT = 1,      /* the time was over first; nothing else is wrong */
+  LULL_ERROR_ARGUMENT = 2, /* a pointer that must not be null, a value or an option that cannot be */
+  LULL_ERROR_HANDLE = 3,   /* null, of another kind, or destroyed */
+  LULL_ERROR_ABI = 4,      /* program and library do not fit together */
+  LULL_ERROR_STATE =
+      5, /* not now: the job has not finished, another thread is still inside, the handle is a parent process's */
   LULL_ERROR_SIZE = 6,      /* the text does not fit: see *needed */
   LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
@@ -51,20 +54,20 @@ typedef enum lull_status {
 /* LULL_ABI of the library. */
 uint32_t lull_abi(void);
 /* "0.1.0". */
-const char *lull_version(void);
+char const* lull_version(void);
 /* "timed out", …; lives as long as the library. */
-const char *lull_status_text(lull_status status);
-/* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of that thread
-   returns neither LULL_OK nor LULL_TIMED_OUT. */
-const char *lull_error_text(void);
+char const* lull_status_text(lull_status status);
+/* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of
+   that thread returns neither LULL_OK nor LULL_TIMED_OUT. */
+char const* lull_error_text(void);
 /* Text: every task that lull_submit knows, with its options. */
-lull_status lull_tasks(char *text, size_t size, size_t *needed);
+lull_status lull_tasks(char* text, size_t size, size_t* needed);
 
 /* ---- rooms: what the program's own transport needs ---- */
 
-/* Enqueues the program's own sends and receives on `stream`, and makes that stream wait for all of them. Returns 0, or anything else
-   where it failed. Called by the thread that asks, once; must open no bubbles and must not throw. */
-typedef int32_t (*lull_exchange)(void *context, void *stream);
+/* Enqueues the program's own sends and receives on `stream`, and makes that stream wait for all of them. Returns 0, or
+   anything else where it failed. Called by the thread that asks, once; must open no bubbles and must not throw. */
+typedef int32_t (*lull_exchange)(void* context, void* stream);
 
 typedef struct lull_room_need {
   uint32_t size;         /* sizeof(lull_room_need), set by the caller */
@@ -78,13 +81,14 @@ typedef struct lull_room_need {
   uint32_t shared_bytes; /* a block, static and dynamic */
 } lull_room_need;
 
-/* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in which `resident` of its
-   largest kernels fit at once. Call it before lull_create, after something was exchanged once, so that connections are made by
-   ordinary calls; where the exchange is collective all ranks call it. It may wait for the device. The calling thread's current device
-   stays what it was. Each call captures again, so give the text its room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE
-   fills `need` all the same. LULL_ERROR_ARGUMENT: there is no such device, no CUDA, or a kernel that fits no group of SMs. */
-lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void *context, int32_t resident, lull_room_need *need, char *text,
-                               size_t size, size_t *needed);
+/* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in
+   which `resident` of its largest kernels fit at once. Call it before lull_create, after something was exchanged once,
+   so that connections are made by ordinary calls; where the exchange is collective all ranks call it. It may wait for
+   the device. The calling thread's current device stays what it was. Each call captures again, so give the text its
+   room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE fills `need` all the same. LULL_ERROR_ARGUMENT:
+   there is no such device, no CUDA, or a kernel that fits no group of SMs. */
+lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* context, int32_t resident,
+                               lull_room_need* need, char* text, size_t size, size_t* needed);
 
 /* ---- runtimes: one harvests a device ---- */
 
@@ -103,78 +107,84 @@ typedef enum lull_mode {
 typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } lull_launch;
 
 /* One line, from any thread, also from inside lull_open, lull_close and lull_destroy; must not call Lull. */
-typedef void (*lull_log)(void *context, const char *line);
+typedef void (*lull_log)(void* context, char const* line);
 
 typedef struct lull_options {
-  uint32_t size;               /* sizeof(lull_options) */
-  uint32_t abi;                /* LULL_ABI */
-  int32_t executor;            /* lull_executor; any: cuda if a device answers, else threads */
-  int32_t device;              /* CUDA device */
-  int32_t mode;                /* lull_mode */
-  int32_t launch;              /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
-  int32_t rooms;               /* groups of SMs that workers keep off: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1: none */
-  int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
-  int32_t team_width;          /* threads of a block on the threads executor; 0: one */
-  int32_t armed_ahead_us;      /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers are enqueued
-                                  only when the bubble is open; else microseconds, at most 1,000,000,000 */
+  uint32_t size;    /* sizeof(lull_options) */
+  uint32_t abi;     /* LULL_ABI */
+  int32_t executor; /* lull_executor; any: cuda if a device answers, else threads */
+  int32_t device;   /* CUDA device */
+  int32_t mode;     /* lull_mode */
+  int32_t launch;   /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
+  int32_t rooms; /* groups of SMs that workers keep off: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1:
+                    none */
+  int32_t processors; /* at most so many SMs (cores) for workers; 0: all that are not kept off */
+  int32_t team_width; /* threads of a block on the threads executor; 0: one */
+  int32_t
+      armed_ahead_us; /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers
+                         are enqueued only when the bubble is open; else microseconds, at most 1,000,000,000 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
-  const char *tasks;           /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with the options
-                                  that decide what is loaded, of which ';' separates several: "product:leave=saved;rows=64,compute"; a
-                                  value that holds ',' or ';' is quoted; null: all, as they are without options */
-  lull_log log;                /* null: silence */
-  void *log_context;
-  const char *report;          /* file that the bubble report is written to when the runtime ends, in the format of its ending: .txt, .json,
-                                  .trace.json or .svg, with %p for the process and %d for the device; LULL_REPORT in the environment goes
-                                  before it. Null: none; when observing, the text goes to the log */
+  char const* tasks; /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with
+                        the options that decide what is loaded, of which ';' separates several:
+                        "product:leave=saved;rows=64,compute"; a value that holds ',' or ';' is quoted; null: all, as
+                        they are without options */
+  lull_log log;      /* null: silence */
+  void* log_context;
+  char const* report; /* file that the bubble report is written to when the runtime ends, in the format of its ending:
+                         .txt, .json, .trace.json or .svg, with %p for the process and %d for the device; LULL_REPORT in
+                         the environment goes before it. Null: none; when observing, the text goes to the log */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS {sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define LULL_OPTIONS \
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's current
-   device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of the process harvests
-   the same CUDA device; any number may observe beside it, or be off. */
-lull_status lull_create(const lull_options *options, lull_runtime **runtime);
-/* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are dead then.
-   LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
-lull_status lull_destroy(lull_runtime *runtime);
+/* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
+   current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
+   the process harvests the same CUDA device; any number may observe beside it, or be off. */
+lull_status lull_create(lull_options const* options, lull_runtime** runtime);
+/* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are
+   dead then. LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
+lull_status lull_destroy(lull_runtime* runtime);
 
-/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the device. */
-lull_status lull_get_mode(lull_runtime *runtime, lull_mode *mode);
+/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the
+ * device. */
+lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 
-/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may allocate, load
-   code or be profiled in peace. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped any more. Waits for bubbles whose
-   workers are enqueued already, so for the trainer's stream. As many releases are needed as calls that returned LULL_OK. */
-lull_status lull_quiet(lull_runtime *runtime, uint64_t at_most_ns);
+/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
+   allocate, load code or be profiled in peace. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped any
+   more. Waits for bubbles whose workers are enqueued already, so for the trainer's stream. As many releases are needed
+   as calls that returned LULL_OK. */
+lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
-lull_status lull_release(lull_runtime *runtime);
+lull_status lull_release(lull_runtime* runtime);
 /* Until every job of the runtime has finished, failed or been cancelled. */
-lull_status lull_drain(lull_runtime *runtime, uint64_t at_most_ns);
+lull_status lull_drain(lull_runtime* runtime, uint64_t at_most_ns);
 
 typedef struct lull_counts {
-  uint32_t size; /* sizeof(lull_counts), set by the caller */
+  uint32_t size;     /* sizeof(lull_counts), set by the caller */
   uint32_t reserved; /* set to 0 */
   uint64_t opened;
   uint64_t launches;
-  uint64_t no_job;          /* bubbles passed over because no job was ready */
-  uint64_t too_short;       /* … because the site's bubbles are not worth it */
-  uint64_t fruitless;       /* … because everything at that site was handed back lately */
-  uint64_t nested;          /* opens inside an open bubble, ignored */
-  uint64_t unmatched;       /* closes of nothing, ignored */
-  uint64_t abandoned;       /* bubbles that were never closed, and ended by the next opening of their site */
-  uint64_t foreign_stream;  /* opens on a stream of another device, ignored */
-  uint64_t captured;        /* bubbles added to graphs that were being captured */
-  uint64_t replayed;        /* … opened by replays, as far as read */
-  uint64_t ungraphed;       /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
-  uint64_t dropped;         /* bubbles whose records were lost: they are in no report */
-  uint64_t behind;          /* bubbles passed over because the records of earlier ones were not read yet */
-  uint64_t held_up;         /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
-  uint64_t raised;          /* … and workers keep off another group of SMs since */
-  uint64_t armed;           /* bubbles whose workers were enqueued before they opened */
-  uint64_t released;        /* … and were let go again, for it took too long or another could work */
+  uint64_t no_job;         /* bubbles passed over because no job was ready */
+  uint64_t too_short;      /* … because the site's bubbles are not worth it */
+  uint64_t fruitless;      /* … because everything at that site was handed back lately */
+  uint64_t nested;         /* opens inside an open bubble, ignored */
+  uint64_t unmatched;      /* closes of nothing, ignored */
+  uint64_t abandoned;      /* bubbles that were never closed, and ended by the next opening of their site */
+  uint64_t foreign_stream; /* opens on a stream of another device, ignored */
+  uint64_t captured;       /* bubbles added to graphs that were being captured */
+  uint64_t replayed;       /* … opened by replays, as far as read */
+  uint64_t ungraphed; /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
+  uint64_t dropped;   /* bubbles whose records were lost: they are in no report */
+  uint64_t behind;    /* bubbles passed over because the records of earlier ones were not read yet */
+  uint64_t held_up;  /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
+  uint64_t raised;   /* … and workers keep off another group of SMs since */
+  uint64_t armed;    /* bubbles whose workers were enqueued before they opened */
+  uint64_t released; /* … and were let go again, for it took too long or another could work */
 } lull_counts;
 
-lull_status lull_get_counts(lull_runtime *runtime, lull_counts *counts);
+lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
 
 typedef enum lull_format {
   LULL_FORMAT_TEXT = 0,
@@ -183,23 +193,24 @@ typedef enum lull_format {
   LULL_FORMAT_SVG = 3
 } lull_format;
 
-/* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step, whether the host was ahead, what a
-   harvest would bring or has brought. It grows, so the room that was asked for may be too small a moment later. */
-lull_status lull_report(lull_runtime *runtime, int format, char *text, size_t size, size_t *needed);
+/* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,
+   whether the host was ahead, what a harvest would bring or has brought. It grows, so the room that was asked for may
+   be too small a moment later. */
+lull_status lull_report(lull_runtime* runtime, int format, char* text, size_t size, size_t* needed);
 
 /* ---- bubbles ---- */
 
 typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */
 
-/* Enqueue only. Puts the opening edge on the stream if a job is ready, or into the graph that the stream is being captured to; the host
-   does not wait. `site` says where in the step the bubble is, in 1 to 255 bytes; it is copied, and history is kept for each. One call
-   at a time for a stream. */
-lull_status lull_open(lull_runtime *runtime, void *stream, const char *site, lull_bubble *bubble);
-/* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on our stream, shortly before
-   the bubble is expected to open. May come from another thread than the opening. */
-lull_status lull_close(lull_runtime *runtime, lull_bubble bubble, void *stream);
+/* Enqueue only. Puts the opening edge on the stream if a job is ready, or into the graph that the stream is being
+   captured to; the host does not wait. `site` says where in the step the bubble is, in 1 to 255 bytes; it is copied,
+   and history is kept for each. One call at a time for a stream. */
+lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble);
+/* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on our stream,
+   shortly before the bubble is expected to open. May come from another thread than the opening. */
+lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */
-lull_status lull_ready(lull_runtime *runtime, void *stream, int *ready);
+lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
 
 /* ---- jobs ---- */
 
@@ -210,7 +221,7 @@ typedef struct lull_job_options {
   int32_t priority;             /* higher goes first; equal ones in order of submission */
   int32_t blocks_per_processor; /* 0: Lull chooses */
   int32_t reserved;             /* must be 0 */
-  const char *name;             /* for reports; null: the task's */
+  char const* name;             /* for reports; null: the task's */
 } lull_job_options;
 
 typedef enum lull_job_state {
@@ -232,38 +243,40 @@ typedef struct lull_job_status {
   uint64_t items;  /* committed, counted when the job leaves its place */
 } lull_job_status;
 
-/* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks() lists them. Reads the
-   inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live at a time. */
-lull_status lull_submit(lull_runtime *runtime, const char *task, const lull_job_options *options, lull_job **job);
+/* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks()
+   lists them. Reads the inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live
+   at a time. */
+lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 /* Costs no call to the device. */
-lull_status lull_job_get_status(lull_job *job, lull_job_status *status);
+lull_status lull_job_get_status(lull_job* job, lull_job_status* status);
 /* These three return at once and take effect after at most a chunk's time; a cancelled job stays cancelled. */
-lull_status lull_job_pause(lull_job *job);
-lull_status lull_job_resume(lull_job *job);
-lull_status lull_job_cancel(lull_job *job);
+lull_status lull_job_pause(lull_job* job);
+lull_status lull_job_resume(lull_job* job);
+lull_status lull_job_cancel(lull_job* job);
 /* Until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
-lull_status lull_job_wait(lull_job *job, uint64_t at_most_ns);
-/* Text: lines that sum up the result of a job that has finished. The first call reads it back and writes the files that the
-   task's options name; later ones give the same text. */
-lull_status lull_job_result(lull_job *job, char *text, size_t size, size_t *needed);
-/* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the first call
-   computes it, which may take longer than the job did. */
-lull_status lull_job_verify(lull_job *job, int *ok, char *text, size_t size, size_t *needed);
-/* Cancels the job if it is not over, and frees it with the task's arrays. LULL_TIMED_OUT: a block still works on it, it lives on. */
-lull_status lull_job_destroy(lull_job *job, uint64_t at_most_ns);
+lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
+/* Text: lines that sum up the result of a job that has finished. The first call reads it back and writes the files that
+   the task's options name; later ones give the same text. */
+lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* needed);
+/* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the
+   first call computes it, which may take longer than the job did. */
+lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, size_t* needed);
+/* Cancels the job if it is not over, and frees it with the task's arrays. LULL_TIMED_OUT: a block still works on it, it
+ * lives on. */
+lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 
 /* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */
 
 typedef struct lull_threads_stream lull_threads_stream;
 
 /* At most 256 live at a time. */
-lull_status lull_threads_stream_create(lull_threads_stream **stream);
+lull_status lull_threads_stream_create(lull_threads_stream** stream);
 /* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
-lull_status lull_threads_stream_sleep(lull_threads_stream *stream, uint64_t ns);
+lull_status lull_threads_stream_sleep(lull_threads_stream* stream, uint64_t ns);
 /* Blocks until all that is queued has run. */
-lull_status lull_threads_stream_synchronize(lull_threads_stream *stream);
+lull_status lull_threads_stream_synchronize(lull_threads_stream* stream);
 /* Runs what is queued first. */
-lull_status lull_threads_stream_destroy(lull_threads_stream *stream);
+lull_status lull_threads_stream_destroy(lull_threads_stream* stream);
 
 #ifdef __cplusplus
 }

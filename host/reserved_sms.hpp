@@ -33,8 +33,8 @@ struct sm_capacity {
 /// SMs of a room: the smallest group that holds a cluster of eight blocks.
 inline constexpr std::uint32_t room_sms = 8;
 
-/// Blocks of a kernel that one empty SM holds. Registers are given to whole warps, 256 at a time (CUDA occupancy calculator,
-/// compute capability 8.0 to 9.0).
+/// Blocks of a kernel that one empty SM holds. Registers are given to whole warps, 256 at a time (CUDA occupancy
+/// calculator, compute capability 8.0 to 9.0).
 constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity const& sm) {
   auto const up = [](std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; };
   std::uint32_t const threads = up(kernel.threads, 32);
@@ -50,12 +50,13 @@ constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity con
   return fit;
 }
 
-/// Rooms in which all blocks of one such kernel are resident at once, when nothing else is there: a cluster lies within a room.
-/// Errors: usage_error for a kernel of which no cluster fits a room.
+/// Rooms in which all blocks of one such kernel are resident at once, when nothing else is there: a cluster lies within
+/// a room. Errors: usage_error for a kernel of which no cluster fits a room.
 constexpr int rooms_for(kernel_shape const& kernel, sm_capacity const& sm) {
   std::uint32_t const cluster = kernel.cluster == 0 ? 1 : kernel.cluster;
   std::uint32_t const clusters_a_room = room_sms * blocks_an_sm(kernel, sm) / cluster;
-  if (clusters_a_room == 0) throw usage_error{"no cluster of this kernel fits a group of 8 SMs: no room can be kept for it"};
+  if (clusters_a_room == 0)
+    throw usage_error{"no cluster of this kernel fits a group of 8 SMs: no room can be kept for it"};
   std::uint32_t const clusters = (kernel.blocks + cluster - 1) / cluster;
   return static_cast<int>((clusters + clusters_a_room - 1) / clusters_a_room);
 }
@@ -69,11 +70,12 @@ struct room_need {
   std::string text{};         // one line, for a log
 };
 
-/// Captures `exchange` (a trainer's own sends and receives, on the stream that it is given) into a graph that is never launched,
-/// and finds the rooms that `resident` of its largest kernels need at once: as many as the trainer has communicators or streams
-/// whose kernels overlap. For start: it may wait for the device. Exchange something first, so that connections are made by
-/// ordinary calls. Collective where `exchange` is: all ranks call it. The calling thread's device is as it was afterwards.
-/// Errors: usage_error where there is no CUDA, or for a kernel that fits no room; device_error; what `exchange` throws.
+/// Captures `exchange` (a trainer's own sends and receives, on the stream that it is given) into a graph that is never
+/// launched, and finds the rooms that `resident` of its largest kernels need at once: as many as the trainer has
+/// communicators or streams whose kernels overlap. For start: it may wait for the device. Exchange something first, so
+/// that connections are made by ordinary calls. Collective where `exchange` is: all ranks call it. The calling thread's
+/// device is as it was afterwards. Errors: usage_error where there is no CUDA, or for a kernel that fits no room;
+/// device_error; what `exchange` throws.
 room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident = 1);
 
 }  // namespace lull

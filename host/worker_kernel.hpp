@@ -10,9 +10,10 @@ namespace lull {
 /// A side task's code for one executor: what to launch. Made by `threads_worker` and `cuda_worker`, which CMake's
 /// lull_side_task() instantiates for a task; an empty one says that the task was built without code for that executor.
 struct worker_kernel {
-  void const* resident = nullptr;  // the worker: threads: void (*)(worker_params const&, thread_block const&); cuda: the kernel's handle
-  void const* phase = nullptr;     // one phase as ordinary code, a chunk a block: what people run today, and the baseline
-  void const* between = nullptr;   // `advance` of the phase that ended and `extent` of the next, one team
+  void const* resident =
+      nullptr;  // the worker: threads: void (*)(worker_params const&, thread_block const&); cuda: the kernel's handle
+  void const* phase = nullptr;  // one phase as ordinary code, a chunk a block: what people run today, and the baseline
+  void const* between = nullptr;  // `advance` of the phase that ended and `extent` of the next, one team
   team_shape shape;
 
   explicit operator bool() const noexcept { return resident != nullptr; }

@@ -4,9 +4,9 @@
 
     scripts/check_clang.py BUILD
 
-BUILD is configured for clang, as by `cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$(scripts/clang.sh)"`; nothing has to
-be built there. Files that the build generates are left out: headers alone and workers, which g++ compiles. Prints the messages and the
-time; exits with 1 when a file fails."""
+BUILD is configured for clang, as by `cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$(scripts/clang.sh)"`;
+nothing has to be built there. Files that the build generates are left out: headers alone and workers, which g++
+compiles. Prints the messages and the time; exits with 1 when a file fails."""
 
 import concurrent.futures
 import json

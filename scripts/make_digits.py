@@ -7,6 +7,7 @@ Takes the copy inside scikit-learn (`pip install scikit-learn`) and writes
 
 The images are in scikit-learn's order. The same version of zlib gives the same bytes; the text is the same with any.
 """
+
 import argparse
 import gzip
 import io
@@ -39,8 +40,9 @@ def compress(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent / "data")
+    parser.add_argument(
+        "--output", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "data"
+    )
     arguments = parser.parse_args()
 
     try:

@@ -15,6 +15,7 @@ Depends or Pre-Depends:
   * where several versions of a package are known, the highest counts.
 The same input gives the same bytes.
 """
+
 import argparse
 import gzip
 import io
@@ -91,8 +92,9 @@ def dumpavail(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", metavar="FILE", help="output of `apt-cache dumpavail` (-: standard input)")
-    parser.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent / "data")
+    parser.add_argument(
+        "--output", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "data"
+    )
     arguments = parser.parse_args()
 
     try:

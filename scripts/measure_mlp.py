@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a training step of the perceptron beside PyTorch's on one GPU, and writes docs/results/mlp.json as record.py does its records.
+"""Measures a training step of the perceptron beside PyTorch's on one GPU, and writes docs/results/mlp.json as record.py
+does its records.
 
     scripts/measure_mlp.py --build build/gpu --results docs/results [--pairs 20] [--sizes 256x64,1024x512]
 
-Both train 64 → hidden → hidden → 10 on the same rows, the shipped digits: 1,536 of them, again and again, so that batches are whole; products
-in bf16 with fp32 sums, parameters and AdamW in fp32. PyTorch's whole epoch is one CUDA graph, its data is resident in bf16, and a step begins
-by gathering rows by a shuffled index: bf16 copies of the parameters are multiplied, AdamW is fused, and loops over parameters are single
-kernels (torch._foreach_*). `compiled` is the same with forward and backward through torch.compile. Each pair is one run of Lull (device
-stamps, 2,400 steps, in the process that mlp_step is) and then one of each of PyTorch's (CUDA events, 480 steps). Every size is measured twice."""
+Both train 64 → hidden → hidden → 10 on the same rows, the shipped digits: 1,536 of them, again and again, so that
+batches are whole; products in bf16 with fp32 sums, parameters and AdamW in fp32. PyTorch's whole epoch is one CUDA
+graph, its data is resident in bf16, and a step begins by gathering rows by a shuffled index: bf16 copies of the
+parameters are multiplied, AdamW is fused, and loops over parameters are single kernels (torch._foreach_*).
+`compiled` is the same with forward and backward through torch.compile. Each pair is one run of Lull (device stamps,
+2,400 steps, in the process that mlp_step is) and then one of each of PyTorch's (CUDA events, 480 steps). Every size
+is measured twice."""
 
 import argparse
 import csv
@@ -94,7 +97,9 @@ class Torch:
                 master.grad = torch.zeros_like(master)  # written in place by each step
                 self.masters.append(master)
                 self.copies.append(master.to(torch.bfloat16).requires_grad_())
-        self.adamw = torch.optim.AdamW(self.masters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True, capturable=True)
+        self.adamw = torch.optim.AdamW(
+            self.masters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True, capturable=True
+        )
         self.losses = torch.zeros(ROWS // batch, device=device)
         self.loss_of = torch.compile(self.forward, fullgraph=True, dynamic=False) if compiled else self.forward
         side = torch.cuda.Stream()  # as captures want it: warmed up on another stream
@@ -144,7 +149,10 @@ class Torch:
             self.epoch()
         end.record()
         torch.cuda.synchronize()
-        return {"step_us": begin.elapsed_time(end) * 1e3 / (epochs * (ROWS // self.batch)), "loss": self.losses.mean().item()}
+        return {
+            "step_us": begin.elapsed_time(end) * 1e3 / (epochs * (ROWS // self.batch)),
+            "loss": self.losses.mean().item(),
+        }
 
 
 def peers_of(hidden, batch):
@@ -167,10 +175,16 @@ def summed_up(ours, peers, pairs):
     figures, spread = {"pairs": pairs}, {}
     for name in everyone:
         samples = [run[name]["step_us"] for run in runs]
-        figures[f"{name}_step_us"], spread[f"{name}_step_us"] = statistics.median(samples), measured.median_interval(samples)
+        figures[f"{name}_step_us"], spread[f"{name}_step_us"] = (
+            statistics.median(samples),
+            measured.median_interval(samples),
+        )
         if name != "lull":
             ratios = [run[name]["step_us"] / run["lull"]["step_us"] for run in runs]
-            figures[f"{name}_by_lull"], spread[f"{name}_by_lull"] = statistics.median(ratios), measured.median_interval(ratios)
+            figures[f"{name}_by_lull"], spread[f"{name}_by_lull"] = (
+                statistics.median(ratios),
+                measured.median_interval(ratios),
+            )
             figures[f"{name}_last_loss"] = runs[-1][name]["loss"]
     figures["lull_last_loss"] = runs[-1]["lull"]["last_loss"]
     return figures, spread
@@ -184,7 +198,13 @@ def row_of(build, hidden, batch, pairs):
     finally:
         ours.close()
     more = {"not_run": missing} if missing else {}
-    return {"what": "step", "hidden": hidden, "batch": batch, **measured.paired(ours.command, first, second, interval={"first": spread, "second": again}), **more}
+    return {
+        "what": "step",
+        "hidden": hidden,
+        "batch": batch,
+        **measured.paired(ours.command, first, second, interval={"first": spread, "second": again}),
+        **more,
+    }
 
 
 def phases(build):
@@ -194,14 +214,28 @@ def phases(build):
     for _ in range(2):
         done = measured.shell(command, 240)
         lines = [json.loads(line) for line in done.stdout.splitlines()] if done.returncode == 0 else []
-        both.append({line["items"]: measured.alone_with_bounds(line) for line in lines if line["what"] == "empty"} or measured.not_run(done))
+        both.append(
+            {line["items"]: measured.alone_with_bounds(line) for line in lines if line["what"] == "empty"}
+            or measured.not_run(done)
+        )
     if any("not_run" in one for one in both):
-        return [{"what": "empty", **measured.paired(command, *({key: one[key] for key in ("not_run",) if key in one} for one in both))}]
+        return [
+            {
+                "what": "empty",
+                **measured.paired(command, *({key: one[key] for key in ("not_run",) if key in one} for one in both)),
+            }
+        ]
     rows = []
     for items, (first, spread) in both[0].items():
         second, again = both[1][items]
         plain = [{key: value for key, value in each.items() if key != "what"} for each in (first, second)]
-        rows.append({"what": "empty", "items": items, **measured.paired(command, *plain, interval={"first": spread, "second": again})})
+        rows.append(
+            {
+                "what": "empty",
+                "items": items,
+                **measured.paired(command, *plain, interval={"first": spread, "second": again}),
+            }
+        )
     return rows
 
 
@@ -242,7 +276,14 @@ def main():
             made["rows"].append(row_of(given.build, hidden, batch, given.pairs))
         except (OSError, RuntimeError, ValueError) as reason:  # the other sizes are measured all the same
             failed = {"not_run": str(reason)[-400:]}
-            made["rows"].append({"what": "step", "hidden": hidden, "batch": batch, **measured.paired(["mlp_step", str(hidden), str(batch)], failed, failed)})
+            made["rows"].append(
+                {
+                    "what": "step",
+                    "hidden": hidden,
+                    "batch": batch,
+                    **measured.paired(["mlp_step", str(hidden), str(batch)], failed, failed),
+                }
+            )
         print(json.dumps(made["rows"][-1]), flush=True)
     made["rows"] += phases(given.build)
     made["after"] = measured.condition()

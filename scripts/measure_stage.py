@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what harvesting costs a step of a real PyTorch stage on one GPU, and what it brings, scope after scope in one process.
+"""Measures what harvesting costs a step of a real PyTorch stage on one GPU, and what it brings, scope after scope in
+one process.
 
     LULL_LIBRARY=build/gpu/apps/c/liblull.so PYTHONPATH=apps/python python3 scripts/measure_stage.py \\
         --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks compute --foreign on
 
-A GPT stage (bf16, SDPA, fused AdamW) trains as stage 0 of 4 in 1F1B with 8 micro-batches. Where it would wait for a peer it waits by the
-clock on the wall, inside a bubble. A scope is one `with lull.harvest(…)`. In each, groups of steps with bubbles and without take turns
-(ABBA); a slowdown is the mean of the pairs' log ratios with its 95 % interval. One scope says nothing: whether a worker that waits on the
-device slows the trainer differs from scope to scope. `harvest` is items done in bubbles against items that the task does in as much time of
-long bubbles without training, on the SMs that workers may use. One JSON object on standard output.
-"""
+A GPT stage (bf16, SDPA, fused AdamW) trains as stage 0 of 4 in 1F1B with 8 micro-batches. Where it would wait for a
+peer it waits by the clock on the wall, inside a bubble. A scope is one `with lull.harvest(…)`. In each, groups of
+steps with bubbles and without take turns (ABBA); a slowdown is the mean of the pairs' log ratios with its 95 %
+interval. One scope says nothing: whether a worker that waits on the device slows the trainer differs from scope to
+scope. `harvest` is items done in bubbles against items that the task does in as much time of long bubbles without
+training, on the SMs that workers may use. One JSON object on standard output."""
 
 import argparse
 import contextlib
@@ -41,7 +42,8 @@ NOT_ARMED = "default"  # --armed-ahead: Lull chooses
 
 
 def student_t975(degrees):
-    """Below which Student's distribution has 97.5 % of its mass, by Fisher's expansion; from 3 degrees of freedom up within 1 %."""
+    """Below which Student's distribution has 97.5 % of its mass, by Fisher's expansion; from 3 degrees of freedom up
+    within 1 %."""
     z = 1.959964
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
@@ -67,7 +69,9 @@ def slowdown(plain, lull, name="slowdown_percent"):
 def sites_of(report):
     """Those of training, and the one of long bubbles without it, or None."""
     sites = [site for gate in report["gates"] for site in gate["sites"]]
-    return [site for site in sites if site["site"] != "alone"], next((site for site in sites if site["site"] == "alone"), None)
+    return [site for site in sites if site["site"] != "alone"], next(
+        (site for site in sites if site["site"] == "alone"), None
+    )
 
 
 def speed_alone(before, after):
@@ -138,7 +142,10 @@ def make_stage(torch, layers, width):
 
         def forward(self, x):
             rows, tokens, _ = x.shape
-            parts = (part.view(rows, tokens, heads, width // heads).transpose(1, 2) for part in self.qkv(self.before(x)).chunk(3, -1))
+            parts = (
+                part.view(rows, tokens, heads, width // heads).transpose(1, 2)
+                for part in self.qkv(self.before(x)).chunk(3, -1)
+            )
             attended = functional.scaled_dot_product_attention(*parts, is_causal=True)
             x = x + self.out(attended.transpose(1, 2).reshape(rows, tokens, width))
             return x + self.down(functional.gelu(self.up(self.between(x))))
@@ -173,7 +180,8 @@ class Trainer:
             sys.exit("measure_stage.py: the wait could not be enqueued")
 
     def step(self, bubble):
-        """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the end with waits between."""
+        """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the
+        end with waits between."""
         live = [self._forward() for _ in range(STAGES)]
         with bubble("first backward"):
             self.wait((STAGES - 1) * self.backward_ms)
@@ -187,8 +195,8 @@ class Trainer:
         self._update()
 
     def groups(self, kinds):
-        """Milliseconds a step, for each group of steps. A group's kind is what its bubbles are made with; or WAIT: without bubbles, beside a
-        foreign wait. No pause stands between two groups."""
+        """Milliseconds a step, for each group of steps. A group's kind is what its bubbles are made with; or WAIT:
+        without bubbles, beside a foreign wait. No pause stands between two groups."""
         cuda = self._torch.cuda
         marks = []
 
@@ -296,7 +304,10 @@ def measure(torch, lull, given):
             scopes[plan].append(measure_scope(torch, lull, trainer, task, ahead, given.processors, given.seconds))
             said = scopes[plan][-1]
             print(
-                f"scope {index}, {plan}: {said['slowdown_percent']:+.2f} %, harvest {said.get('harvest', math.nan):.3f}", file=sys.stderr, flush=True
+                f"scope {index}, {plan}: {said['slowdown_percent']:+.2f} %, "
+                f"harvest {said.get('harvest', math.nan):.3f}",
+                file=sys.stderr,
+                flush=True,
             )
     step_ms = statistics.fmean(one["step_ms_none"] for each in scopes.values() for one in each)
     return {
@@ -310,7 +321,8 @@ def measure(torch, lull, given):
         "backward_ms": trainer.backward_ms,
         "idle_share": trainer.idle_ms / step_ms,
         "rows": [
-            {"task": task, "armed_ahead_s": ahead, "foreign": foreign, **summed_up(scopes[task, ahead, foreign])} for task, ahead, foreign in plans
+            {"task": task, "armed_ahead_s": ahead, "foreign": foreign, **summed_up(scopes[task, ahead, foreign])}
+            for task, ahead, foreign in plans
         ],
     }
 
@@ -327,7 +339,8 @@ def parse(arguments):
         "--tasks",
         type=lambda text: text.split("+"),
         default=["compute"],
-        help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them; or {WAIT}: no side work, a pending wait of the program's own",
+        help=f"side tasks, joined by +: {', '.join(TASKS)}, or as lull tasks lists them; or {WAIT}: no side work, "
+        "a pending wait of the program's own",
     )
     parser.add_argument("--scopes", type=int, default=6, help="of each plan")
     parser.add_argument("--seconds", type=float, default=0, help="of pairs a scope; six pairs at a time")
@@ -335,10 +348,18 @@ def parse(arguments):
         "--armed-ahead",
         type=lambda text: [ahead_of(each) for each in text.split(",")],
         default=[None],
-        help="how long before its bubble a worker may be enqueued: seconds or `default`, a list with commas; one plan each",
+        help="how long before its bubble a worker may be enqueued: seconds or `default`, a list with commas; "
+        "one plan each",
     )
-    parser.add_argument("--foreign", choices=("off", "on", "both"), default="off", help="another stream of the program always has a wait pending")
-    parser.add_argument("--processors", type=int, default=0, help="SMs for workers at the most; 0: all that are not kept off")
+    parser.add_argument(
+        "--foreign",
+        choices=("off", "on", "both"),
+        default="off",
+        help="another stream of the program always has a wait pending",
+    )
+    parser.add_argument(
+        "--processors", type=int, default=0, help="SMs for workers at the most; 0: all that are not kept off"
+    )
     parser.add_argument("--connections", type=int, default=0, help="CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
     parser.add_argument("--stream", choices=("legacy", "own"), default="legacy", help="of the trainer")
     parser.add_argument("--layers", type=int, default=6)

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch_SIZE.json, as record.py does its records.
+"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch_SIZE.json, as record.py does its
+records.
 
-    scripts/measure_torch.py --results docs/results [--size fp32] [--schedules 1f1b,gpipe] [--parts observe,compute,streaming,long]
+    scripts/measure_torch.py --results docs/results [--size fp32] [--schedules 1f1b,gpipe] [--parts
+    observe,compute,streaming,long]
 
-Parts: `observe`, and `compute` and `streaming`, which harvest with the task of that name: slowdown of a step against the same process with
-torch as it was, from alternating pairs of groups of 4 steps, until the 95 % interval of the mean of the pairs' log ratios is ±0.2 % or
-the time is over; and the harvest of the bubbles' GPU-time, as items done in bubbles against items that the task does in as much time of a
-bubble without training. Each is measured twice. `long`: 200 steps whose losses and weights must be equal to the bit, then 1,000 steps whose
-lease exits are counted. LULL_LIBRARY names the C library where the package is not installed."""
+Parts: `observe`, and `compute` and `streaming`, which harvest with the task of that name: slowdown of a step against
+the same process with torch as it was, from alternating pairs of groups of 4 steps, until the 95 % interval of the
+mean of the pairs' log ratios is ±0.2 % or the time is over; and the harvest of the bubbles' GPU-time, as items done
+in bubbles against items that the task does in as much time of a bubble without training. Each is measured twice.
+`long`: 200 steps whose losses and weights must be equal to the bit, then 1,000 steps whose lease exits are counted.
+LULL_LIBRARY names the C library where the package is not installed."""
 
 import argparse
 import contextlib
@@ -22,7 +25,10 @@ import sys
 import tempfile
 import time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "apps/python")]
+sys.path[:0] = [
+    str(pathlib.Path(__file__).resolve().parent),
+    str(pathlib.Path(__file__).resolve().parents[1] / "apps/python"),
+]
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
@@ -70,8 +76,9 @@ class Rank:
         self.torch.cuda.synchronize()
 
     def groups(self, pipeline, side, order):
-        """Milliseconds a step of groups with and without, in that order and without a pause between them, each the slowest rank's. The
-        host runs ahead, as in a training: so the first two, in which the pipeline fills, are left out."""
+        """Milliseconds a step of groups with and without, in that order and without a pause between them, each the
+        slowest rank's. The host runs ahead, as in a training: so the first two, in which the pipeline fills, are
+        left out."""
         self.together()
         marks = []
         for with_lull in (True, False, *order):

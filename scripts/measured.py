@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What record.py's sections are made of: programs run, their figures read, and the machine's condition beside them."""
+
 import json
 import math
 import os
@@ -34,7 +35,11 @@ def read_json(done, ends=(0,)):
 def query(fields):
     """Of the first GPU; nothing for what it does not say."""
     found = shell(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
-    said = found.stdout.splitlines()[0].split(",") if found.returncode == 0 and found.stdout.strip() else [""] * len(fields.split(","))
+    said = (
+        found.stdout.splitlines()[0].split(",")
+        if found.returncode == 0 and found.stdout.strip()
+        else [""] * len(fields.split(","))
+    )
     return [part.strip() or None for part in said]
 
 
@@ -85,12 +90,15 @@ def commit():
     if os.environ.get("LULL_COMMIT"):
         return os.environ["LULL_COMMIT"]
     head = shell(["git", "rev-parse", "HEAD"]).stdout.strip()
-    changed = shell(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results"]).stdout.strip()
+    changed = shell(
+        ["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results"]
+    ).stdout.strip()
     return head + (" with changes" if changed else "") if head else None
 
 
 def median_interval(samples):
-    """The narrowest symmetric pair of order statistics that holds the median with at least 95 %; none below 6 samples."""
+    """The narrowest symmetric pair of order statistics that holds the median with at least 95 %; none below 6
+    samples."""
     n, below, rank = len(samples), 0.0, 0
     while rank < n and (below := below + math.comb(n, rank) / 2**n) <= 0.025:
         rank += 1
@@ -100,7 +108,9 @@ def median_interval(samples):
 
 def alone_with_bounds(run):
     """Figures of one run, and the intervals that it states itself: `x_low` and `x_high` beside `x`."""
-    spread = {key: [run[f"{key}_low"], run[f"{key}_high"]] for key in run if f"{key}_low" in run and f"{key}_high" in run}
+    spread = {
+        key: [run[f"{key}_low"], run[f"{key}_high"]] for key in run if f"{key}_low" in run and f"{key}_high" in run
+    }
     bounds = {f"{key}_{end}" for key in spread for end in ("low", "high")}
     return {key: value for key, value in run.items() if key not in bounds}, spread
 
@@ -119,7 +129,12 @@ def summed_up(rows):
 def bench(build, name, limit=120):
     """A benchmark named PROGRAM/…, with its arguments if any: command, figures, intervals."""
     plan, *arguments = name.split()
-    command = [f"{build}/bin/bench/{plan.split('/')[0]}", f"--benchmark_filter=^{plan}", "--benchmark_format=json", *arguments]
+    command = [
+        f"{build}/bin/bench/{plan.split('/')[0]}",
+        f"--benchmark_filter=^{plan}",
+        "--benchmark_format=json",
+        *arguments,
+    ]
     done = shell(command, limit)
     try:
         rows = [row for row in json.loads(done.stdout)["benchmarks"] if row.get("run_type") != "aggregate"]
@@ -160,7 +175,12 @@ def twice(build, names, limit=120):
     for name in names:
         command, first, spread = bench(build, name, limit)
         _, second, again = bench(build, name, limit)
-        rows.append({"name": name.replace("/iterations:", "").replace(" --", "/").rstrip("/"), **paired(command, first, second, interval={"first": spread, "second": again})})
+        rows.append(
+            {
+                "name": name.replace("/iterations:", "").replace(" --", "/").rstrip("/"),
+                **paired(command, first, second, interval={"first": spread, "second": again}),
+            }
+        )
     return rows
 
 

@@ -4,8 +4,9 @@
 
     scripts/ranks.py [--limit SECONDS] RANKS PROGRAM [ARGUMENT…]
 
-Ends them all when one fails, or when the time is over; then exits with that one's code, or 124. A program that lacks GPUs says so
-and exits with 77, which CTest counts as not run."""
+Ends them all when one fails, or when the time is over; then exits with that one's code, or 124. A program that lacks
+GPUs says so and exits with 77, which CTest counts as not run."""
+
 import argparse
 import os
 import signal
@@ -31,7 +32,13 @@ def free_port():
 
 def launch(ranks, command, limit):
     """The first exit code that is not 0; 124 when the time was over. No rank outlives this."""
-    common = {**os.environ, "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    common = {
+        **os.environ,
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+    }
     running = {}
     try:
         for rank in range(ranks):

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tells apart why a step of the stage of measure_stage.py takes longer beside side work: its kernels, by kind and by how long ago the last
-bubble was, and the gaps between them, from CUPTI's trace. Same options as measure_stage.py; the first task and one row a task.
+"""Tells apart why a step of the stage of measure_stage.py takes longer beside side work: its kernels, by kind and by
+how long ago the last bubble was, and the gaps between them, from CUPTI's trace. Same options as measure_stage.py; the
+first task and one row a task.
 
     LULL=on LULL_LIBRARY=build/gpu/apps/c/liblull.so PYTHONPATH=apps/python python3 scripts/stage_kernels.py \\
         --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks pagerank+product
 
-Each step launches the same kernels, so each is compared with itself: the median over steps with side work against the median without. One JSON
-object on standard output. A trace slows the host, not the kernels: step times are measure_stage.py's to tell."""
+Each step launches the same kernels, so each is compared with itself: the median over steps with side work against
+the median without. One JSON object on standard output. A trace slows the host, not the kernels: step times are
+measure_stage.py's to tell."""
 
 import json
 import os
@@ -29,13 +31,19 @@ def traced(torch, trainer, bubble):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
         for _ in range(STEPS // measure_stage.GROUP):
             trainer.groups([bubble])
-    events = [one for one in trace.profiler.kineto_results.events() if str(one.device_type()) == "DeviceType.CUDA" and one.duration_ns() > 0]
+    events = [
+        one
+        for one in trace.profiler.kineto_results.events()
+        if str(one.device_type()) == "DeviceType.CUDA" and one.duration_ns() > 0
+    ]
     streams = [one.device_resource_id() for one in events]
     stream = statistics.mode(streams)
     mine = sorted(
         (one.start_ns(), one.start_ns() + one.duration_ns(), one.name())
         for one in events
-        if one.device_resource_id() == stream and not any(each in one.name() for each in OURS) and "Mem" not in one.name()
+        if one.device_resource_id() == stream
+        and not any(each in one.name() for each in OURS)
+        and "Mem" not in one.name()
     )
     if len(mine) % STEPS:  # the trace has lost some, or steps differ
         sys.exit(f"stage_kernels.py: {len(mine)} kernels in {STEPS} steps: not the same in each")
@@ -69,7 +77,11 @@ def compared(plain, lull):
     def change(chosen):
         chosen = list(chosen)
         base = sum(before[at] for at in chosen)
-        return {"kernels": len(chosen), "ms": base / 1e6, "longer_percent": 100 * (sum(after[at] for at in chosen) / base - 1) if base else 0}
+        return {
+            "kernels": len(chosen),
+            "ms": base / 1e6,
+            "longer_percent": 100 * (sum(after[at] for at in chosen) / base - 1) if base else 0,
+        }
 
     def gaps(steps):
         every = [now[0] - one[1] for step in steps for one, now in zip(step, step[1:])]
@@ -80,11 +92,25 @@ def compared(plain, lull):
     without, with_lull = gaps(plain), gaps(lull)
     return {
         "all": change(all_of_them),
-        "by_kind": {each: change(at for at in all_of_them if kind(names[at]) == each) for each in ("products", "attention", "other")},
-        "by_ms_since_a_bubble": {f"{low} to {high}": change(at for at in all_of_them if low <= since[at] < high) for low, high in zip(edges, edges[1:])},
+        "by_kind": {
+            each: change(at for at in all_of_them if kind(names[at]) == each)
+            for each in ("products", "attention", "other")
+        },
+        "by_ms_since_a_bubble": {
+            f"{low} to {high}": change(at for at in all_of_them if low <= since[at] < high)
+            for low, high in zip(edges, edges[1:])
+        },
         "gap_us": {
-            "without": {"n": len(without), "mean": statistics.fmean(without) / 1e3, "median": statistics.median(without) / 1e3},
-            "with": {"n": len(with_lull), "mean": statistics.fmean(with_lull) / 1e3, "median": statistics.median(with_lull) / 1e3},
+            "without": {
+                "n": len(without),
+                "mean": statistics.fmean(without) / 1e3,
+                "median": statistics.median(without) / 1e3,
+            },
+            "with": {
+                "n": len(with_lull),
+                "mean": statistics.fmean(with_lull) / 1e3,
+                "median": statistics.median(with_lull) / 1e3,
+            },
         },
     }
 
@@ -114,7 +140,17 @@ def main():
                 plain += traced(torch, trainer, measure_stage.no_bubble)
                 beside += traced(torch, trainer, lull.bubble)
             rows.append({"task": task, **compared(plain, beside)})
-    print(json.dumps({"name": "stage_kernels", "connections": given.connections, "torch": torch.__version__, "steps": 2 * STEPS, "rows": rows}))
+    print(
+        json.dumps(
+            {
+                "name": "stage_kernels",
+                "connections": given.connections,
+                "torch": torch.__version__,
+                "steps": 2 * STEPS,
+                "rows": rows,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small pipeline-parallel training on torch.distributed.pipelining, one process a rank: what measure_torch.py measures and
-tests/apps/python/torch_two_gpus_test.py holds to the bit."""
+"""A small pipeline-parallel training on torch.distributed.pipelining, one process a rank: what measure_torch.py
+measures and tests/apps/python/torch_two_gpus_test.py holds to the bit."""
 
 import os
 import sys
@@ -32,7 +32,8 @@ class Nothing:
 
 
 def trained(pipeline, scope, steps):
-    """All losses of so many steps in a scope of Lull's, the weights after them, and the mode and the counts of the scope."""
+    """All losses of so many steps in a scope of Lull's, the weights after them, and the mode and the counts of the
+    scope."""
     import torch
 
     losses = pipeline.step()  # shapes are told to each other in the first one
@@ -42,14 +43,21 @@ def trained(pipeline, scope, steps):
         if pipeline.on_gpu:
             torch.cuda.synchronize()
         counts, mode = ({}, "none") if side is None else (side.counts(), side.mode)
-    return [loss.detach().cpu() for loss in losses], [weight.detach().cpu() for weight in pipeline.parameters], mode, counts
+    return (
+        [loss.detach().cpu() for loss in losses],
+        [weight.detach().cpu() for weight in pipeline.parameters],
+        mode,
+        counts,
+    )
 
 
 class Pipeline:
-    """One schedule with a stack of layers split over the ranks, the same at each making. `width` is that of the layers, `rows` what a
-    micro-batch has."""
+    """One schedule with a stack of layers split over the ranks, the same at each making. `width` is that of the
+    layers, `rows` what a micro-batch has."""
 
-    def __init__(self, schedule, device, *, width=2048, layers=16, rows=512, microbatches=8, learning_rate=1e-3, dtype="float32"):
+    def __init__(
+        self, schedule, device, *, width=2048, layers=16, rows=512, microbatches=8, learning_rate=1e-3, dtype="float32"
+    ):
         import torch
         from torch.distributed import get_rank, get_world_size, pipelining
 
@@ -60,14 +68,20 @@ class Pipeline:
         kind_of_number = getattr(torch, dtype)
         for index in range(self.rank, count, world):
             torch.manual_seed(1000 + index)
-            blocks = [block for _ in range(layers // count) for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))]
+            blocks = [
+                block
+                for _ in range(layers // count)
+                for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))
+            ]
             modules.append(torch.nn.Sequential(*blocks).to(device, kind_of_number))
             self.stages.append(pipelining.PipelineStage(modules[-1], index, count, device))
         self.parameters = [parameter for module in modules for parameter in module.parameters()]
         self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
         make = getattr(pipelining.schedules, kind)
         self._schedule = make(
-            self.stages if per_rank > 1 else self.stages[0], microbatches, loss_fn=lambda out, target: (out.float() - target.float()).pow(2).mean()
+            self.stages if per_rank > 1 else self.stages[0],
+            microbatches,
+            loss_fn=lambda out, target: (out.float() - target.float()).pow(2).mean(),
         )
         torch.manual_seed(7)
         self._input = torch.randn(rows * microbatches, width, device=device, dtype=kind_of_number)

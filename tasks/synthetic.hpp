@@ -7,17 +7,20 @@
 
 namespace lull {
 
-/// Arithmetic alone: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side task.
+/// Arithmetic alone: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side
+/// task.
 template <int Threads>
 struct basic_compute_task {
   static constexpr team_shape shape{.threads = Threads, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 2048 / Threads};
 
-  float* sink;           // (1,) never written; keeps the arithmetic alive
-  std::uint64_t items;   // a round
+  float* sink;          // (1,) never written; keeps the arithmetic alive
+  std::uint64_t items;  // a round
   std::uint64_t rounds;
   std::uint32_t fma;
 
-  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept { return at.round < rounds ? items : finished; }
+  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
+    return at.round < rounds ? items : finished;
+  }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     float x = static_cast<float>(c.begin + static_cast<std::uint64_t>(team.rank()));
@@ -37,12 +40,14 @@ struct streaming_task {
   static constexpr team_shape shape{.threads = 512, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 4};
   static constexpr std::uint64_t tile = 4096;  // 16 KiB of each array: two blocks an SM keep HBM busy
 
-  float const* from;     // (items × tile,)
-  float* to;             // (items × tile,)
-  std::uint64_t items;   // a round
+  float const* from;    // (items × tile,)
+  float* to;            // (items × tile,)
+  std::uint64_t items;  // a round
   std::uint64_t rounds;
 
-  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept { return at.round < rounds ? items : finished; }
+  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
+    return at.round < rounds ? items : finished;
+  }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     struct alignas(16) four {

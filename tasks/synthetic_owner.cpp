@@ -18,7 +18,8 @@ namespace {
 constexpr std::array compute_options{
     option{"items", option_kind::integer, "65536", "[1, 1073741824]", "items a round"},
     option{"rounds", option_kind::integer, "500", "[1, 1000000000]", "rounds"},
-    option{"fma", option_kind::integer, "48", "[1, 1000000]", "dependent multiply-adds an item, in each thread of the team"},
+    option{"fma", option_kind::integer, "48", "[1, 1000000]",
+           "dependent multiply-adds an item, in each thread of the team"},
     option{"grain", option_kind::integer, "1", "[1, 65536]", "items a chunk"},
 };
 
@@ -54,7 +55,8 @@ class compute_owner final : public task_owner {
 
   job_description describe() const override {
     require(completed_.data() != nullptr);
-    compute_task const work{sink_.data(), count_of(values_, "items"), rounds(), static_cast<std::uint32_t>(values_.integer("fma"))};
+    compute_task const work{sink_.data(), count_of(values_, "items"), rounds(),
+                            static_cast<std::uint32_t>(values_.integer("fma"))};
     return described(counted_compute_task{work, completed_.data()}, "compute", values_);
   }
 
@@ -65,12 +67,13 @@ class compute_owner final : public task_owner {
 
   verification verify() override {
     std::vector<std::uint64_t> const found = completed_.read();
-    auto const wrong = std::find_if(found.begin(), found.end(), [&](std::uint64_t rounds_done) { return rounds_done != rounds(); });
+    auto const wrong =
+        std::find_if(found.begin(), found.end(), [&](std::uint64_t rounds_done) { return rounds_done != rounds(); });
     if (wrong == found.end()) {
       return {true, std::to_string(found.size()) + " items completed " + std::to_string(rounds()) + " rounds each"};
     }
-    return {false, "item " + std::to_string(wrong - found.begin()) + " completed " + std::to_string(*wrong) + " rounds of " +
-                       std::to_string(rounds())};
+    return {false, "item " + std::to_string(wrong - found.begin()) + " completed " + std::to_string(*wrong) +
+                       " rounds of " + std::to_string(rounds())};
   }
 
   std::vector<std::string> write() override { return {}; }
@@ -128,7 +131,8 @@ class streaming_owner final : public task_owner {
         }
       }
     }
-    return {true, std::to_string(tiles_checked) + " tiles hold the sums of " + std::to_string(rounds()) + " rounds exactly"};
+    return {true,
+            std::to_string(tiles_checked) + " tiles hold the sums of " + std::to_string(rounds()) + " rounds exactly"};
   }
 
   std::vector<std::string> write() override { return {}; }
@@ -149,13 +153,19 @@ class streaming_owner final : public task_owner {
 }  // namespace
 
 task_entry compute_entry() {
-  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options, [](option_values const&) { return type_of<counted_compute_task>(); },
-          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<compute_owner>(values); }};
+  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options,
+          [](option_values const&) { return type_of<counted_compute_task>(); },
+          [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<compute_owner>(values);
+          }};
 }
 
 task_entry streaming_entry() {
-  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options, [](option_values const&) { return type_of<streaming_task>(); },
-          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<streaming_owner>(values); }};
+  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options,
+          [](option_values const&) { return type_of<streaming_task>(); },
+          [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<streaming_owner>(values);
+          }};
 }
 
 }  // namespace lull

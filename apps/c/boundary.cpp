@@ -21,7 +21,8 @@ std::uint32_t size_of(void const* given, char const* name) {
   std::uint32_t size = 0;
   std::memcpy(&size, given, sizeof size);
   if (size < sizeof size || size > max_struct) {
-    throw refusal{LULL_ERROR_ABI, std::string{name} + "->size is " + std::to_string(size) + ": set it to the struct's sizeof"};
+    throw refusal{LULL_ERROR_ABI,
+                  std::string{name} + "->size is " + std::to_string(size) + ": set it to the struct's sizeof"};
   }
   return size;
 }
@@ -92,20 +93,24 @@ std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
 
 int at_least(int value, int least, char const* name) {
   if (value < least) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
+    throw refusal{LULL_ERROR_ARGUMENT,
+                  std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
   }
   return value;
 }
 
 void require_zero(std::int32_t reserved, char const* name) {
-  if (reserved != 0) throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(reserved) + ": set it to 0"};
+  if (reserved != 0)
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(reserved) + ": set it to 0"};
 }
 
 void detail::take(void* into, std::size_t known, void const* given, char const* name) {
   std::uint32_t const size = size_of(given, name);
   auto const* const bytes = static_cast<unsigned char const*>(given);
-  if (std::any_of(bytes + std::min<std::size_t>(known, size), bytes + size, [](unsigned char byte) { return byte != 0; })) {
-    throw refusal{LULL_ERROR_ABI, std::string{name} + " sets a field that this library does not know: use a later liblull.so"};
+  if (std::any_of(bytes + std::min<std::size_t>(known, size), bytes + size,
+                  [](unsigned char byte) { return byte != 0; })) {
+    throw refusal{LULL_ERROR_ABI,
+                  std::string{name} + " sets a field that this library does not know: use a later liblull.so"};
   }
   std::memcpy(into, given, std::min<std::size_t>(known, size));
 }
@@ -124,18 +129,30 @@ extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
 
 extern "C" char const* lull_status_text(lull_status status) {
   switch (status) {
-    case LULL_OK: return "ok";
-    case LULL_TIMED_OUT: return "timed out";
-    case LULL_ERROR_ARGUMENT: return "bad argument";
-    case LULL_ERROR_HANDLE: return "no live handle";
-    case LULL_ERROR_ABI: return "another ABI";
-    case LULL_ERROR_STATE: return "not in this state";
-    case LULL_ERROR_SIZE: return "text too large for its room";
-    case LULL_ERROR_INPUT: return "bad input";
-    case LULL_ERROR_LIMIT: return "a limit is reached";
-    case LULL_ERROR_DEVICE: return "the device failed";
-    case LULL_ERROR_INTERNAL: return "internal error";
-    case LULL_ERROR_EXCHANGE: return "the program's exchange failed";
+    case LULL_OK:
+      return "ok";
+    case LULL_TIMED_OUT:
+      return "timed out";
+    case LULL_ERROR_ARGUMENT:
+      return "bad argument";
+    case LULL_ERROR_HANDLE:
+      return "no live handle";
+    case LULL_ERROR_ABI:
+      return "another ABI";
+    case LULL_ERROR_STATE:
+      return "not in this state";
+    case LULL_ERROR_SIZE:
+      return "text too large for its room";
+    case LULL_ERROR_INPUT:
+      return "bad input";
+    case LULL_ERROR_LIMIT:
+      return "a limit is reached";
+    case LULL_ERROR_DEVICE:
+      return "the device failed";
+    case LULL_ERROR_INTERNAL:
+      return "internal error";
+    case LULL_ERROR_EXCHANGE:
+      return "the program's exchange failed";
   }
   return "unknown status";
 }

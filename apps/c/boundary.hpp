@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include <lull/host/error.hpp>
 #include <lull/host/lull.h>
+#include <lull/host/error.hpp>
 
 namespace lull::c {
 
@@ -33,7 +33,8 @@ lull_status failed(lull_status status, char const* call, char const* text) noexc
 /// The status of the exception that is being handled.
 lull_status failed_by_exception(char const* call) noexcept;
 
-/// The body of every function of the header: nothing is thrown out of it. `body` returns a lull_status, or nothing for LULL_OK.
+/// The body of every function of the header: nothing is thrown out of it. `body` returns a lull_status, or nothing for
+/// LULL_OK.
 template <class Body>
 lull_status guarded(char const* call, Body&& body) noexcept {
   try {
@@ -51,8 +52,8 @@ lull_status guarded(char const* call, Body&& body) noexcept {
 /// Throws a refusal when `pointer` is null.
 void require(void const* pointer, char const* name);
 
-/// Runs `body` on a thread of its own, so that what it does to its thread (the current device, the capture mode) stays there; throws
-/// what it throws.
+/// Runs `body` on a thread of its own, so that what it does to its thread (the current device, the capture mode) stays
+/// there; throws what it throws.
 void on_own_thread(std::function<void()> const& body);
 
 /// A text as the header says: asked for its size, or copied where it fits. Throws a refusal with LULL_ERROR_SIZE.
@@ -71,8 +72,8 @@ int at_least(int value, int least, char const* name);
 /// Refuses what a later library may give a meaning to.
 void require_zero(std::int32_t reserved, char const* name);
 
-/// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it in: the fields
-/// that it does not have keep their defaults; those that we do not know must be zero.
+/// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it
+/// in: the fields that it does not have keep their defaults; those that we do not know must be zero.
 template <class Struct>
 Struct taken(Struct const* given, char const* name);
 
@@ -88,7 +89,8 @@ void fill(void* into, void const* values, std::size_t known, char const* name);
 template <class Enum>
 Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
   if (value < 0 || value >= count) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
+    throw refusal{LULL_ERROR_ARGUMENT,
+                  std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
   }
   return static_cast<Enum>(value);
 }

@@ -17,8 +17,9 @@
 
 namespace lull::c {
 
-/// The objects of one kind that C programs hold by handle. A handle is a number that is never given out twice, so that one whose
-/// object is gone, of another kind or made up is told from a live one without touching memory that is not ours.
+/// The objects of one kind that C programs hold by handle. A handle is a number that is never given out twice, so that
+/// one whose object is gone, of another kind or made up is told from a live one without touching memory that is not
+/// ours.
 ///
 /// A slot's word: users (23 bits), one bit while somebody ends the object, generation (40 bits).
 template <class Object, std::uint64_t Kind, std::size_t Capacity>
@@ -43,7 +44,8 @@ class handle_table {
     pin& operator=(pin&&) = delete;
     ~pin() { let_go(); }
     void let_go() noexcept {
-      if (std::exchange(object_, nullptr) != nullptr) slot_->word.fetch_sub(user, std::memory_order_release);  // to who ends it
+      if (std::exchange(object_, nullptr) != nullptr)
+        slot_->word.fetch_sub(user, std::memory_order_release);  // to who ends it
     }
     explicit operator bool() const noexcept { return object_ != nullptr; }
     Object* operator->() const noexcept { return object_; }
@@ -80,7 +82,8 @@ class handle_table {
 
    private:
     friend class handle_table;
-    exclusive(slot* at, Object* object, std::mutex* inserting) noexcept : slot_(at), object_(object), inserting_(inserting) {}
+    exclusive(slot* at, Object* object, std::mutex* inserting) noexcept
+        : slot_(at), object_(object), inserting_(inserting) {}
     slot* slot_;
     Object* object_;
     std::mutex* inserting_;
@@ -95,14 +98,14 @@ class handle_table {
       if (at.object.load(std::memory_order_relaxed) != nullptr) continue;
       std::uint64_t const number = at.word.load(std::memory_order_acquire) / generation;
       at.forks.store(1 + lull::detail::forks_now(), std::memory_order_relaxed);  // carried by the handle
-      at.object.store(object.release(), std::memory_order_release);  // to pins: the object is whole
+      at.object.store(object.release(), std::memory_order_release);              // to pins: the object is whole
       return number << 24 | Kind << 16 | index;
     }
     throw limit_error{"all " + std::to_string(Capacity) + " handles of this kind are in use: destroy some"};
   }
 
-  /// Whether its object was left behind in a process that this one was forked from: none of the threads inside it are here to leave, and
-  /// its locks may be held for ever.
+  /// Whether its object was left behind in a process that this one was forked from: none of the threads inside it are
+  /// here to leave, and its locks may be held for ever.
   bool is_parents(std::uint64_t handle) noexcept {
     slot* const at = slot_of(handle);
     std::uint64_t const made = at == nullptr ? 0 : at->forks.load(std::memory_order_relaxed);
@@ -119,8 +122,8 @@ class handle_table {
     return {nullptr, nullptr};
   }
 
-  /// Waits until nobody is inside. Empty for a handle that is not alive or that somebody else ends; throws limit_error when the
-  /// time is over, and the object goes on as before.
+  /// Waits until nobody is inside. Empty for a handle that is not alive or that somebody else ends; throws limit_error
+  /// when the time is over, and the object goes on as before.
   exclusive end(std::uint64_t handle, std::chrono::steady_clock::time_point deadline) {
     slot* const at = slot_of(handle);
     if (at == nullptr) return {nullptr, nullptr, nullptr};

@@ -14,9 +14,9 @@
 #include <lull/apps/c/boundary.hpp>
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/detail/deadline.hpp>
-#include <lull/host/task/owner.hpp>
-#include <lull/host/solo/feeder_thread.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/task/owner.hpp>
 #include <lull/host/threads/stream.hpp>
 
 namespace lull::c {
@@ -54,7 +54,8 @@ stream_table& streams();
 template <class Table, class Handle>
 void require_not_parents(Table& table, Handle const* handle) {
   if (!table.is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
-  throw refusal{LULL_ERROR_STATE, "this process was forked from the one that made the handle: make another after the fork"};
+  throw refusal{LULL_ERROR_STATE,
+                "this process was forked from the one that made the handle: make another after the fork"};
 }
 
 template <class Table, class Handle>
@@ -69,7 +70,8 @@ typename Table::pin alive(Table& table, Handle const* handle) {
 inline constexpr std::chrono::seconds max_leaving{10};
 
 template <class Table, class Handle>
-typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono::steady_clock::time_point deadline = deadline_after(max_leaving)) try {
+typename Table::exclusive ending(Table& table, Handle const* handle,
+                                 std::chrono::steady_clock::time_point deadline = deadline_after(max_leaving)) try {
   require_not_parents(table, handle);
   auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), deadline);
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
@@ -78,8 +80,8 @@ typename Table::exclusive ending(Table& table, Handle const* handle, std::chrono
   throw refusal{LULL_ERROR_STATE, why.what()};
 }
 
-/// Waits in pieces, so that a thread that ends the object does not wait long; `over` is given at most so long and says whether what is
-/// waited for has come. Throws a refusal when somebody wants to end the object.
+/// Waits in pieces, so that a thread that ends the object does not wait long; `over` is given at most so long and says
+/// whether what is waited for has come. Throws a refusal when somebody wants to end the object.
 template <class Pin, class Over>
 lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over over) {
   using std::chrono::nanoseconds;
@@ -99,8 +101,8 @@ Handle* handle_of(std::uint64_t number) noexcept {
   return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
 }
 
-/// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on are left alone
-/// for ever. On one of our threads.
+/// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on
+/// are left alone for ever. On one of our threads.
 void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept;
 
 }  // namespace lull::c

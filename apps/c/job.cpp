@@ -33,12 +33,18 @@ lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
 
 lull_job_state state_of(job_state state) {
   switch (state) {
-    case job_state::queued: return LULL_JOB_QUEUED;
-    case job_state::placed: return LULL_JOB_PLACED;
-    case job_state::paused: return LULL_JOB_PAUSED;
-    case job_state::finished: return LULL_JOB_FINISHED;
-    case job_state::failed: return LULL_JOB_FAILED;
-    case job_state::cancelled: return LULL_JOB_CANCELLED;
+    case job_state::queued:
+      return LULL_JOB_QUEUED;
+    case job_state::placed:
+      return LULL_JOB_PLACED;
+    case job_state::paused:
+      return LULL_JOB_PAUSED;
+    case job_state::finished:
+      return LULL_JOB_FINISHED;
+    case job_state::failed:
+      return LULL_JOB_FAILED;
+    case job_state::cancelled:
+      return LULL_JOB_CANCELLED;
   }
   return LULL_JOB_FAILED;
 }

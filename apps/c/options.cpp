@@ -15,7 +15,8 @@ namespace lull::c {
 
 namespace {
 
-constexpr std::int32_t max_armed_ahead_us = std::chrono::duration_cast<std::chrono::duration<std::int32_t, std::micro>>(max_armed_ahead).count();
+constexpr std::int32_t max_armed_ahead_us =
+    std::chrono::duration_cast<std::chrono::duration<std::int32_t, std::micro>>(max_armed_ahead).count();
 
 /// Tasks whose options do not tell them apart share a type; it is loaded once.
 void add(std::vector<task_type>& types, task_type const& type) {
@@ -38,7 +39,8 @@ std::vector<task_type> types_of(char const* tasks) {
 
 std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
   if (us < -1 || us > max_armed_ahead_us) {
-    throw refusal{LULL_ERROR_ARGUMENT, "options->armed_ahead_us is " + std::to_string(us) + ": -1 to " + std::to_string(max_armed_ahead_us)};
+    throw refusal{LULL_ERROR_ARGUMENT,
+                  "options->armed_ahead_us is " + std::to_string(us) + ": -1 to " + std::to_string(max_armed_ahead_us)};
   }
   if (us == 0) return std::nullopt;
   return std::chrono::microseconds{std::max(us, 0)};
@@ -49,9 +51,14 @@ std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
 runtime_options read_options(lull_options const& asked) {
   runtime_options made;
   switch (one_of<lull_executor>(asked.executor, 3, "options->executor")) {
-    case LULL_EXECUTOR_ANY: break;
-    case LULL_EXECUTOR_THREADS: made.machine.kind = executor_kind::threads; break;
-    case LULL_EXECUTOR_CUDA: made.machine.kind = executor_kind::cuda; break;
+    case LULL_EXECUTOR_ANY:
+      break;
+    case LULL_EXECUTOR_THREADS:
+      made.machine.kind = executor_kind::threads;
+      break;
+    case LULL_EXECUTOR_CUDA:
+      made.machine.kind = executor_kind::cuda;
+      break;
   }
   made.machine.device = at_least(asked.device, 0, "options->device");
   int const rooms = at_least(asked.rooms, -1, "options->rooms");
@@ -61,17 +68,25 @@ runtime_options read_options(lull_options const& asked) {
   made.armed_ahead = armed_ahead(asked.armed_ahead_us);
   made.machine.memory_limit_bytes = asked.memory_limit_bytes;
   switch (one_of<lull_mode>(asked.mode, 4, "options->mode")) {
-    case LULL_MODE_OFF: made.mode = runtime_mode::off; break;
-    case LULL_MODE_OBSERVE: made.mode = runtime_mode::observe; break;
+    case LULL_MODE_OFF:
+      made.mode = runtime_mode::off;
+      break;
+    case LULL_MODE_OBSERVE:
+      made.mode = runtime_mode::observe;
+      break;
     case LULL_MODE_DEFAULT:
-    case LULL_MODE_ON: made.mode = runtime_mode::on; break;
+    case LULL_MODE_ON:
+      made.mode = runtime_mode::on;
+      break;
   }
   bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
   made.launch = at_open ? launch_time::at_open : launch_time::at_close;
   made.tasks = types_of(asked.tasks);
   if (asked.report != nullptr) made.report = asked.report;
   if (asked.log != nullptr) {
-    made.log = [log = asked.log, context = asked.log_context](std::string_view line) { log(context, std::string{line}.c_str()); };
+    made.log = [log = asked.log, context = asked.log_context](std::string_view line) {
+      log(context, std::string{line}.c_str());
+    };
   }
   return made;
 }

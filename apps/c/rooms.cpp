@@ -11,14 +11,16 @@ namespace lull::c {
 std::function<void(stream_handle)> exchange_of(lull_exchange function, void* context) {
   return [function, context](stream_handle stream) {
     std::int32_t const said = function(context, stream);
-    if (said != 0) throw refusal{LULL_ERROR_EXCHANGE, "the exchange returned " + std::to_string(said) + ": no rooms were measured"};
+    if (said != 0)
+      throw refusal{LULL_ERROR_EXCHANGE, "the exchange returned " + std::to_string(said) + ": no rooms were measured"};
   };
 }
 
 }  // namespace lull::c
 
-extern "C" lull_status lull_measure_rooms(std::int32_t device, lull_exchange exchange, void* context, std::int32_t resident,
-                                          lull_room_need* need, char* text, std::size_t size, std::size_t* needed) {
+extern "C" lull_status lull_measure_rooms(std::int32_t device, lull_exchange exchange, void* context,
+                                          std::int32_t resident, lull_room_need* need, char* text, std::size_t size,
+                                          std::size_t* needed) {
   using namespace lull;
   using namespace lull::c;
   return guarded("lull_measure_rooms", [&] {

@@ -26,8 +26,10 @@ bubble_id unpacked(lull_bubble bubble) {
   return {.gate = static_cast<std::uint32_t>(bubble & (max_gates - 1)), .bubble = bubble >> gate_bits};
 }
 
-/// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on then.
-std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles, std::chrono::steady_clock::time_point deadline) {
+/// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on
+/// then.
+std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles,
+                                           std::chrono::steady_clock::time_point deadline) {
   std::vector<job_table::exclusive> found;
   for (std::uint64_t const handle : handles) {
     try {
@@ -113,9 +115,15 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
     auto const side = alive(runtimes(), runtime);
     require(mode, "mode");
     switch (side->side->mode()) {
-      case runtime_mode::off: *mode = LULL_MODE_OFF; break;
-      case runtime_mode::observe: *mode = LULL_MODE_OBSERVE; break;
-      case runtime_mode::on: *mode = LULL_MODE_ON; break;
+      case runtime_mode::off:
+        *mode = LULL_MODE_OFF;
+        break;
+      case runtime_mode::observe:
+        *mode = LULL_MODE_OBSERVE;
+        break;
+      case runtime_mode::on:
+        *mode = LULL_MODE_ON;
+        break;
     }
   });
 }
@@ -182,10 +190,14 @@ lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size
     int const which = one_of<int>(format, 4, "format");
     bubble_summary const sum = side->side->summary();
     switch (static_cast<lull_format>(which)) {
-      case LULL_FORMAT_TEXT: return give(bubble_text(sum), text, size, needed);
-      case LULL_FORMAT_JSON: return give(bubble_json(sum), text, size, needed);
-      case LULL_FORMAT_TRACE: return give(bubble_trace(sum), text, size, needed);
-      case LULL_FORMAT_SVG: return give(bubble_timeline(sum), text, size, needed);
+      case LULL_FORMAT_TEXT:
+        return give(bubble_text(sum), text, size, needed);
+      case LULL_FORMAT_JSON:
+        return give(bubble_json(sum), text, size, needed);
+      case LULL_FORMAT_TRACE:
+        return give(bubble_trace(sum), text, size, needed);
+      case LULL_FORMAT_SVG:
+        return give(bubble_timeline(sum), text, size, needed);
     }
   });
 }

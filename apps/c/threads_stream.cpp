@@ -25,7 +25,8 @@ lull_status lull_threads_stream_create(lull_threads_stream** stream) {
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t ns) {
   return guarded("lull_threads_stream_sleep", [&] {
     auto const one = alive(streams(), stream);
-    if (ns > static_cast<std::uint64_t>(max_sleep.count())) throw refusal{LULL_ERROR_ARGUMENT, "ns is more than 10 seconds"};
+    if (ns > static_cast<std::uint64_t>(max_sleep.count()))
+      throw refusal{LULL_ERROR_ARGUMENT, "ns is more than 10 seconds"};
     one->enqueue([ns] { std::this_thread::sleep_for(std::chrono::nanoseconds{ns}); });
   });
 }

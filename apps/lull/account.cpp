@@ -45,10 +45,11 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const stay = over_machine(report, &bubble_record::stay_ns);
   losses lost;
 
-  // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the others may have
-  // worked, and that time stands in the sums twice. Of what they stayed behind the close no more is known than that it was not longer
-  // than the last of them.
-  double const behind = std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
+  // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the
+  // others may have worked, and that time stands in the sums twice. Of what they stayed behind the close no more is
+  // known than that it was not longer than the last of them.
+  double const behind =
+      std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
   double const nobodys = length - in - std::max(0.0, stay - behind);
   double const left_early = std::max(0.0, early * length - over_machine(report, &bubble_record::early_ns));
   bool const may_be_replaced = idle + starved != 0;
@@ -62,8 +63,11 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   left(lost_cause::no_job, idle);
   left(lost_cause::starved, starved);
 
-  // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not started.
-  double const absent = early == 0 ? std::max(0.0, 1 - came) : length == 0 ? 0 : std::max(0.0, nobodys - missed) / length;
+  // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not
+  // started.
+  double const absent = early == 0    ? std::max(0.0, 1 - came)
+                        : length == 0 ? 0
+                                      : std::max(0.0, nobodys - missed) / length;
   double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
   lost[lost_cause::host_late] = late * length;
   if (came == 0) lost[lost_cause::start] += (absent - late) * length;
@@ -137,7 +141,8 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
       drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));
     }
-    bool const solo_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
+    bool const solo_in_it =
+        record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
     if (solo_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
   }
   sum.drain_us = summarise(drain);

@@ -22,16 +22,17 @@ struct task_part {
   std::uint64_t items = 0;
 };
 
-/// Of several tasks together: the speed at which they do these same items alone, one task after the other. By it harvest is the sum
-/// over tasks of items by that task's own speed. Where the speed of a task that did something is not known, nothing is.
+/// Of several tasks together: the speed at which they do these same items alone, one task after the other. By it
+/// harvest is the sum over tasks of items by that task's own speed. Where the speed of a task that did something is not
+/// known, nothing is.
 solo_speed mixed(std::vector<task_part> const& parts);
 
 /// What was done in bubbles, and where the rest of their time went.
 ///
-/// Bubble time lost by a cause is the mean over the blocks launched for a job, as a share of what all processors would have done. What was
-/// harvested and what was lost by each cause are together the bubbles' time: `slower` is what no other cause explains. It may be
-/// below zero: chunks that are finished after the close are harvested although their time stands under drain, and a stand-alone
-/// speed has noise.
+/// Bubble time lost by a cause is the mean over the blocks launched for a job, as a share of what all processors would
+/// have done. What was harvested and what was lost by each cause are together the bubbles' time: `slower` is what no
+/// other cause explains. It may be below zero: chunks that are finished after the close are harvested although their
+/// time stands under drain, and a stand-alone speed has noise.
 struct harvest_account {
   report::bubble_counts bubbles;
   report::harvest_gain gain;

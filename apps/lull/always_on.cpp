@@ -51,7 +51,7 @@ void always_on::one_round() {
   phases_ += work_->phases() - phases;
   if (!work_->finished()) return;
   ++ended_;
-  work_.reset();  // waits for the stream
+  work_.reset();                                            // waits for the stream
   if (kept_ == results_kept::all) same_.holds_for(owner_);  // its verdict comes with verify
 }
 

@@ -15,8 +15,8 @@
 
 namespace lull {
 
-/// Side work as people run it today: a host thread that launches one kernel a phase on a stream of the lowest priority, whatever
-/// the trainer does. A task that ends is started again. Begins paused.
+/// Side work as people run it today: a host thread that launches one kernel a phase on a stream of the lowest priority,
+/// whatever the trainer does. A task that ends is started again. Begins paused.
 class always_on {
  public:
   always_on(executor& machine, task_owner& owner, results_kept kept);

@@ -27,8 +27,8 @@ std::uint64_t always_on_task::read_extent(std::uint32_t step) const { return mac
 
 /// Ends the phase before `at`, if there was one, and asks for the size of the one at `at`.
 void always_on_task::ask(position at) {
-  machine_.plain_between(machine_.plain_stream(), kernel_, job_.functor, started_ ? std::optional{at_} : std::nullopt, at,
-                         word(at.step));
+  machine_.plain_between(machine_.plain_stream(), kernel_, job_.functor, started_ ? std::optional{at_} : std::nullopt,
+                         at, word(at.step));
   started_ = true;
   at_ = at;
 }
@@ -48,10 +48,12 @@ void always_on_task::round() {
       finished_ = true;
       return;
     }
-    if (size >= starved) throw usage_error{"job '" + job_.name + "': mode naive runs tasks that need no input and end with a round"};
+    if (size >= starved)
+      throw usage_error{"job '" + job_.name + "': mode naive runs tasks that need no input and end with a round"};
     if (learning) sizes_[step] = size;
     if (size != sizes_[step] || (!learning && read_extent(step) != size)) {
-      throw usage_error{"job '" + job_.name + "': its phases change their size, which mode naive does not follow: use mode lull"};
+      throw usage_error{"job '" + job_.name +
+                        "': its phases change their size, which mode naive does not follow: use mode lull"};
     }
     if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {at_, 0, size}, job_.grain);
     items_ += size;

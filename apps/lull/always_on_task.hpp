@@ -12,8 +12,9 @@
 namespace lull {
 
 /// A side task as ordinary code on a stream of the lowest priority, one kernel a phase: what people run today, and the
-/// baseline. The host waits for the device once a round, to learn whether the task goes on; the sizes of the other phases are
-/// those of the second round (the first may set up), and a task whose phases change their size later is refused. Not thread-safe.
+/// baseline. The host waits for the device once a round, to learn whether the task goes on; the sizes of the other
+/// phases are those of the second round (the first may set up), and a task whose phases change their size later is
+/// refused. Not thread-safe.
 class always_on_task {
  public:
   always_on_task(executor& machine, job_description job);
@@ -21,7 +22,8 @@ class always_on_task {
   always_on_task(always_on_task const&) = delete;
   always_on_task& operator=(always_on_task const&) = delete;
 
-  /// Enqueues one round. Blocks until the one before is done. Errors: usage_error for a task whose phases change their size.
+  /// Enqueues one round. Blocks until the one before is done. Errors: usage_error for a task whose phases change their
+  /// size.
   void round();
   bool finished() const noexcept { return finished_; }
   std::uint64_t items() const noexcept { return items_; }    // enqueued
@@ -37,7 +39,7 @@ class always_on_task {
   job_description job_;
   worker_kernel kernel_;
   mapped_array<std::uint64_t> extents_;  // (steps,)
-  std::vector<std::uint64_t> sizes_;  // (steps,) of the second round
+  std::vector<std::uint64_t> sizes_;     // (steps,) of the second round
   std::uint64_t rounds_ = 0;
   position at_;
   bool started_ = false;

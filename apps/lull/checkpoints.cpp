@@ -7,9 +7,9 @@
 
 #include <zlib.h>
 
-#include <lull/host/io/atomic_file.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/detail/job_record.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 
@@ -34,28 +34,42 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
 
 }  // namespace
 
-checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
-                         task_request const& request, task_owner& owner, executor& machine)
-    : owner_(owner), file_(files_of(folder, name)[0]), every_(every), resume_(resume), machine_(machine), arrays_(owner.arrays()), buffer_(piece) {
+checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume,
+                         std::string const& name, task_request const& request, task_owner& owner, executor& machine)
+    : owner_(owner),
+      file_(files_of(folder, name)[0]),
+      every_(every),
+      resume_(resume),
+      machine_(machine),
+      arrays_(owner.arrays()),
+      buffer_(piece) {
   if (arrays_.empty()) {
     file_ = files_of(folder, name)[1];
     account const kept = owner.keep_account(file_, resume);
-    if (kept == account::none) throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+    if (kept == account::none)
+      throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
     own_account_ = true;
     resumed_ = kept == account::resumed;
   }
   std::error_code why;
   std::filesystem::create_directories(folder, why);
-  if (!std::filesystem::is_directory(folder)) throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+  if (!std::filesystem::is_directory(folder))
+    throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
   try {
     atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
     throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
   }
   if (!resume_ && std::filesystem::exists(file_)) {
-    throw usage_error{file_.string() + " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to start again"};
+    throw usage_error{
+        file_.string() +
+        " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to start again"};
   }
-  what_ = {request.name, format_task(request, task_text::without_files), own_account_ ? "" : fingerprint(owner.inputs()), detail::job_record::state_words, {}};
+  what_ = {request.name,
+           format_task(request, task_text::without_files),
+           own_account_ ? "" : fingerprint(owner.inputs()),
+           detail::job_record::state_words,
+           {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
 }
 

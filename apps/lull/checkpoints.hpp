@@ -17,8 +17,8 @@ namespace detail {
 class job_record;
 }
 
-/// Saves a job's arrays and how far it has come into one file of a folder, every so often and when it is stopped; takes up an
-/// earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
+/// Saves a job's arrays and how far it has come into one file of a folder, every so often and when it is stopped; takes
+/// up an earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
 class checkpoints {
  public:
   /// The files that a job of this name may be saved in: by its arrays, or by its owner's account.
@@ -26,8 +26,8 @@ class checkpoints {
 
   /// Makes the folder. Throws usage_error where it cannot be made or written, or the task has no state to save.
   /// `name`: the job's, and of the file.
-  checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name, task_request const& request,
-              task_owner& owner, executor& machine);
+  checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
+              task_request const& request, task_owner& owner, executor& machine);
 
   // Only while no block is inside the job.
   void begin(detail::job_record& job);

@@ -72,8 +72,8 @@ struct new_task_settings {
   std::optional<std::string> folder;  // none: one of the task's name, here
 };
 
-/// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns those into
-/// exit codes.
+/// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns
+/// those into exit codes.
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
 exit_code doctor_command(doctor_settings const& asked, std::ostream& out);

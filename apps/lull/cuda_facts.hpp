@@ -8,8 +8,8 @@ namespace lull {
 
 /// What CUDA says of itself and of one device. Nothing where it does not answer.
 struct cuda_facts {
-  bool built = false;  // this build has the cuda executor
-  int runtime_version = 0;  // 13000: 13.0
+  bool built = false;                 // this build has the cuda executor
+  int runtime_version = 0;            // 13000: 13.0
   std::optional<int> driver_version;  // the newest CUDA that the driver knows
   std::optional<std::string> device_name;
   int capability = 0;  // 90: sm_90

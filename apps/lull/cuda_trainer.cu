@@ -7,8 +7,8 @@
 
 #include <cublas_v2.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/apps/lull/trainer.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
 
@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead of the device
-constexpr std::uint64_t late_arrival_ns = 25'000;   // the worker's blocks are in 4 µs after the opening; 20 µs and a little later
+constexpr std::uint64_t late_arrival_ns =
+    25'000;  // the worker's blocks are in 4 µs after the opening; 20 µs and a little later
 constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no room for a late arrival
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 constexpr std::size_t marks = 1024;  // events, used in turn
@@ -26,7 +27,8 @@ constexpr int sizes[] = {512, 1024, 2048, 4096, 8192};
 constexpr int min_products = 4;  // a forward is made of at least so many, where products can be that short
 
 void check(cublasStatus_t status, char const* call) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(status), cublasGetStatusName(status), call, "cuda_trainer"};
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw device_error{static_cast<int>(status), cublasGetStatusName(status), call, "cuda_trainer"};
 }
 
 /// Device memory, owned; freed when nothing runs.
@@ -92,8 +94,8 @@ class cuda_trainer final : public stage_trainer {
     LULL_CUDA(cudaMemsetAsync(iteration_stamps_->get(), 0, iterations * sizeof(iteration_moments), stream_.get()));
     std::vector<trainer::stamps> const fresh(waits, {~std::uint64_t{0}, 0, 0});
     if (waits != 0) {
-      LULL_CUDA(cudaMemcpyAsync(wait_stamps_->get(), fresh.data(), waits * sizeof(trainer::stamps), cudaMemcpyHostToDevice,
-                                stream_.get()));
+      LULL_CUDA(cudaMemcpyAsync(wait_stamps_->get(), fresh.data(), waits * sizeof(trainer::stamps),
+                                cudaMemcpyHostToDevice, stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     trainer::wait_one_thread(stream_.get(), head_start_ns, nullptr);
@@ -131,17 +133,18 @@ class cuda_trainer final : public stage_trainer {
     found.iterations.resize(iteration_);
     std::vector<trainer::stamps> stamps(waits_);
     if (iteration_ != 0) {
-      LULL_CUDA(cudaMemcpyAsync(found.iterations.data(), iteration_stamps_->get(), iteration_ * sizeof(iteration_moments),
-                                cudaMemcpyDeviceToHost, stream_.get()));
+      LULL_CUDA(cudaMemcpyAsync(found.iterations.data(), iteration_stamps_->get(),
+                                iteration_ * sizeof(iteration_moments), cudaMemcpyDeviceToHost, stream_.get()));
     }
     if (waits_ != 0) {
-      LULL_CUDA(cudaMemcpyAsync(stamps.data(), wait_stamps_->get(), waits_ * sizeof(trainer::stamps), cudaMemcpyDeviceToHost,
-                                stream_.get()));
+      LULL_CUDA(cudaMemcpyAsync(stamps.data(), wait_stamps_->get(), waits_ * sizeof(trainer::stamps),
+                                cudaMemcpyDeviceToHost, stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     for (std::size_t w = 0; w < waits_; ++w) {  // the gap begins before a kernel that comes late
       double const mhz = static_cast<double>(stamps[w].khz) / 1e3;
-      found.waits.push_back({stamps[w].first - (late_[w] ? late_arrival_ns : 0), stamps[w].end, mhz > 0 ? std::optional{mhz} : std::nullopt});
+      found.waits.push_back({stamps[w].first - (late_[w] ? late_arrival_ns : 0), stamps[w].end,
+                             mhz > 0 ? std::optional{mhz} : std::nullopt});
     }
     return found;
   }
@@ -154,9 +157,9 @@ class cuda_trainer final : public stage_trainer {
   void product() {
     float const one = 1;
     float const zero = 0;
-    check(cublasGemmEx(cublas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one, matrices_[0]->get(), CUDA_R_16BF, size_,
-                       matrices_[1]->get(), CUDA_R_16BF, size_, &zero, matrices_[2]->get(), CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F,
-                       CUBLAS_GEMM_DEFAULT),
+    check(cublasGemmEx(cublas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one, matrices_[0]->get(),
+                       CUDA_R_16BF, size_, matrices_[1]->get(), CUDA_R_16BF, size_, &zero, matrices_[2]->get(),
+                       CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
           "cublasGemmEx");
   }
 
@@ -192,7 +195,9 @@ class cuda_trainer final : public stage_trainer {
       int const products_before = products_;
       use_size(size);
       auto const each = time_of_product();
-      products_ = std::max(1, static_cast<int>(std::lround(static_cast<double>(forward.count()) / static_cast<double>(std::max<std::int64_t>(1, each.count())))));
+      products_ =
+          std::max(1, static_cast<int>(std::lround(static_cast<double>(forward.count()) /
+                                                   static_cast<double>(std::max<std::int64_t>(1, each.count())))));
       if (products_ < min_products && before != 0) {
         use_size(before);
         products_ = products_before;

@@ -5,6 +5,8 @@
 
 namespace lull {
 
-std::unique_ptr<stage_trainer> make_cuda_trainer(int device, std::chrono::nanoseconds) { throw usage_error{why_no_cuda(device)}; }
+std::unique_ptr<stage_trainer> make_cuda_trainer(int device, std::chrono::nanoseconds) {
+  throw usage_error{why_no_cuda(device)};
+}
 
 }  // namespace lull

@@ -10,9 +10,9 @@
 #include <lull/apps/lull/finding.hpp>
 #include <lull/apps/lull/machine.hpp>
 #include <lull/apps/lull/waiting_cost.hpp>
+#include <lull/host/detail/environment.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/detail/environment.hpp>
 
 namespace lull {
 namespace {
@@ -22,11 +22,14 @@ std::string environment(char const* name) {
   return text == nullptr ? "" : text;
 }
 
-std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 finding check_driver(cuda_facts const& facts, std::optional<gpu_description> const& gpu) {
   if (!facts.driver_version) {
-    return {"driver", health::stops, "no CUDA driver answers", "install NVIDIA's driver, 525 or later; threads run without one"};
+    return {"driver", health::stops, "no CUDA driver answers",
+            "install NVIDIA's driver, 525 or later; threads run without one"};
   }
   std::string found = "knows CUDA " + version_text(*facts.driver_version);
   if (gpu && gpu->driver) found = *gpu->driver + ", " + found;
@@ -37,17 +40,21 @@ finding check_runtime(cuda_facts const& facts) {
   if (!facts.built) return {"cuda", health::stops, "this build has no CUDA", "build Lull where nvcc is found"};
   std::string const built = "built with CUDA " + version_text(facts.runtime_version);
   bool const too_new = facts.driver_version && *facts.driver_version / 1000 < facts.runtime_version / 1000;
-  if (too_new) return {"cuda", health::stops, built + ", newer than the driver", "update the driver, or build with an older toolkit"};
+  if (too_new)
+    return {"cuda", health::stops, built + ", newer than the driver",
+            "update the driver, or build with an older toolkit"};
   return {"cuda", health::good, built, ""};
 }
 
 finding check_device(cuda_facts const& facts, int device) {
   if (!facts.built) return {"device", health::stops, "not looked for", "see cuda"};
-  if (!facts.device_name) return {"device", health::stops, why_no_cuda(device), "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
+  if (!facts.device_name)
+    return {"device", health::stops, why_no_cuda(device), "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   std::string const found = *facts.device_name + ", sm_" + std::to_string(facts.capability) + ", " +
                             std::to_string(facts.processors) + " SMs";
   if (!facts.stream_memory_operations) {
-    return {"device", health::stops, found + ", no stream memory operations", "update the driver: the closing edge needs them"};
+    return {"device", health::stops, found + ", no stream memory operations",
+            "update the driver: the closing edge needs them"};
   }
   return {"device", health::good, found, ""};
 }
@@ -56,7 +63,8 @@ finding check_rooms(cuda_facts const& facts, doctor_settings const& asked) {
   std::string const what = "cluster rooms";
   if (!facts.device_name) return {what, health::stops, "not known without a device", ""};
   try {
-    placement const where = make_executor({.kind = executor_kind::cuda, .device = asked.device, .rooms = asked.rooms})->place();
+    placement const where =
+        make_executor({.kind = executor_kind::cuda, .device = asked.device, .rooms = asked.rooms})->place();
     std::string const found = std::to_string(where.owned_processors) + " of " + std::to_string(where.processors) +
                               " SMs are for workers, by " + where.how;
     if (asked.rooms != 0 && where.how != "green context") {
@@ -81,16 +89,19 @@ finding check_connections() {
   std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
   if (asked.empty()) return {"connections", health::good, "CUDA_DEVICE_MAX_CONNECTIONS is not set", ""};
   std::string const found = "CUDA_DEVICE_MAX_CONNECTIONS=" + asked;
-  if (auto const few = detail::too_few_connections()) return {"connections", health::stops, found, *few + "; LULL=on harvests nevertheless"};
+  if (auto const few = detail::too_few_connections())
+    return {"connections", health::stops, found, *few + "; LULL=on harvests nevertheless"};
   if (!detail::one_connection()) return {"connections", health::good, found, ""};
-  return {"connections", health::worth_a_look, found, "all streams share one queue, so workers are launched at open; 8 or more lets them wait for the close"};
+  return {"connections", health::worth_a_look, found,
+          "all streams share one queue, so workers are launched at open; 8 or more lets them wait for the close"};
 }
 
 finding check_mps() {
   std::string pipe = environment("CUDA_MPS_PIPE_DIRECTORY");
   if (pipe.empty()) pipe = "/tmp/nvidia-mps";
   std::error_code ignored;
-  if (!std::filesystem::exists(std::filesystem::path{pipe} / "control", ignored)) return {"MPS", health::good, "no MPS daemon", ""};
+  if (!std::filesystem::exists(std::filesystem::path{pipe} / "control", ignored))
+    return {"MPS", health::good, "no MPS daemon", ""};
   return {"MPS", health::worth_a_look, "an MPS daemon listens in " + pipe,
           "another client's fault ends this process too; stop the daemon where isolation counts"};
 }
@@ -98,7 +109,8 @@ finding check_mps() {
 finding check_profilers() {
   std::optional<std::string> const tool = detail::injected_tool();
   if (!tool) return {"profilers", health::good, "none is injected", ""};
-  return {"profilers", health::stops, *tool, "a tool that runs one kernel at a time keeps workers from training's side; LULL=on harvests beside it"};
+  return {"profilers", health::stops, *tool,
+          "a tool that runs one kernel at a time keeps workers from training's side; LULL=on harvests beside it"};
 }
 
 finding check_blocking() {
@@ -114,7 +126,8 @@ finding check_lull() {
 }
 
 finding check_power(std::optional<gpu_description> const& gpu) {
-  if (!gpu || !gpu->power_limit_w) return {"power cap", health::worth_a_look, "NVML does not tell", "clocks are not in reports then"};
+  if (!gpu || !gpu->power_limit_w)
+    return {"power cap", health::worth_a_look, "NVML does not tell", "clocks are not in reports then"};
   std::string found = std::to_string(static_cast<int>(*gpu->power_limit_w)) + " W";
   if (gpu->state.power_w) found += ", " + std::to_string(static_cast<int>(*gpu->state.power_w)) + " W now";
   if (gpu->state.power_capped.value_or(false)) {
@@ -130,10 +143,19 @@ exit_code doctor_command(doctor_settings const& asked, std::ostream& out) {
   cuda_facts const facts = ask_cuda(asked.device);
   std::optional<gpu_description> const gpu =
       facts.device_name ? gpu_monitor{pci_bus_id(asked.device)}.describe() : std::nullopt;
-  std::vector<finding> const all{check_driver(facts, gpu), check_runtime(facts), check_device(facts, asked.device),
-                                 check_rooms(facts, asked), check_lazy_loading(facts), check_connections(),
-                                 check_waiting(measure_waiting(asked.device), environment("CUDA_DEVICE_MAX_CONNECTIONS")), check_mps(),
-                                 check_profilers(), check_blocking(), check_lull(), check_power(gpu)};
+  std::vector<finding> const all{
+      check_driver(facts, gpu),
+      check_runtime(facts),
+      check_device(facts, asked.device),
+      check_rooms(facts, asked),
+      check_lazy_loading(facts),
+      check_connections(),
+      check_waiting(measure_waiting(asked.device), environment("CUDA_DEVICE_MAX_CONNECTIONS")),
+      check_mps(),
+      check_profilers(),
+      check_blocking(),
+      check_lull(),
+      check_power(gpu)};
   out << (asked.json ? findings_json(all, LULL_VERSION) : findings_text(all));
   out.flush();
   return any_stops(all) ? exit_code::failed : exit_code::done;

@@ -25,21 +25,25 @@ std::string findings_text(std::span<finding const> all) {
   std::ostringstream out;
   for (finding const& each : all) {
     std::string_view const state = name_of(each.state);
-    out << state << std::string(6 - state.size(), ' ') << each.what << std::string(15 - each.what.size(), ' ') << each.found << '\n';
+    out << state << std::string(6 - state.size(), ' ') << each.what << std::string(15 - each.what.size(), ' ')
+        << each.found << '\n';
     if (!each.to_do.empty()) out << std::string(21, ' ') << "-> " << each.to_do << '\n';
   }
-  out << (any_stops(all) ? "Something stops harvesting on a GPU; the threads executor runs anywhere.\n" : "Nothing stops harvesting.\n");
+  out << (any_stops(all) ? "Something stops harvesting on a GPU; the threads executor runs anywhere.\n"
+                         : "Nothing stops harvesting.\n");
   return out.str();
 }
 
 std::string findings_json(std::span<finding const> all, std::string_view version) {
   auto list = nlohmann::ordered_json::array();
   for (finding const& each : all) {
-    nlohmann::ordered_json one{{"name", each.what}, {"state", name_of(each.state)}, {"found", each.found}, {"to_do", each.to_do}};
+    nlohmann::ordered_json one{
+        {"name", each.what}, {"state", name_of(each.state)}, {"found", each.found}, {"to_do", each.to_do}};
     for (auto const& [name, value] : each.figures) one[name] = value;
     list.push_back(std::move(one));
   }
-  nlohmann::ordered_json const whole{{"schema", "lull.doctor/1"}, {"version", version}, {"harvests", !any_stops(all)}, {"findings", list}};
+  nlohmann::ordered_json const whole{
+      {"schema", "lull.doctor/1"}, {"version", version}, {"harvests", !any_stops(all)}, {"findings", list}};
   return whole.dump(2) + '\n';
 }
 

@@ -16,7 +16,7 @@ struct finding {
   std::string what;
   health state;
   std::string found;
-  std::string to_do;                                        // what it means, or what to do; empty: nothing
+  std::string to_do;                                         // what it means, or what to do; empty: nothing
   std::vector<std::pair<std::string, double>> figures = {};  // in JSON alone; names end in their unit
 };
 

@@ -22,7 +22,9 @@ folder_lock::folder_lock(std::optional<std::string> const& folder) {
   if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   bool const held = errno == EWOULDBLOCK;
   ::close(std::exchange(descriptor_, -1));
-  if (held) throw usage_error{"--checkpoint " + *folder + ": another lull saves its jobs there now: wait for its end, or name another folder"};
+  if (held)
+    throw usage_error{"--checkpoint " + *folder +
+                      ": another lull saves its jobs there now: wait for its end, or name another folder"};
 }
 
 folder_lock::~folder_lock() {

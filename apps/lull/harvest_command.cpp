@@ -6,22 +6,23 @@
 #include <thread>
 #include <vector>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/account.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/always_on.hpp>
-#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/cuda_facts.hpp>
-#include <lull/apps/lull/path_conflicts.hpp>
+#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/folder_lock.hpp>
+#include <lull/apps/lull/harvest_plan.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/pictures.hpp>
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/side_jobs.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/stop_request.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -29,49 +30,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto solo_for = 1s;               // measuring the task's stand-alone speed
-constexpr auto clock_every = 100ms;          // meanwhile, the GPU's clocks
-constexpr double noise = 0.05;                // of the stand-alone speed, as a share
-constexpr auto short_job = 100ms;            // a job shorter than this alone gets a successor that stands ready
-constexpr auto max_ready = 10s;          // from submit until a job stands ready
-constexpr std::size_t max_rows = 3;         // of jobs in the table, or one a task
-constexpr std::uint32_t pictured = 2;        // iterations on the timeline
-constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
-
-/// What was asked for, checked before anything is started.
-struct plan_of_harvest {
-  executor_kind kind;
-  side_mode mode;
-  schedule_shape shape;
-  stage_plan stage;
-  std::vector<job_spec> tasks;
-};
-
-plan_of_harvest check(harvest_settings const& asked) {
-  plan_of_harvest made{parse_executor(asked.executor, asked.device),
-                       parse_mode(asked.mode),
-                       {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
-                       {},
-                       job_specs(asked.tasks, asked.job_file)};
-  if (made.mode == side_mode::naive && made.tasks.size() > 1) {
-    throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
-  }
-  if (asked.checkpoint.folder && made.mode != side_mode::lull) throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
-  if (!asked.max_bubble.empty()) {
-    made.shape.forward = forward_for_max_gap(made.shape, asked.stage, duration_of(asked.max_bubble, "--longest-bubble"));
-  }
-  made.stage = plan_stage(made.shape, asked.stage);
-  std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
-  if (length > max_segments) throw usage_error{"a replay of " + std::to_string(length) + " segments and gaps is too long: fewer --iterations"};
-  if (made.mode != side_mode::none && made.stage.gaps.empty()) {
-    throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
-                      " has no bubble in this schedule: more stages, or --mode none"};
-  }
-  std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
-  for (report_file const& each : reports) check_writable(each.file, each.option);
-  check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
-  return made;
-}
+constexpr auto solo_for = 1s;          // measuring the task's stand-alone speed
+constexpr auto clock_every = 100ms;    // meanwhile, the GPU's clocks
+constexpr double noise = 0.05;         // of the stand-alone speed, as a share
+constexpr auto short_job = 100ms;      // a job shorter than this alone gets a successor that stands ready
+constexpr auto max_ready = 10s;        // from submit until a job stands ready
+constexpr std::size_t max_rows = 3;    // of jobs in the table, or one a task
+constexpr std::uint32_t pictured = 2;  // iterations on the timeline
 
 report_config config_of(harvest_settings const& asked, plan_of_harvest const& plan) {
   report_config made;
@@ -97,7 +62,8 @@ void shorten(std::vector<job_result>& rows, std::size_t most) {
   while (rows.size() > most) {
     auto victim = rows.begin();
     for (; victim != rows.end(); ++victim) {
-      bool const has_later = std::any_of(victim + 1, rows.end(), [&](job_result const& later) { return later.name == victim->name; });
+      bool const has_later =
+          std::any_of(victim + 1, rows.end(), [&](job_result const& later) { return later.name == victim->name; });
       if (well(*victim) && has_later) break;
     }
     if (victim == rows.end()) victim = std::find_if(rows.begin(), rows.end(), well);
@@ -148,7 +114,8 @@ class harvest {
                                                  : make_threads_trainer(plan_.shape.forward);
     if (stopped()) return;
     replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
-    if (plan_.mode == side_mode::naive) naive_ = std::make_unique<always_on>(side_.machine(), *tasks_.front().owners.front(), kept());
+    if (plan_.mode == side_mode::naive)
+      naive_ = std::make_unique<always_on>(side_.machine(), *tasks_.front().owners.front(), kept());
     if (plan_.mode == side_mode::lull) start_jobs();
   }
 
@@ -198,7 +165,8 @@ class harvest {
 
   replayed one_replay(bool with) {
     if (with && naive_) naive_->resume();
-    replayed done = replay(*trainer_, plan_.stage, asked_.iterations, with && jobs_ ? &side_ : nullptr, [this] { return stopped(); });
+    replayed done = replay(*trainer_, plan_.stage, asked_.iterations, with && jobs_ ? &side_ : nullptr,
+                           [this] { return stopped(); });
     if (with && naive_) naive_->pause();
     if (with && monitor_) clocks_.push_back(monitor_->sample());
     return done;
@@ -219,7 +187,8 @@ class harvest {
         without_ms_.push_back(without.ms());
         with_ms_.push_back(with.ms());
       }
-      if (pair == 0) lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, names(), pictured)};
+      if (pair == 0)
+        lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, names(), pictured)};
       if (asked_.trace) {
         add_events(events_, without, plan_.stage);
         add_events(events_, with, plan_.stage);
@@ -243,7 +212,8 @@ class harvest {
   std::vector<progress::part> shown_parts() const {
     std::vector<progress::part> parts{{"pairs", asked_.pairs}};
     if (!jobs_) return parts;
-    for (side_jobs::reached const& each : jobs_->progress()) parts.push_back({jobs_->name(parts.size() - 1), each.most});
+    for (side_jobs::reached const& each : jobs_->progress())
+      parts.push_back({jobs_->name(parts.size() - 1), each.most});
     return parts;
   }
   std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
@@ -295,8 +265,9 @@ class harvest {
       failed_ = !judged->ok;
       lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
     }
-    report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(), naive_->items(),
-                            judged ? std::optional{judged->ok} : std::nullopt, finished ? std::optional{owner.failures()} : std::nullopt});
+    report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(),
+                            naive_->chunks(), naive_->items(), judged ? std::optional{judged->ok} : std::nullopt,
+                            finished ? std::optional{owner.failures()} : std::nullopt});
     if (!finished) return;
     try {
       for (std::string& each : owner.write()) lines_.push_back(std::move(each));
@@ -316,14 +287,16 @@ class harvest {
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
       if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
-      if (sum.lease_blocks != 0) lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
+      if (sum.lease_blocks != 0)
+        lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
       if (sum.gain.ratio_without_rooms > 1 + noise) {
         lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
       }
       if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
     } else {
       double total_ms = 0;
-      for (replayed_bubble const& one : bubbles_) total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
+      for (replayed_bubble const& one : bubbles_)
+        total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
       report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
     }
     if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
@@ -351,7 +324,8 @@ class harvest {
   timeline picture() {
     timeline made;
     made.subtitle = std::string{name_of(plan_.shape.kind)} + ", stage " + std::to_string(asked_.stage) + " of " +
-                    std::to_string(asked_.stages) + ", " + std::to_string(asked_.microbatches) + " micro-batches, on " + report_.executor;
+                    std::to_string(asked_.stages) + ", " + std::to_string(asked_.microbatches) + " micro-batches, on " +
+                    report_.executor;
     made.cpu_time = plan_.kind == executor_kind::threads;
     made.slowdown_pct = report_.training.slowdown_pct;
     made.ci95_pct = report_.training.ci95_pct;
@@ -377,7 +351,7 @@ class harvest {
   std::vector<solo_speed> solo_;  // (tasks,)
   std::vector<gpu_state> solo_clocks_;
   std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
-  solo_speed speed_;  // of all tasks, in the shares in which they were done
+  solo_speed speed_;                                         // of all tasks, in the shares in which they were done
   bool short_job_ = false;
   bool failed_ = false;
   std::vector<double> without_ms_;

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/setting.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -30,7 +30,8 @@ std::span<task_options const> known_with_job_options() {
       std::vector<option>& rows = all.rows.emplace_back(each.options.begin(), each.options.end());
       rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
     }
-    for (std::size_t i = 0; i < all.rows.size(); ++i) all.known.push_back({known_tasks()[i].name, known_tasks()[i].help, all.rows[i]});
+    for (std::size_t i = 0; i < all.rows.size(); ++i)
+      all.known.push_back({known_tasks()[i].name, known_tasks()[i].help, all.rows[i]});
     return all;
   }();
   return made.known;
@@ -59,7 +60,8 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
     if (texts.empty()) given.push_back(parse_task(registry().front().name, known_with_job_options()));
   }
   if (given.size() > max_tasks) {
-    throw usage_error{std::to_string(given.size()) + " tasks at once; " + std::to_string(max_tasks) + " are the most: run the others later"};
+    throw usage_error{std::to_string(given.size()) + " tasks at once; " + std::to_string(max_tasks) +
+                      " are the most: run the others later"};
   }
   std::map<std::string, int> of_kind;
   std::vector<job_spec> made;
@@ -72,9 +74,11 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
   return made;
 }
 
-std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner, executor& machine) {
+std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
+                                            executor& machine) {
   if (!asked.folder) return nullptr;
-  return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume, task.name, task.request, owner, machine);
+  return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume,
+                                       task.name, task.request, owner, machine);
 }
 
 void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }

@@ -10,8 +10,8 @@
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/report.hpp>
-#include <lull/host/task/owner.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/task/owner.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace lull {
@@ -23,15 +23,16 @@ struct job_spec {
   int priority = 0;
 };
 
-/// The tasks that were asked for on the command line (`texts`), in a job file (`file`), or by default; in that order. Besides its own
-/// options each takes those of `job_options`. Errors: usage_error or input_error.
+/// The tasks that were asked for on the command line (`texts`), in a job file (`file`), or by default; in that order.
+/// Besides its own options each takes those of `job_options`. Errors: usage_error or input_error.
 std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::optional<std::string> const& file);
 
 /// What any task takes: `priority`.
 option_table job_options();
 
 /// What saves the task's jobs, under its name; null: nothing is to be saved. Errors: usage_error.
-std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner, executor& machine);
+std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
+                                            executor& machine);
 
 /// A runtime on such a machine that knows the tasks' types, and says on standard error what it logs.
 runtime_options options_for(std::vector<job_spec> const& tasks, executor_options machine);

@@ -12,9 +12,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lull/apps/registry/registry.hpp>
-#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -25,13 +25,22 @@ template <class Settings>
 void add_task_options(CLI::App& command, Settings& into) {
   command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
   command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
-  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
-  CLI::Option* const tasks = command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
+  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1023));
+  CLI::Option* const tasks =
+      command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
   tasks->allow_extra_args(false);
   command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
-  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder, "folder with a file for each task, from which it can be taken up again");
-  command.add_option("--checkpoint-every", into.checkpoint.every, "how often they are written; also when the tasks are stopped")->capture_default_str()->needs(folder);
-  command.add_flag("--resume", into.checkpoint.resume, "begin where the files in that folder end, if there are any")->needs(folder);
+  CLI::Option* const folder = command.add_option(
+      "--checkpoint", into.checkpoint.folder, "folder with a file for each task, from which it can be taken up again");
+  command
+      .add_option("--checkpoint-every", into.checkpoint.every,
+                  "how often they are written; also when the tasks are stopped")
+      ->capture_default_str()
+      ->needs(folder);
+  command.add_flag("--resume", into.checkpoint.resume, "begin where the files in that folder end, if there are any")
+      ->needs(folder);
   command.add_flag("--verify", into.verify, "hold each result against another algorithm");
   command.add_option("--report", into.report, "write the report (JSON) here");
   command.add_flag("--json", into.json, "print the report as JSON");
@@ -39,18 +48,25 @@ void add_task_options(CLI::App& command, Settings& into) {
 
 void add_harvest(CLI::App& command, harvest_settings& into) {
   add_task_options(command, into);
-  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")->capture_default_str();
+  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")
+      ->capture_default_str();
   command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
   command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
   command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
   command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
-  CLI::Option* const segment = command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
+  CLI::Option* const segment =
+      command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
   segment->capture_default_str();
   command.add_option("--longest-bubble", into.max_bubble, "sets the segment so that the longest bubble is that long")
       ->excludes(segment);
-  command.add_option("--iterations", into.iterations, "iterations a replay")->capture_default_str()->check(CLI::Range(1, 100'000));
-  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")->capture_default_str()->check(CLI::Range(1, 10'000));
-  command.add_option("--at-most", into.at_most, "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
+  command.add_option("--iterations", into.iterations, "iterations a replay")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--at-most", into.at_most,
+                     "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
   command.add_option("--trace", into.trace, "write a trace for Perfetto here");
   command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
 }
@@ -61,7 +77,7 @@ std::string known_names(CLI::App const& app, int argc, char** argv) {
   CLI::App const* command = &app;
   int at = 1;  // what stands behind the command, or should be one
   std::string path;
-  for (CLI::App const* next = command; next != nullptr; ) {
+  for (CLI::App const* next = command; next != nullptr;) {
     next = nullptr;
     for (CLI::App const* each : command->get_subcommands({})) {
       if (at < argc && each->get_name() == argv[at]) next = each;
@@ -100,18 +116,23 @@ exit_code dispatch(int argc, char** argv) {
   doctor_settings doctor;
   CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
   add_harvest(*harvests, harvest);
-  CLI::App* const runs = app.add_subcommand("run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
+  CLI::App* const runs = app.add_subcommand(
+      "run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
   add_task_options(*runs, run);
   runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
   runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
-  CLI::App* const doctors = app.add_subcommand("doctor", "say what stands in the way of harvesting, what to do, and what waits on the device cost");
+  CLI::App* const doctors = app.add_subcommand(
+      "doctor", "say what stands in the way of harvesting, what to do, and what waits on the device cost");
   doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
-  doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")->capture_default_str()->check(CLI::Range(0, 1023));
+  doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1023));
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
   new_task_settings fresh;
   CLI::App* const news = app.add_subcommand("new", "begin something of your own");
   news->require_subcommand(1);
-  CLI::App* const new_task = news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
+  CLI::App* const new_task =
+      news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
   new_task->add_option("NAME", fresh.name, "a C++ name such as word_count")->required();
   new_task->add_option("--in", fresh.folder, "folder to write, not there yet or empty [./NAME]");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");

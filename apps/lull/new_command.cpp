@@ -7,9 +7,9 @@
 #include <system_error>
 #include <vector>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/new_task.hpp>
+#include <lull/apps/registry/registry.hpp>
 
 namespace lull {
 namespace {

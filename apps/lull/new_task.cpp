@@ -10,8 +10,8 @@
 #include <set>
 #include <system_error>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 namespace {
@@ -210,8 +210,8 @@ class temporary_folder {
     path_ += ".new-" + std::to_string(::getpid());
     std::error_code problem;
     if (fs::create_directory(path_, problem)) return;
-    throw usage_error{beside.string() + ": nothing can be written into " + beside.parent_path().string() +
-                      ": " + (problem ? problem.message() : path_.string() + " is in the way")};
+    throw usage_error{beside.string() + ": nothing can be written into " + beside.parent_path().string() + ": " +
+                      (problem ? problem.message() : path_.string() + " is in the way")};
   }
   ~temporary_folder() {
     std::error_code ignored;

@@ -13,8 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto max_goodbye = 10s;
-/// So long a job without input keeps its place from others. The host is not further ahead of the stream, so in that time it has had
-/// bubbles, or there were none.
+/// So long a job without input keeps its place from others. The host is not further ahead of the stream, so in that
+/// time it has had bubbles, or there were none.
 constexpr auto patience = 400ms;
 
 /// Never freed, and reachable, so that a leak checker knows it for what it is.
@@ -75,7 +75,8 @@ void owned_job::look_after(bool another_waits) {
   bool const starves_long = starves(reached);
   switch (turn_) {
     case job_turn::in_turn:
-      // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the next pause.
+      // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the
+      // next pause.
       if (reached.state == job_state::paused) return;
       if (as_.saves != nullptr && as_.saves->due()) {
         handle.pause();

@@ -8,16 +8,17 @@
 #include <string>
 
 #include <lull/apps/lull/checkpoints.hpp>
-#include <lull/host/task/owner.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
-/// An owner and its job in a runtime, one after the other: who serves it, when it is saved, and that it makes way while it starves.
-/// One thread calls what is not const; the rest may be called from any.
+/// An owner and its job in a runtime, one after the other: who serves it, when it is saved, and that it makes way while
+/// it starves. One thread calls what is not const; the rest may be called from any.
 ///
-/// To be saved a job is paused, through control: nothing is asked of the trainer's stream, and other jobs have its bubbles meanwhile.
+/// To be saved a job is paused, through control: nothing is asked of the trainer's stream, and other jobs have its
+/// bubbles meanwhile.
 class owned_job {
  public:
   struct settings {
@@ -40,7 +41,8 @@ class owned_job {
   void cancel() { now().cancel(); }
   /// Of a job that is over: waits for its owner's `serve`, and throws what that threw. Once.
   void finish_serving();
-  /// Only while no block is inside. What goes wrong is in `save_problem`, and nothing is saved any more: the job goes on.
+  /// Only while no block is inside. What goes wrong is in `save_problem`, and nothing is saved any more: the job goes
+  /// on.
   void save();
 
   task_owner& owner() noexcept { return *owner_; }
@@ -67,8 +69,8 @@ class owned_job {
   std::uint64_t phases_ = 0;
   mutable std::mutex mutex_;  // all that follows, but for served_
   job handle_;
-  std::uint64_t brought_ = 0;  // items by a checkpoint
-  std::uint64_t before_ = 0;   // items of earlier jobs
+  std::uint64_t brought_ = 0;              // items by a checkpoint
+  std::uint64_t before_ = 0;               // items of earlier jobs
   std::unique_ptr<feeder_thread> served_;  // behind the owner, which it uses
 };
 

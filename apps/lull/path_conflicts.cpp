@@ -9,8 +9,8 @@
 
 #include <sys/stat.h>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files by all of their names: one that is there may have several. Devices and pipes may be written by all, and are none.
+/// Files by all of their names: one that is there may have several. Devices and pipes may be written by all, and are
+/// none.
 class used_files {
  public:
   /// Whose the file is; null: nobody's.
@@ -73,15 +74,18 @@ void check_files_apart(std::vector<job_spec> const& tasks, program_files const& 
     for (fs::path const& file : owner->inputs()) read.add(file, each.name);
     for (fs::path& file : owner->outputs()) to_write.push_back({std::move(file), each.name});
     if (!own.checkpoints) continue;
-    for (fs::path& file : checkpoints::files_of(*own.checkpoints, each.name)) to_write.push_back({std::move(file), "--checkpoint"});
+    for (fs::path& file : checkpoints::files_of(*own.checkpoints, each.name))
+      to_write.push_back({std::move(file), "--checkpoint"});
   }
   used_files written;
   for (use const& one : to_write) {
     if (std::string const* const by = read.find(one.file)) {
-      throw usage_error{one.file.string() + " would be written by " + one.whose + ", and is read by " + *by + ": name another file to write"};
+      throw usage_error{one.file.string() + " would be written by " + one.whose + ", and is read by " + *by +
+                        ": name another file to write"};
     }
     if (std::string const* const by = written.find(one.file)) {
-      throw usage_error{one.file.string() + " would be written twice, by " + *by + " and by " + one.whose + ": name a file for each"};
+      throw usage_error{one.file.string() + " would be written twice, by " + *by + " and by " + one.whose +
+                        ": name a file for each"};
     }
     written.add(one.file, one.whose);
   }

@@ -23,7 +23,8 @@ struct program_files {
   std::optional<std::string> const& checkpoints;  // folder
 };
 
-/// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws usage_error.
+/// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws
+/// usage_error.
 void check_files_apart(std::vector<job_spec> const& tasks, program_files const& own);
 
 }  // namespace lull

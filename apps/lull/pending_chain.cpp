@@ -6,16 +6,16 @@
 #include <vector>
 
 #include <lull/apps/lull/short_kernels.hpp>
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
 
 namespace lull {
 
 namespace {
 
 constexpr std::uint64_t values = 132 * 256 * 6;
-constexpr int rounds = 128;                          // of the map: a kernel takes 2 to 3 µs
+constexpr int rounds = 128;                         // of the map: a kernel takes 2 to 3 µs
 constexpr std::uint64_t max_hold_ns = 100'000'000;  // a launch takes the host some µs
 
 struct device_free {
@@ -67,7 +67,8 @@ pending_chain::pending_chain(int kernels) : kernels_(kernels), parts_(std::make_
   *static_cast<std::uint32_t*>(parts_->go.get()) = 0;
   counter_random const random{3, 0};
   std::vector<float> samples(values);
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<float>(random.at(i) >> 40) * 0x1p-23f - 1.0f;
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = static_cast<float>(random.at(i) >> 40) * 0x1p-23f - 1.0f;
   LULL_CUDA(cudaMemcpy(parts_->samples.get(), samples.data(), samples.size() * sizeof(float), cudaMemcpyHostToDevice));
   LULL_CUDA(cudaDeviceSynchronize());
 }
@@ -102,7 +103,8 @@ double pending_chain::kernel_ns(stream_handle stream, enqueueing const& chain, e
 }
 
 double pending_chain::kernel_ns(stream_handle stream, enqueueing const& waits) {
-  return kernel_ns(stream, [&] { enqueue(stream); }, waits);
+  return kernel_ns(
+      stream, [&] { enqueue(stream); }, waits);
 }
 
 void pending_chain::wait_for_end(stream_handle stream) {

@@ -14,10 +14,10 @@ struct shown_segment {
 
 std::int64_t signed_ns(std::uint64_t ns) { return static_cast<std::int64_t>(ns); }
 
-/// Segments are not stamped one by one, which would cost the trainer time: those between two stamps share what passed there,
-/// each by its planned length.
-void share_out(std::vector<shown_segment>& into, stage_plan const& plan, std::uint32_t from, std::uint32_t until, std::uint64_t begin_ns,
-               std::uint64_t end_ns) {
+/// Segments are not stamped one by one, which would cost the trainer time: those between two stamps share what passed
+/// there, each by its planned length.
+void share_out(std::vector<shown_segment>& into, stage_plan const& plan, std::uint32_t from, std::uint32_t until,
+               std::uint64_t begin_ns, std::uint64_t end_ns) {
   std::int64_t planned = 0;
   for (std::uint32_t s = from; s < until; ++s) planned += plan.segments[s].duration.count();
   if (planned == 0 || end_ns <= begin_ns) return;
@@ -25,7 +25,8 @@ void share_out(std::vector<shown_segment>& into, stage_plan const& plan, std::ui
   double at = static_cast<double>(begin_ns - begin_ns);
   for (std::uint32_t s = from; s < until; ++s) {
     double const length = static_cast<double>(plan.segments[s].duration.count()) * scale;
-    into.push_back({&plan.segments[s], signed_ns(begin_ns) + static_cast<std::int64_t>(at), static_cast<std::int64_t>(length)});
+    into.push_back(
+        {&plan.segments[s], signed_ns(begin_ns) + static_cast<std::int64_t>(at), static_cast<std::int64_t>(length)});
     at += length;
   }
 }
@@ -67,9 +68,11 @@ timeline_lane lane_of(replayed const& done, stage_plan const& plan, std::string 
   std::uint32_t const shown = std::min(iterations, static_cast<std::uint32_t>(done.iterations.size()));
   if (shown == 0) return lane;
   std::int64_t const origin = signed_ns(done.iterations.front().begin_ns);
-  for (std::uint32_t i = 0; i < shown; ++i) lane.iteration_starts_ns.push_back(signed_ns(done.iterations[i].begin_ns) - origin);
+  for (std::uint32_t i = 0; i < shown; ++i)
+    lane.iteration_starts_ns.push_back(signed_ns(done.iterations[i].begin_ns) - origin);
   for (shown_segment const& one : segments_of(done, plan, shown)) {
-    auto const kind = one.what->pass == segment::direction::forward ? timeline_span::kind::forward : timeline_span::kind::backward;
+    auto const kind =
+        one.what->pass == segment::direction::forward ? timeline_span::kind::forward : timeline_span::kind::backward;
     lane.spans.push_back({kind, one.start_ns - origin, one.duration_ns, std::to_string(one.what->microbatch + 1)});
   }
   for (replayed_bubble const& one : done.bubbles) {
@@ -89,7 +92,8 @@ timeline_lane lane_of(replayed const& done, stage_plan const& plan, std::string 
 void add_events(std::vector<trace_event>& into, replayed const& done, stage_plan const& plan) {
   for (shown_segment const& one : segments_of(done, plan, static_cast<std::uint32_t>(done.iterations.size()))) {
     char const* const name = one.what->pass == segment::direction::forward ? "forward" : "backward";
-    into.push_back({"training", name, one.start_ns, one.duration_ns, {{"micro-batch", std::int64_t{one.what->microbatch}}}});
+    into.push_back(
+        {"training", name, one.start_ns, one.duration_ns, {{"micro-batch", std::int64_t{one.what->microbatch}}}});
   }
   for (replayed_bubble const& one : done.bubbles) {
     if (one.moments.end_ns <= one.moments.begin_ns) continue;

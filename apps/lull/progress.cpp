@@ -68,7 +68,9 @@ progress::~progress() {
 }
 
 /// From the last line, where the cursor is left.
-std::string progress::to_first_line() const { return lines_.size() < 2 ? "" : "\033[" + std::to_string(lines_.size() - 1) + "A"; }
+std::string progress::to_first_line() const {
+  return lines_.size() < 2 ? "" : "\033[" + std::to_string(lines_.size() - 1) + "A";
+}
 
 void progress::update(std::vector<std::uint64_t> const& done) {
   if (!on_terminal_ || lines_.empty()) return;

@@ -17,8 +17,8 @@ std::string progress_line(std::string_view what, std::uint64_t done, std::uint64
                           std::chrono::nanoseconds elapsed, std::size_t width, std::uint64_t from = 0);
 
 /// Lines that tell how far a long run and its parts are, on a terminal; where the output is none (a file, a pipe,
-/// TERM=dumb), nothing is written at all. Not thread safe. Writes at most ten times a second, and blocks if the terminal
-/// does: call it between runs that are timed, not inside.
+/// TERM=dumb), nothing is written at all. Not thread safe. Writes at most ten times a second, and blocks if the
+/// terminal does: call it between runs that are timed, not inside.
 class progress {
  public:
   static constexpr std::size_t max_lines = 8;  // of further parts nothing is shown
@@ -42,8 +42,8 @@ class progress {
  private:
   struct line {
     part of;
-    std::size_t index;         // among the parts
-    std::uint64_t from = 0;    // done when it began, and when that was
+    std::size_t index;       // among the parts
+    std::uint64_t from = 0;  // done when it began, and when that was
     std::chrono::steady_clock::time_point start;
     std::uint64_t last = 0;
   };

@@ -93,7 +93,8 @@ std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbl
   return chunks;
 }
 
-replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop) {
+replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side,
+                std::function<bool()> const& stop) {
   replayed done;
   bool stopped = false;
   throttle ahead{on};
@@ -104,7 +105,8 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
     on.begin_iteration();
     std::uint32_t next = 0;
     for (std::uint32_t g = 0; g <= plan.gaps.size() && !stopped; ++g) {
-      std::uint32_t const until = g < plan.gaps.size() ? plan.gaps[g].next_segment : static_cast<std::uint32_t>(plan.segments.size());
+      std::uint32_t const until =
+          g < plan.gaps.size() ? plan.gaps[g].next_segment : static_cast<std::uint32_t>(plan.segments.size());
       for (; next < until; ++next) on.work(plan.segments[next].pass);
       if (g == plan.gaps.size()) break;
       gap const& idle = plan.gaps[g];
@@ -129,7 +131,8 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
   replay_moments moments = on.end_replay();
   done.complete = !stopped;
   done.iterations = std::move(moments.iterations);
-  for (std::size_t b = 0; b < done.bubbles.size() && b < moments.waits.size(); ++b) done.bubbles[b].moments = moments.waits[b];
+  for (std::size_t b = 0; b < done.bubbles.size() && b < moments.waits.size(); ++b)
+    done.bubbles[b].moments = moments.waits[b];
   if (side != nullptr) collect(*side, done.bubbles);
   return done;
 }

@@ -27,7 +27,7 @@ struct replayed_bubble {
 struct replayed {
   std::vector<iteration_moments> iterations;
   std::vector<replayed_bubble> bubbles;
-  bool complete = false;  // false: was stopped
+  bool complete = false;       // false: was stopped
   double ms() const noexcept;  // from the first iteration's begin to the last one's end
 };
 
@@ -37,8 +37,9 @@ lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& n
 /// Chunks that were done in bubbles; nothing where the record of one is missing.
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);
 
-/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of the
-/// device by 0.3 s or some bubbles at most; `stop` is asked before each gap.
-replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side, std::function<bool()> const& stop);
+/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of
+/// the device by 0.3 s or some bubbles at most; `stop` is asked before each gap.
+replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side,
+                std::function<bool()> const& stop);
 
 }  // namespace lull

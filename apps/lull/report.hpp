@@ -65,7 +65,7 @@ struct job_result {
   std::optional<std::uint64_t> phases;
   std::optional<std::uint64_t> chunks;
   std::optional<std::uint64_t> items;
-  std::optional<bool> verified;  // nothing: was not verified
+  std::optional<bool> verified;           // nothing: was not verified
   std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
 
   bool operator==(job_result const&) const = default;
@@ -94,8 +94,8 @@ struct report {
   struct harvest_gain {
     std::optional<double> ratio;                // against the task alone on all SMs
     std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
-    // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a training
-    // GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
+    // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a
+    // training GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
     std::optional<double> solo_sm_mhz;
     std::optional<double> bubbles_sm_mhz;
     std::array<std::optional<double>, lost_causes> lost_us;

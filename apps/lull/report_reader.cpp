@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 namespace {

@@ -8,17 +8,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/registry/registry.hpp>
-#include <lull/apps/lull/solo.hpp>
-#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/folder_lock.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/run_together.hpp>
 #include <lull/apps/lull/setting.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/stop_request.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -36,7 +36,8 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
-  if (asked.checkpoint.folder && mode == side_mode::naive) throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
+  if (asked.checkpoint.folder && mode == side_mode::naive)
+    throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
   check_writable(asked.report, "--report");
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
   check_files_apart(tasks, {{{"--report", asked.report}}, asked.job_file, asked.checkpoint.folder});
@@ -47,7 +48,8 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   time_limit limit{asked.at_most};
 
   stop_request const stop;
-  std::unique_ptr<executor> const machine = make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
+  std::unique_ptr<executor> const machine =
+      make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
   machine->arrive();
   std::unique_ptr<task_owner> const owner = entry.make(request.values);
   owner->prepare(*machine);
@@ -69,11 +71,13 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
       line.update(opened / steps);
       return stop.requested() || limit.over();
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends) : run_solo(*machine, job, ends, owner.get(), saves.get(), say);
+    found = mode == side_mode::naive ? run_plain(*machine, job, ends)
+                                     : run_solo(*machine, job, ends, owner.get(), saves.get(), say);
   }
   done.interrupted = stop.requested() && found.state == job_state::cancelled;
 
-  job_result result{request.name, name_of(found.state), found.phases, found.chunks, found.items, std::nullopt, std::nullopt};
+  job_result result{request.name, name_of(found.state), found.phases, found.chunks,
+                    found.items,  std::nullopt,         std::nullopt};
   std::vector<std::string> lines;
   bool written = true;
   if (found.state == job_state::finished) {
@@ -110,10 +114,12 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   } else {
     print_report(out, done);
     char text[96];
-    std::snprintf(text, sizeof text, "%.6f s, %.4g items/s", static_cast<double>(found.time.count()) * 1e-9, found.items_per_s());
+    std::snprintf(text, sizeof text, "%.6f s, %.4g items/s", static_cast<double>(found.time.count()) * 1e-9,
+                  found.items_per_s());
     out << "time                    " << text << '\n';
   }
-  bool const bad = found.state == job_state::failed || result.verified == false || !written || owner->failures() != 0 || !found.save_problem.empty();
+  bool const bad = found.state == job_state::failed || result.verified == false || !written || owner->failures() != 0 ||
+                   !found.save_problem.empty();
   if (!asked.json || bad) {
     for (std::string const& each : lines) (asked.json ? std::cerr : out) << each << '\n';
   }

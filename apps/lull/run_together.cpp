@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/side_jobs.hpp>
 #include <lull/apps/lull/stop_request.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -65,15 +65,18 @@ std::string with_figures(report const& done, std::chrono::duration<double> time)
 
 exit_code run_together(run_settings const& asked, std::vector<job_spec> const& tasks, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
-  if (parse_mode(asked.mode) != side_mode::lull) throw usage_error{"--mode " + asked.mode + " takes one task: several share bubbles, so --mode lull"};
+  if (parse_mode(asked.mode) != side_mode::lull)
+    throw usage_error{"--mode " + asked.mode + " takes one task: several share bubbles, so --mode lull"};
   time_limit limit{asked.at_most};
 
   stop_request const stop;
-  // Not for itself alone: the kernel that stands for the trainer's wait has a place of its own, or a worker's blocks could stand before
-  // their successor's.
+  // Not for itself alone: the kernel that stands for the trainer's wait has a place of its own, or a worker's blocks
+  // could stand before their successor's.
   runtime side{options_for(tasks, {.kind = kind, .device = asked.device, .rooms = asked.rooms})};
   if (side.mode() != runtime_mode::on) {
-    throw usage_error{"several tasks run in bubbles, and the environment variable LULL keeps side work off: unset it, or run one task at a time"};
+    throw usage_error{
+        "several tasks run in bubbles, and the environment variable LULL keeps side work off: unset it, or run one "
+        "task at a time"};
   }
   side.machine().arrive();
   report done = begin_report("run", kind, asked.device);
@@ -83,7 +86,8 @@ exit_code run_together(run_settings const& asked, std::vector<job_spec> const& t
   for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
 
   std::vector<side_task_asked> prepared = prepare(asked, tasks, side.machine());
-  auto const trainer = kind == executor_kind::cuda ? make_cuda_trainer(asked.device, any_forward) : make_threads_trainer(any_forward);
+  auto const trainer =
+      kind == executor_kind::cuda ? make_cuda_trainer(asked.device, any_forward) : make_threads_trainer(any_forward);
   side_jobs jobs{side, std::move(prepared), results_kept::none, when_over::leave, say};
   {
     shown_progress lines{jobs};
@@ -94,7 +98,8 @@ exit_code run_together(run_settings const& asked, std::vector<job_spec> const& t
     });
   }
   outcome found = finish(jobs, asked.verify ? results_judged::yes : results_judged::no);
-  if (!found.all_finished && !stop.requested() && limit.over()) found.lines.push_back("not finished: " + limit.was_over());
+  if (!found.all_finished && !stop.requested() && limit.over())
+    found.lines.push_back("not finished: " + limit.was_over());
   done.jobs = jobs.results();
   done.interrupted = stop.requested() && !found.all_finished;
   bool const good = found.good && !jobs.failed() && side.mode() == runtime_mode::on;

@@ -24,10 +24,12 @@ bool same_result::holds_for(task_owner const& owner) {
 same_result::verdict same_result::verify(task_owner& owner) const {
   if (seen_ == 0) throw usage_error{"there is no result to verify: no job has finished"};
   std::size_t index = 0;
-  for (task_array const& each : owner.arrays()) machine_.write(each.memory, first_.at(index++).data(), each.array.bytes());
+  for (task_array const& each : owner.arrays())
+    machine_.write(each.memory, first_.at(index++).data(), each.array.bytes());
   verification const first = owner.verify();
   if (unlike_ == 0) return {first.ok, first};
-  std::string const others = std::to_string(unlike_) + " of " + std::to_string(seen_) + " jobs came to another result than the first";
+  std::string const others =
+      std::to_string(unlike_) + " of " + std::to_string(seen_) + " jobs came to another result than the first";
   return {first.ok, {false, first.message + "; but " + others}};
 }
 

@@ -8,12 +8,13 @@
 
 namespace lull {
 
-/// Whether the result of a job that has finished is read before the task starts again. `all` takes time beside training.
+/// Whether the result of a job that has finished is read before the task starts again. `all` takes time beside
+/// training.
 enum class results_kept { none, all };
 
-/// Holds the jobs of one task against each other: whatever interrupted them, their arrays must end alike, bit for bit. So one
-/// verification, of the first, judges all, and a job costs only the reading of its arrays. Keeps two copies of them on the host.
-/// One thread at a time.
+/// Holds the jobs of one task against each other: whatever interrupted them, their arrays must end alike, bit for bit.
+/// So one verification, of the first, judges all, and a job costs only the reading of its arrays. Keeps two copies of
+/// them on the host. One thread at a time.
 class same_result {
  public:
   explicit same_result(executor& machine) : machine_(machine) {}

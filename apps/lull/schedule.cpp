@@ -6,8 +6,8 @@
 #include <string>
 
 #include <lull/host/error.hpp>
-#include <lull/host/task/options.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/task/options.hpp>
 
 namespace lull {
 namespace {

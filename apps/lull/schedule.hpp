@@ -74,6 +74,6 @@ std::chrono::nanoseconds max_gap(stage_plan const& plan) noexcept;  // 0 if ther
 /// The forward time at which the stage's longest gap is `length`, or as near as whole nanoseconds allow. Errors:
 /// usage_error if the stage has no gap, or the result is outside the limits of `forward`.
 std::chrono::nanoseconds forward_for_max_gap(schedule_shape shape, std::uint32_t stage,
-                                                 std::chrono::nanoseconds length);
+                                             std::chrono::nanoseconds length);
 
 }  // namespace lull

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <utility>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/cuda_facts.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/task/options.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/task/options.hpp>
 
 namespace lull {
 namespace {
@@ -19,7 +19,8 @@ std::size_t index_in(std::array<std::string_view, Count> const& known, std::stri
   for (std::size_t i = 0; i < Count; ++i) {
     if (known[i] == text) return i;
   }
-  throw usage_error{std::string{option} + ": unknown name \"" + std::string{text} + "\"; known: " + list_known(text, known)};
+  throw usage_error{std::string{option} + ": unknown name \"" + std::string{text} +
+                    "\"; known: " + list_known(text, known)};
 }
 
 constexpr std::array<std::string_view, 2> executors{"threads", "cuda"};
@@ -48,7 +49,8 @@ std::chrono::nanoseconds duration_of(std::string_view text, std::string_view opt
 }
 
 time_limit::time_limit(std::string asked)
-    : asked_(std::move(asked)), longest_(asked_.empty() ? std::chrono::nanoseconds::max() : duration_of(asked_, "--at-most")) {}
+    : asked_(std::move(asked)),
+      longest_(asked_.empty() ? std::chrono::nanoseconds::max() : duration_of(asked_, "--at-most")) {}
 
 std::string_view name_of(side_mode mode) noexcept { return modes[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(executor_kind kind) noexcept { return executors[static_cast<std::size_t>(kind)]; }
@@ -74,10 +76,12 @@ void check_writable(std::optional<std::string> const& file, std::string_view opt
     throw usage_error{std::string{option} + " " + *file + ": that is a folder; name a file"};
   }
   if (!std::filesystem::is_directory(folder, ignored)) {
-    throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() + "; make it first"};
+    throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() +
+                      "; make it first"};
   }
   // Better known now than after the work; but a reader of a pipe would take this for the end.
-  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored)) atomic_file const writable{path};
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored))
+    atomic_file const writable{path};
 }
 
 }  // namespace lull

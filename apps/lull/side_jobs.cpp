@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <lull/host/bubble.hpp>
 #include <lull/apps/lull/replay.hpp>
+#include <lull/host/bubble.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -14,16 +14,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto look_again = 200us;
-constexpr std::chrono::nanoseconds long_bubble = 25ms;     // of those that jobs are run to their end in
-constexpr std::chrono::nanoseconds max_bubble = 1s;    // where chunks are longer than that
+constexpr std::chrono::nanoseconds long_bubble = 25ms;  // of those that jobs are run to their end in
+constexpr std::chrono::nanoseconds max_bubble = 1s;     // where chunks are longer than that
 constexpr auto max_goodbye = 10s;
 
 }  // namespace
 
 side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, when_over then, log_line log)
     : side_(side), kept_(kept), then_(then), log_(std::move(log)), left_(tasks.size()) {
-  bool const restores = std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
-  if (restores && !side_.quiet(max_goodbye)) throw limit_error{"side work did not stop within 10 s, to take up what was saved"};
+  bool const restores =
+      std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
+  if (restores && !side_.quiet(max_goodbye))
+    throw limit_error{"side work did not stop within 10 s, to take up what was saved"};
   try {
     submit_all(std::move(tasks));
   } catch (...) {
@@ -45,7 +47,8 @@ void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
     made->saves = std::move(each.saves);
     made->max_rounds = each.owners.front()->max_rounds();
     for (auto& owner : each.owners) {
-      made->jobs.push_back({std::make_unique<owned_job>(side_, std::move(owner), owned_job::settings{made->name, each.priority, made->saves.get()})});
+      made->jobs.push_back({std::make_unique<owned_job>(
+          side_, std::move(owner), owned_job::settings{made->name, each.priority, made->saves.get()})});
     }
     tasks_.push_back(std::move(made));
   }
@@ -75,7 +78,10 @@ void side_jobs::serve() {
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
       if (stopping && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
-      if (now >= give_up) throw limit_error{"a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a smaller grain makes it shorter"};
+      if (now >= give_up)
+        throw limit_error{
+            "a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a "
+            "smaller grain makes it shorter"};
     }
   } catch (...) {
     problem_ = std::current_exception();
@@ -133,11 +139,13 @@ void side_jobs::note(std::size_t index, task::one& one) {
   }
   job_progress const reached = one.job->progress();
   if (reached.state == job_state::failed) {
-    complain(of, reached.why == failure::too_many_items ? "a phase has more items than a cursor can count" : "its task gave up");
+    complain(of, reached.why == failure::too_many_items ? "a phase has more items than a cursor can count"
+                                                        : "its task gave up");
   }
   bool const never_began = reached.state == job_state::cancelled && reached.items == 0;
   if (never_began && then_ == when_over::submit_anew) return;  // a successor that never had its turn
-  noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt}, index};
+  noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt},
+             index};
   made.finished = reached.state == job_state::finished;
   if (made.finished) {
     std::uint64_t const failures = one.job->owner().failures();
@@ -145,11 +153,13 @@ void side_jobs::note(std::size_t index, task::one& one) {
     if (failures != 0) {
       complain(of, "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures"));
     }
-    if (kept_ == results_kept::all && then_ == when_over::submit_anew) made.like_first = of.same.holds_for(one.job->owner());
+    if (kept_ == results_kept::all && then_ == when_over::submit_anew)
+      made.like_first = of.same.holds_for(one.job->owner());
     ++ended_;
   }
   if (noted_.size() == max_results) {
-    auto const well = std::find_if(noted_.begin(), noted_.end(), [](noted const& each) { return each.finished && each.like_first; });
+    auto const well =
+        std::find_if(noted_.begin(), noted_.end(), [](noted const& each) { return each.finished && each.like_first; });
     noted_.erase(well != noted_.end() ? well : noted_.begin());
   }
   noted_.push_back(std::move(made));
@@ -196,7 +206,8 @@ std::vector<side_jobs::reached> side_jobs::progress() const {
   std::vector<reached> found;
   for (auto const& each : tasks_) {
     job_progress const now = each->jobs.front().job->progress();
-    bool const ended = now.state == job_state::finished || now.state == job_state::failed || now.state == job_state::cancelled;
+    bool const ended =
+        now.state == job_state::finished || now.state == job_state::failed || now.state == job_state::cancelled;
     found.push_back({ended ? each->max_rounds : now.at.round, each->max_rounds});
   }
   return found;
@@ -235,14 +246,16 @@ verification side_jobs::verify(std::size_t index) {
   return judged.all;
 }
 
-void side_jobs::share_chunks(std::optional<std::uint64_t> in_bubbles, std::vector<std::optional<std::uint64_t>> of_one) {
+void side_jobs::share_chunks(std::optional<std::uint64_t> in_bubbles,
+                             std::vector<std::optional<std::uint64_t>> of_one) {
   std::uint64_t const ended = ended_;
   auto const unfinished = std::count_if(noted_.begin(), noted_.end(), [](noted const& each) { return !each.finished; });
   std::optional<std::uint64_t> all;  // of the only task; those of several are counted together
   if (tasks_.size() == 1 && in_bubbles && last_chunks_) all = *in_bubbles + *last_chunks_;
   if (all && unfinished == 0 && ended != 0) of_one.at(0) = *all / ended;
   std::optional<std::uint64_t> of_rest;  // of the one that did not finish
-  if (all && unfinished == 1 && (ended == 0 || of_one.at(0))) of_rest = *all - std::min(*all, ended * of_one.at(0).value_or(0));
+  if (all && unfinished == 1 && (ended == 0 || of_one.at(0)))
+    of_rest = *all - std::min(*all, ended * of_one.at(0).value_or(0));
   for (noted& each : noted_) each.result.chunks = each.finished ? of_one.at(each.task) : of_rest;
 }
 

@@ -18,15 +18,16 @@
 #include <lull/apps/lull/report.hpp>
 #include <lull/apps/lull/same_result.hpp>
 #include <lull/apps/lull/trainer.hpp>
-#include <lull/host/task/owner.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
 /// A task that side jobs are made of.
 struct side_task_asked {
   std::string name;  // of its jobs, and of this task alone
-  std::vector<std::unique_ptr<task_owner>> owners;  // prepared; of two the second stands ready as the successor of the first
+  std::vector<std::unique_ptr<task_owner>>
+      owners;  // prepared; of two the second stands ready as the successor of the first
   int priority = 0;
   std::unique_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
 };
@@ -34,23 +35,26 @@ struct side_task_asked {
 /// What becomes of a task whose job has come to its end.
 enum class when_over { submit_anew, leave };
 
-/// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that starve make
-/// way, and submits those that end again, from a reset task. A task that fails, or whose owner counts failures, is left; the others go
-/// on. The runtime has the next job go on in the same bubble where one ends or starves.
+/// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that
+/// starve make way, and submits those that end again, from a reset task. A task that fails, or whose owner counts
+/// failures, is left; the others go on. The runtime has the next job go on in the same bubble where one ends or
+/// starves.
 class side_jobs {
  public:
-  static constexpr std::size_t max_results = 100;  // jobs that are listed one by one; of those that went well the last ones
+  static constexpr std::size_t max_results =
+      100;  // jobs that are listed one by one; of those that went well the last ones
   using log_line = std::function<void(std::string_view)>;
 
-  /// Submits a job of each owner; takes up what was saved. `log`: a line for each task that fails, when it does; from any thread.
+  /// Submits a job of each owner; takes up what was saved. `log`: a line for each task that fails, when it does; from
+  /// any thread.
   side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, when_over then, log_line log = {});
   /// Cancels what is left.
   ~side_jobs();
   side_jobs(side_jobs const&) = delete;
   side_jobs& operator=(side_jobs const&) = delete;
 
-  /// No job is submitted again from here on. Of each task the oldest unfinished one is run to its end in bubbles on the trainer's
-  /// stream, the others are cancelled; with `stop` true all are.
+  /// No job is submitted again from here on. Of each task the oldest unfinished one is run to its end in bubbles on the
+  /// trainer's stream, the others are cancelled; with `stop` true all are.
   void finish(stage_trainer& on, std::function<bool()> const& stop);
 
   std::size_t tasks() const noexcept { return tasks_.size(); }
@@ -76,11 +80,15 @@ class side_jobs {
   /// What the task's first job wrote when it had finished and another followed it, as lines; none: there was none.
   std::optional<std::vector<std::string>> const& written(std::size_t index) const { return tasks_.at(index)->written; }
   /// Why the task's job is not saved any more; empty: it is, or nobody asked.
-  std::string const& save_problem(std::size_t index) const { return tasks_.at(index)->jobs.front().job->save_problem(); }
-  /// Judges every job of the task that finished; there must be one. Jobs that were submitted again need all results kept.
+  std::string const& save_problem(std::size_t index) const {
+    return tasks_.at(index)->jobs.front().job->save_problem();
+  }
+  /// Judges every job of the task that finished; there must be one. Jobs that were submitted again need all results
+  /// kept.
   verification verify(std::size_t index);
-  /// How many chunks each job was done in, of those that were counted in bubbles until `finish`; none: they are not known. All jobs
-  /// of a task are the same work, so one that finished alone tells of the others: `of_one`, for each task.
+  /// How many chunks each job was done in, of those that were counted in bubbles until `finish`; none: they are not
+  /// known. All jobs of a task are the same work, so one that finished alone tells of the others: `of_one`, for each
+  /// task.
   void share_chunks(std::optional<std::uint64_t> in_bubbles, std::vector<std::optional<std::uint64_t>> of_one);
   /// What became of the jobs, oldest first.
   std::vector<job_result> results() const;
@@ -95,7 +103,7 @@ class side_jobs {
     std::unique_ptr<checkpoints> saves;
     same_result same;
     std::uint64_t max_rounds = 0;
-    bool closed = false;  // no job of it any more
+    bool closed = false;                              // no job of it any more
     std::optional<std::vector<std::string>> written;  // lines of the first job that finished, where another followed it
     struct one {
       std::unique_ptr<owned_job> job;
@@ -133,9 +141,9 @@ class side_jobs {
   std::atomic<std::size_t> left_;  // jobs that are about
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> failed_ = false;
-  std::atomic<bool> ending_ = false;    // no job again
-  std::atomic<bool> is_ending_ = false; // the thread has seen it
-  std::atomic<bool> stopping_ = false;  // all are cancelled
+  std::atomic<bool> ending_ = false;     // no job again
+  std::atomic<bool> is_ending_ = false;  // the thread has seen it
+  std::atomic<bool> stopping_ = false;   // all are cancelled
   std::exception_ptr problem_;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -7,13 +7,13 @@
 #include <thread>
 #include <utility>
 
-#include <lull/host/bubble.hpp>
-#include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/always_on_task.hpp>
+#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/bubble.hpp>
 #include <lull/host/detail/history.hpp>
-#include <lull/host/solo/solo_bubbles.hpp>
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/solo/solo_bubbles.hpp>
 
 namespace lull {
 namespace {
@@ -44,7 +44,8 @@ class solo_job {
 
   void open() { bubbles_.open(); }
 
-  /// Launches a worker where one has left; in a bubble of its own if the job has starved, because a block asks for input only once a bubble.
+  /// Launches a worker where one has left; in a bubble of its own if the job has starved, because a block asks for
+  /// input only once a bubble.
   void renew() {
     if (job().reached() != phase_state::starved) return bubbles_.renew();
     if (!bubbles_.left()) return;
@@ -94,7 +95,8 @@ class solo_job {
     }
   }
   std::string too_long() const {
-    return "a chunk of job '" + name_ + "' takes longer than " + format_duration(lease) + ": a smaller grain makes it shorter";
+    return "a chunk of job '" + name_ + "' takes longer than " + format_duration(lease) +
+           ": a smaller grain makes it shorter";
   }
 
   /// While a block is inside neither our memory nor the owner's may go, and there is no way to make it leave.
@@ -112,7 +114,8 @@ class solo_job {
   std::chrono::nanoseconds time_{0};
 };
 
-/// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or nobody asked.
+/// In one bubble after the other, until the job is over or must end. Why it was not saved any more; empty: it was, or
+/// nobody asked.
 std::string work(solo_job& solo, stop_question const& stop, checkpoints* saves,
                  std::function<void(std::string_view)> const& log) {
   std::string problem;
@@ -149,8 +152,8 @@ double solo_result::items_per_s() const noexcept {
   return time.count() == 0 ? 0 : static_cast<double>(items - brought) / (static_cast<double>(time.count()) * 1e-9);
 }
 
-solo_result run_solo(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner, checkpoints* saves,
-                       std::function<void(std::string_view)> const& log) {
+solo_result run_solo(executor& machine, job_description const& job, stop_question const& stop, task_owner* owner,
+                     checkpoints* saves, std::function<void(std::string_view)> const& log) {
   machine.arrive();
   solo_job solo{machine, job, log};
   solo_result found;
@@ -170,9 +173,9 @@ solo_result run_solo(executor& machine, job_description const& job, stop_questio
   }
   solo.job().read_totals();
   job_progress const reached = solo.job().progress();
-  found.state = !solo.over()                                     ? job_state::cancelled
+  found.state = !solo.over()                                    ? job_state::cancelled
                 : solo.job().reached() == phase_state::finished ? job_state::finished
-                                                                  : job_state::failed;
+                                                                : job_state::failed;
   solo.bubbles().end(found.state);
   solo.tell(found);
   found.items = reached.items;
@@ -201,7 +204,8 @@ solo_result run_plain(executor& machine, job_description const& job, stop_questi
   return found;
 }
 
-solo_result measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about, stop_question const& stop) {
+solo_result measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about,
+                         stop_question const& stop) {
   auto const until = std::chrono::steady_clock::now() + about;
   auto const enough = [&](std::uint64_t phases) { return std::chrono::steady_clock::now() >= until || stop(phases); };
   solo_result sum;

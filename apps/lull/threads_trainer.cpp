@@ -3,8 +3,8 @@
 #include <atomic>
 #include <thread>
 
-#include <lull/device/threads_world.hpp>
 #include <lull/apps/lull/trainer.hpp>
+#include <lull/device/threads_world.hpp>
 #include <lull/host/threads/block_pool.hpp>
 #include <lull/host/threads/stream.hpp>
 
@@ -67,7 +67,8 @@ class threads_trainer final : public stage_trainer {
     return ++marks_;
   }
   void wait_for_mark(std::size_t number) override {
-    for (std::size_t now = reached_.load(std::memory_order_acquire); now < number; now = reached_.load(std::memory_order_acquire)) {
+    for (std::size_t now = reached_.load(std::memory_order_acquire); now < number;
+         now = reached_.load(std::memory_order_acquire)) {
       reached_.wait(now, std::memory_order_acquire);
     }
   }
@@ -93,8 +94,10 @@ class threads_trainer final : public stage_trainer {
     for (int turn = 0; turn < 6; ++turn) {
       auto least = std::chrono::nanoseconds::max();
       for (int i = 0; i < 5; ++i) least = std::min(least, time_of(units_));
-      double const scale = static_cast<double>(forward.count()) / static_cast<double>(std::max<std::int64_t>(1, least.count()));
-      units_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(units_) * std::min(scale, 20.0) + 0.5));
+      double const scale =
+          static_cast<double>(forward.count()) / static_cast<double>(std::max<std::int64_t>(1, least.count()));
+      units_ = std::max<std::uint64_t>(
+          1, static_cast<std::uint64_t>(static_cast<double>(units_) * std::min(scale, 20.0) + 0.5));
       if (scale > 0.95 && scale < 1.05) break;
     }
   }
@@ -110,6 +113,8 @@ class threads_trainer final : public stage_trainer {
 
 }  // namespace
 
-std::unique_ptr<stage_trainer> make_threads_trainer(std::chrono::nanoseconds forward) { return std::make_unique<threads_trainer>(forward); }
+std::unique_ptr<stage_trainer> make_threads_trainer(std::chrono::nanoseconds forward) {
+  return std::make_unique<threads_trainer>(forward);
+}
 
 }  // namespace lull

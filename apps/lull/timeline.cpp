@@ -7,8 +7,8 @@
 #include <limits>
 #include <string_view>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/svg.hpp>
 #include <lull/host/report/time_axis.hpp>
 #include <lull/host/report/time_text.hpp>

@@ -77,13 +77,15 @@ finding check_waiting(waiting_cost const& cost, std::string const& connections) 
   double const worst_us = std::max({cost.one_wait.max_us, cost.two_waits.max_us, 0.0});
   std::size_t const streams = std::min(cost.one_wait.streams, cost.two_waits.streams);
   std::optional<int> const count = count_of(connections);
-  std::string const found = "with one wait pending a kernel starts " + text_of(cost.one_wait) + ", with a second one, such as NCCL's, " +
-                            text_of(cost.two_waits) + "; " + std::to_string(streams) + " streams, " +
-                            (count ? std::to_string(*count) + " connections" : "CUDA_DEVICE_MAX_CONNECTIONS=" + connections);
+  std::string const found =
+      "with one wait pending a kernel starts " + text_of(cost.one_wait) + ", with a second one, such as NCCL's, " +
+      text_of(cost.two_waits) + "; " + std::to_string(streams) + " streams, " +
+      (count ? std::to_string(*count) + " connections" : "CUDA_DEVICE_MAX_CONNECTIONS=" + connections);
   // What one kernel takes in us 1,000 take in ms.
-  std::string const meaning = "a step of 1,000 short kernels takes up to " + digits(worst_us) +
-                              " ms longer if a worker waits all that time; Lull enqueues workers shortly before their bubbles, and "
-                              "armed_ahead sets how long before";
+  std::string const meaning =
+      "a step of 1,000 short kernels takes up to " + digits(worst_us) +
+      " ms longer if a worker waits all that time; Lull enqueues workers shortly before their bubbles, and "
+      "armed_ahead sets how long before";
   finding made{what, worst_us * 1e3 > slow_wait_ns ? health::worth_a_look : health::good, found, meaning};
   if (count) made.figures.emplace_back("connections", *count);
   made.figures.emplace_back("streams", static_cast<double>(streams));

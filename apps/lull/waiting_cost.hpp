@@ -42,8 +42,8 @@ waiting_cost summarise(std::span<waiting_row const> rows);
 /// `connections`: CUDA_DEVICE_MAX_CONNECTIONS; empty: it is not set.
 finding check_waiting(waiting_cost const& cost, std::string const& connections);
 
-/// Measures in less than two seconds, on streams of its own; a device that is busy or fails becomes a reason in `why_not`,
-/// and so does a missing one, at once. Blocks until the device is done.
+/// Measures in less than two seconds, on streams of its own; a device that is busy or fails becomes a reason in
+/// `why_not`, and so does a missing one, at once. Blocks until the device is done.
 waiting_cost measure_waiting(int device);
 
 }  // namespace lull

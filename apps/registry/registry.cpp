@@ -14,7 +14,8 @@
 namespace lull {
 
 std::span<task_entry const> registry() {
-  static std::array const entries{pagerank_entry(), images_entry(), mlp_entry(), classify_entry(), product_entry(), compute_entry(), streaming_entry()};
+  static std::array const entries{pagerank_entry(), images_entry(),  mlp_entry(),      classify_entry(),
+                                  product_entry(),  compute_entry(), streaming_entry()};
   return entries;
 }
 

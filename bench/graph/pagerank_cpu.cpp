@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank on CPU threads beside a plain multi-threaded loop over the same graph in CSR and the same vertex arrays: pagerank_cpu/scale:S/threads:T, a
-// Kronecker graph. Each repetition is one pair of runs, and who goes first alternates. plain_ms, lull_ms: wall time of
-// `sweeps` sweeps; ratio: lull_ms / plain_ms.
+// PageRank on CPU threads beside a plain multi-threaded loop over the same graph in CSR and the same vertex arrays:
+// pagerank_cpu/scale:S/threads:T, a Kronecker graph. Each repetition is one pair of runs, and who goes first
+// alternates. plain_ms, lull_ms: wall time of `sweeps` sweeps; ratio: lull_ms / plain_ms.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/transpose.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,7 +35,8 @@ struct alignas(64) partial {
 /// behind each. The same fp32 sums as the side task's on a team of one: four chains a row.
 class plain_loop {
  public:
-  plain_loop(pagerank const& on, csr in, unsigned threads) : on_(on), in_(std::move(in)), claimed_(2 * sweeps + 1), partial_(threads), phase_(threads) {}
+  plain_loop(pagerank const& on, csr in, unsigned threads)
+      : on_(on), in_(std::move(in)), claimed_(2 * sweeps + 1), partial_(threads), phase_(threads) {}
 
   double run_ms() {
     for (auto& each : claimed_) each.store(0, std::memory_order_relaxed);
@@ -110,13 +111,15 @@ class plain_loop {
   std::barrier<> phase_;
 };
 
-/// A graph, its side task, and the plain loop over the task's own arrays, which on CPU threads are memory like any other.
+/// A graph, its side task, and the plain loop over the task's own arrays, which on CPU threads are memory like any
+/// other.
 class contest {
  public:
   contest(std::int64_t scale, unsigned threads)
       : machine_(make_executor({.kind = executor_kind::threads, .processors = static_cast<int>(threads)})) {
     csr const graph = generate_kronecker({.scale = static_cast<unsigned>(scale)});
-    arrays_ = std::make_unique<pagerank_arrays<pagerank>>(*machine_, graph, pagerank_settings{.tolerance = 1e-30, .sweeps = sweeps});
+    arrays_ = std::make_unique<pagerank_arrays<pagerank>>(*machine_, graph,
+                                                          pagerank_settings{.tolerance = 1e-30, .sweeps = sweeps});
     plain_ = std::make_unique<plain_loop>(arrays_->task(), transpose(graph), threads);
   }
 

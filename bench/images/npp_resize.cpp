@@ -23,7 +23,9 @@ void check(NppStatus status, char const* call) {
 }
 
 NppiSize size_of(image_shape const& shape) { return {static_cast<int>(shape.width), static_cast<int>(shape.height)}; }
-NppiRect whole_of(image_shape const& shape) { return {0, 0, static_cast<int>(shape.width), static_cast<int>(shape.height)}; }
+NppiRect whole_of(image_shape const& shape) {
+  return {0, 0, static_cast<int>(shape.width), static_cast<int>(shape.height)};
+}
 int step_of(image_shape const& shape) { return static_cast<int>(shape.row_bytes()); }
 
 /// As NPP's documentation tells applications to fill it in (nppdefs.h).
@@ -46,7 +48,11 @@ NppStreamContext context_of(cudaStream_t stream) {
 }  // namespace
 
 npp_resize::npp_resize(executor& machine, npp_filter filter, std::span<image const> pictures, image_shape const& out)
-    : machine_(machine), filter_(filter), in_shape_(pictures.front().shape), out_shape_(out), context_(context_of(stream_.get())) {
+    : machine_(machine),
+      filter_(filter),
+      in_shape_(pictures.front().shape),
+      out_shape_(out),
+      context_(context_of(stream_.get())) {
   trainer::load();
   for (image const& each : pictures) {
     if (each.shape != in_shape_) throw usage_error{"npp_resize: pictures of one shape are wanted"};
@@ -55,7 +61,9 @@ npp_resize::npp_resize(executor& machine, npp_filter filter, std::span<image con
   }
   if (filter == npp_filter::lanczos_advanced) {
     int bytes = 0;
-    check(nppiResizeAdvancedGetBufferHostSize_8u_C1R(size_of(in_shape_), size_of(out), &bytes, NPPI_INTER_LANCZOS3_ADVANCED), "buffer size");
+    check(nppiResizeAdvancedGetBufferHostSize_8u_C1R(size_of(in_shape_), size_of(out), &bytes,
+                                                     NPPI_INTER_LANCZOS3_ADVANCED),
+          "buffer size");
     scratch_ = {machine, static_cast<std::size_t>(bytes)};
   }
 }
@@ -74,21 +82,24 @@ void npp_resize::enqueue(std::size_t which) {
   switch (filter_) {
     case npp_filter::lanczos:
     case npp_filter::super:
-      check(nppiResize_8u_C3R_Ctx(in, step_of(in_shape_), size_of(in_shape_), whole_of(in_shape_), out, step_of(out_shape_), size_of(out_shape_),
-                                  whole_of(out_shape_), filter_ == npp_filter::super ? NPPI_INTER_SUPER : NPPI_INTER_LANCZOS, context),
+      check(nppiResize_8u_C3R_Ctx(in, step_of(in_shape_), size_of(in_shape_), whole_of(in_shape_), out,
+                                  step_of(out_shape_), size_of(out_shape_), whole_of(out_shape_),
+                                  filter_ == npp_filter::super ? NPPI_INTER_SUPER : NPPI_INTER_LANCZOS, context),
             "nppiResize_8u_C3R_Ctx");
       break;
     case npp_filter::lanczos_advanced:
-      check(nppiResizeSqrPixel_8u_C1R_Advanced_Ctx(in, size_of(in_shape_), step_of(in_shape_), whole_of(in_shape_), out, step_of(out_shape_),
-                                                   whole_of(out_shape_), static_cast<double>(out_shape_.width) / in_shape_.width,
-                                                   static_cast<double>(out_shape_.height) / in_shape_.height, scratch_.data(),
-                                                   NPPI_INTER_LANCZOS3_ADVANCED, context),
+      check(nppiResizeSqrPixel_8u_C1R_Advanced_Ctx(in, size_of(in_shape_), step_of(in_shape_), whole_of(in_shape_), out,
+                                                   step_of(out_shape_), whole_of(out_shape_),
+                                                   static_cast<double>(out_shape_.width) / in_shape_.width,
+                                                   static_cast<double>(out_shape_.height) / in_shape_.height,
+                                                   scratch_.data(), NPPI_INTER_LANCZOS3_ADVANCED, context),
             "nppiResizeSqrPixel_8u_C1R_Advanced_Ctx");
       break;
   }
   if (logo_alpha_ == 0) return;
-  check(nppiAlphaCompC_8u_C3R_Ctx(logo_.data(), step_of(logo_shape_), logo_alpha_, out + logo_at_, step_of(out_shape_), 255, out + logo_at_,
-                                  step_of(out_shape_), size_of(logo_shape_), NPPI_OP_ALPHA_OVER, context),
+  check(nppiAlphaCompC_8u_C3R_Ctx(logo_.data(), step_of(logo_shape_), logo_alpha_, out + logo_at_, step_of(out_shape_),
+                                  255, out + logo_at_, step_of(out_shape_), size_of(logo_shape_), NPPI_OP_ALPHA_OVER,
+                                  context),
         "nppiAlphaCompC_8u_C3R_Ctx");
 }
 

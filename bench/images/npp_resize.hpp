@@ -16,8 +16,10 @@ namespace lull::bench {
 
 /// What NPP has for it.
 enum class npp_filter {
-  lanczos,           // nppiResize_8u_C3R, NPPI_INTER_LANCZOS: 6 x 6 samples whatever the ratio, so it does not average when shrinking
-  lanczos_advanced,  // nppiResizeSqrPixel_8u_C1R_Advanced, NPPI_INTER_LANCZOS3_ADVANCED: stretched by the ratio, as ours; 1 channel only
+  lanczos,  // nppiResize_8u_C3R, NPPI_INTER_LANCZOS: 6 x 6 samples whatever the ratio, so it does not average when
+            // shrinking
+  lanczos_advanced,  // nppiResizeSqrPixel_8u_C1R_Advanced, NPPI_INTER_LANCZOS3_ADVANCED: stretched by the ratio, as
+                     // ours; 1 channel only
   super              // nppiResize_8u_C3R, NPPI_INTER_SUPER: the average over an output pixel's area
 };
 
@@ -26,11 +28,12 @@ class npp_resize {
  public:
   npp_resize(executor& machine, npp_filter filter, std::span<image const> pictures, image_shape const& out);
 
-  /// Lays this over each result: opaque but for one opacity, 3 channels, at x, y of the result. Call before the first `ms`.
+  /// Lays this over each result: opaque but for one opacity, 3 channels, at x, y of the result. Call before the first
+  /// `ms`.
   void add_logo(image const& logo, double opacity, std::uint32_t x, std::uint32_t y);
 
-  /// Milliseconds between two events around the whole batch, `rounds` times over. The host is ahead: the stream waits behind a kernel
-  /// until all calls are in it.
+  /// Milliseconds between two events around the whole batch, `rounds` times over. The host is ahead: the stream waits
+  /// behind a kernel until all calls are in it.
   double ms(std::uint64_t rounds);
 
   image result(std::size_t which) const;

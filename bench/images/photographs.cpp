@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/io/shipped_file.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/read_image.hpp>
 
 namespace lull::bench {
@@ -46,9 +46,12 @@ image photograph(std::uint32_t width, std::uint32_t height, std::uint8_t channel
         auto const sample = [&](std::size_t row, std::size_t column) {
           return static_cast<double>(shipped.pixels[(row * from.width + column) * from.channels + c]);
         };
-        double const upper = sample(rows.left, columns.left) * (1 - columns.share) + sample(rows.left, columns.right) * columns.share;
-        double const lower = sample(rows.right, columns.left) * (1 - columns.share) + sample(rows.right, columns.right) * columns.share;
-        double const value = upper * (1 - rows.share) + lower * rows.share + static_cast<double>(random.below(drawn++, noise)) - static_cast<double>(noise / 2);
+        double const upper =
+            sample(rows.left, columns.left) * (1 - columns.share) + sample(rows.left, columns.right) * columns.share;
+        double const lower =
+            sample(rows.right, columns.left) * (1 - columns.share) + sample(rows.right, columns.right) * columns.share;
+        double const value = upper * (1 - rows.share) + lower * rows.share +
+                             static_cast<double>(random.below(drawn++, noise)) - static_cast<double>(noise / 2);
         *to++ = static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.0, 255.0));
       }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight 4K photographs of 8 bits made smaller, by the side task `images` uninterrupted on all SMs and by NPP on a stream that may use all:
-// resize_npp/what:W/width:N. lull_us: from the worker's opening until its last block is out, a picture; npp_us: between two events, a
-// picture; ratio: npp / lull of a pair, above 1 where ours is faster. Who goes first alternates. psnr_*: of the first picture, against the
-// double-precision reference; NPP's own definitions differ, see the label.
+// Eight 4K photographs of 8 bits made smaller, by the side task `images` uninterrupted on all SMs and by NPP on a
+// stream that may use all: resize_npp/what:W/width:N. lull_us: from the worker's opening until its last block is out, a
+// picture; npp_us: between two events, a picture; ratio: npp / lull of a pair, above 1 where ours is faster. Who goes
+// first alternates. psnr_*: of the first picture, against the double-precision reference; NPP's own definitions differ,
+// see the label.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -16,11 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
-#include <lull/apps/lull/solo.hpp>
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
@@ -35,9 +36,10 @@ using bench::npp_filter;
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t pictures = picture_batch::most;
-constexpr std::uint64_t rounds = 32;  // a measurement: 256 pictures, so that the worker's start, some 30 us, is not what is measured
+constexpr std::uint64_t rounds =
+    32;  // a measurement: 256 pictures, so that the worker's start, some 30 us, is not what is measured
 constexpr int pairs = 48;
-constexpr int warm_up = 4;             // pairs that are not counted
+constexpr int warm_up = 4;              // pairs that are not counted
 constexpr double least_psnr_lull = 50;  // dB, as the task's own verifier asks
 constexpr double least_psnr_npp = 20;   // another definition, but the same picture
 constexpr auto max_time = 20s;
@@ -55,11 +57,14 @@ constexpr plan plans[] = {
     {"lanczos3_rgb", npp_filter::lanczos, image_filter::lanczos3, 3, false,
      "lull: separable, 6 x ratio taps a side, antialiased; npp: NPPI_INTER_LANCZOS, 6 x 6 taps, not antialiased"},
     {"lanczos3_grey", npp_filter::lanczos_advanced, image_filter::lanczos3, 1, false,
-     "lull: separable, 6 x ratio taps a side, antialiased; npp: NPPI_INTER_LANCZOS3_ADVANCED, as GraphicsMagick, antialiased"},
+     "lull: separable, 6 x ratio taps a side, antialiased; npp: NPPI_INTER_LANCZOS3_ADVANCED, as GraphicsMagick, "
+     "antialiased"},
     {"area_rgb", npp_filter::super, image_filter::area, 3, false, "lull: area average; npp: NPPI_INTER_SUPER"},
     {"lanczos3_rgb_watermark", npp_filter::lanczos, image_filter::lanczos3, 3, true,
-     "as lanczos3_rgb; a logo of 256 x 128 with opacity 0.6, lull: while results are stored; npp: nppiAlphaCompC over, of its region"},
-    {"area_rgb_watermark", npp_filter::super, image_filter::area, 3, true, "as area_rgb; the logo as in lanczos3_rgb_watermark"},
+     "as lanczos3_rgb; a logo of 256 x 128 with opacity 0.6, lull: while results are stored; npp: nppiAlphaCompC over, "
+     "of its region"},
+    {"area_rgb_watermark", npp_filter::super, image_filter::area, 3, true,
+     "as area_rgb; the logo as in lanczos3_rgb_watermark"},
 };
 
 logo_place const place{.corner = image_corner::bottom_right, .margin = 16, .opacity = 0.6};
@@ -76,7 +81,10 @@ std::vector<image> const& photographs_of(std::uint8_t channels) {
 class contest {
  public:
   contest(plan const& what, std::uint32_t width)
-      : what_(what), out_{width, width * 9 / 16, what.channels, 8}, in_(photographs_of(what.channels)), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
+      : what_(what),
+        out_{width, width * 9 / 16, what.channels, 8},
+        in_(photographs_of(what.channels)),
+        machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
     machine_->arrive();
     if (what.logo) logo_ = bench::photograph(256, 128, 3, 99);
     resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
@@ -94,9 +102,12 @@ class contest {
     for (auto const& bytes : staged) given.push_back({made, bytes});
     buffers_->put(0, given);
     buffers_->settle();
-    logo_pixels_ = {*machine_, std::span<logo_ref::pixel const>{what.logo ? weighed(logo_, place.opacity) : std::vector<logo_ref::pixel>(1)}};
+    logo_pixels_ = {*machine_, std::span<logo_ref::pixel const>{what.logo ? weighed(logo_, place.opacity)
+                                                                          : std::vector<logo_ref::pixel>(1)}};
     npp_.emplace(*machine_, what.theirs, in_, out_);
-    if (what.logo) npp_->add_logo(logo_, place.opacity, static_cast<std::uint32_t>(made.logo_x), static_cast<std::uint32_t>(made.logo_y));
+    if (what.logo)
+      npp_->add_logo(logo_, place.opacity, static_cast<std::uint32_t>(made.logo_x),
+                     static_cast<std::uint32_t>(made.logo_y));
   }
 
   /// Microseconds a picture; negative where it did not come to its end.
@@ -106,7 +117,8 @@ class contest {
     job_description work = describe(task, "resize_unfed");
     work.grain = grain_;
     auto const until = std::chrono::steady_clock::now() + max_time;
-    auto const done = run_solo(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
+    auto const done =
+        run_solo(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
     if (done.state != job_state::finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
@@ -170,8 +182,10 @@ void measure(benchmark::State& state, plan const& what, std::uint32_t width) try
   state.counters["psnr_lull"] = std::min(of_lull, 200.0);
   state.counters["psnr_npp"] = std::min(of_npp, 200.0);
   state.SetLabel(what.label);
-  if (!(of_lull >= least_psnr_lull)) return state.SkipWithError(("ours is no such picture: PSNR " + std::to_string(of_lull) + " dB").c_str());
-  if (!(of_npp >= least_psnr_npp)) state.SkipWithError(("NPP's is no such picture: PSNR " + std::to_string(of_npp) + " dB").c_str());
+  if (!(of_lull >= least_psnr_lull))
+    return state.SkipWithError(("ours is no such picture: PSNR " + std::to_string(of_lull) + " dB").c_str());
+  if (!(of_npp >= least_psnr_npp))
+    state.SkipWithError(("NPP's is no such picture: PSNR " + std::to_string(of_npp) + " dB").c_str());
 } catch (std::exception const& reason) {
   state.SkipWithError(reason.what());
 }
@@ -188,7 +202,8 @@ int main(int argc, char** argv) {
   for (plan const& what : plans) {
     for (std::uint32_t const width : {1920U, 640U}) {
       std::string const name = std::string{"resize_npp/what:"} + what.name + "/width:" + std::to_string(width);
-      benchmark::RegisterBenchmark(name.c_str(), [&what, width](benchmark::State& state) { measure(state, what, width); })
+      benchmark::RegisterBenchmark(name.c_str(),
+                                   [&what, width](benchmark::State& state) { measure(state, what, width); })
           ->Iterations(1)
           ->Unit(benchmark::kMillisecond);
     }

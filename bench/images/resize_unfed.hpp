@@ -14,7 +14,9 @@ struct resize_unfed {
   resize_pictures work;
   std::uint64_t rounds;  // batches; more than there are buffers: they are resized again
 
-  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept { return work.extent(at, rounds | no_more_batches); }
+  LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
+    return work.extent(at, rounds | no_more_batches);
+  }
   LULL_HD void operator()(chunk c, auto const& team) const noexcept { work(c, team); }
 };
 

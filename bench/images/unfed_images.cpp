@@ -72,7 +72,8 @@ verification unfed_images::verify() {
     worst = std::min(worst, psnr(reference_blend(resized, wishes_.logo, wishes_.place), found[i % pictures_a_batch]));
   }
   char text[120];
-  std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted",
+  std::snprintf(text, sizeof text,
+                "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted",
                 (all + step - 1) / step, all, worst, min_psnr);
   return {worst >= min_psnr, text};
 }
@@ -82,13 +83,16 @@ resize_plan unfed_images::plan_of(picture_wish const& wish) const {
   out.width = wish.width;
   out.height = wish.height;
   auto const from_the_far_end = [&](std::uint32_t side, std::uint32_t of_logo) {
-    return static_cast<std::int32_t>(side) - static_cast<std::int32_t>(of_logo) - static_cast<std::int32_t>(wishes_.place.margin);
+    return static_cast<std::int32_t>(side) - static_cast<std::int32_t>(of_logo) -
+           static_cast<std::int32_t>(wishes_.place.margin);
   };
   return {wish.in->shape, out, wish.filter, from_the_far_end(out.width, wishes_.logo.shape.width),
           from_the_far_end(out.height, wishes_.logo.shape.height)};
 }
 
-std::uint64_t unfed_images::batches() const noexcept { return (wishes_.pictures.size() + pictures_a_batch - 1) / pictures_a_batch; }
+std::uint64_t unfed_images::batches() const noexcept {
+  return (wishes_.pictures.size() + pictures_a_batch - 1) / pictures_a_batch;
+}
 
 std::vector<image> unfed_images::results(std::uint64_t batch) {
   std::size_t const begin = batch * pictures_a_batch;

@@ -28,11 +28,12 @@ struct picture_wish {
 struct unfed_wishes {
   std::vector<picture_wish> pictures;  // one at least
   image logo;
-  logo_place place;  // in the lower right corner
+  logo_place place;                                              // in the lower right corner
   std::size_t judged = std::numeric_limits<std::size_t>::max();  // pictures that `verify` looks at, spread evenly
 };
 
-/// The side task `images` with all its batches there from the start, so that nobody has to feed it: what tests and benches preempt.
+/// The side task `images` with all its batches there from the start, so that nobody has to feed it: what tests and
+/// benches preempt.
 class unfed_images final : public task_owner {
  public:
   /// `type`: that of resize_unfed; none for who runs the task wrapped in another, and knows the type of that.

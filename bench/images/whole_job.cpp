@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job `images` from folder to folder beside its own limit: the same number of threads that decode the same files and encode results of
-// the same size, with no machine between. whole_job/from:W/to:N; each iteration is a pair, who goes first alternates. files_per_s,
-// limit_files_per_s; ratio: job / limit, 1 where the machine costs nothing. Wall time, with `prepare`, but for the first pair, in
-// which memory is pinned; results are flushed to the disk.
+// The job `images` from folder to folder beside its own limit: the same number of threads that decode the same files
+// and encode results of the same size, with no machine between. whole_job/from:W/to:N; each iteration is a pair, who
+// goes first alternates. files_per_s, limit_files_per_s; ratio: job / limit, 1 where the machine costs nothing. Wall
+// time, with `prepare`, but for the first pair, in which memory is pinned; results are flushed to the disk.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lull/bench/images/photographs.hpp>
 #include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/bench/images/photographs.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tasks/images/images_owner.hpp>
@@ -53,8 +53,13 @@ std::string name_of(unsigned i) { return "photograph" + std::to_string(i) + ".jp
 class contest {
  public:
   explicit contest(asked const& given)
-      : given_(given), in_(fs::path{given.folder} / "in"), out_(fs::path{given.folder} / "out"), limit_out_(fs::path{given.folder} / "limit"),
-        machine_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads, .rooms = 0, .solo = true})) {
+      : given_(given),
+        in_(fs::path{given.folder} / "in"),
+        out_(fs::path{given.folder} / "out"),
+        limit_out_(fs::path{given.folder} / "limit"),
+        machine_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads,
+                                .rooms = 0,
+                                .solo = true})) {
     for (fs::path const& each : {in_, out_, limit_out_}) {
       fs::remove_all(each);
       fs::create_directories(each);
@@ -68,7 +73,8 @@ class contest {
       write_image((in_ / name_of(i)).string(), image_kind::jpeg, made.shape, made.pixels, made.extras);
     }
     job_s();
-    for (unsigned i = 0; i < given.count && i < samples_kept; ++i) results_.push_back(decode((out_ / name_of(i)).string()));
+    for (unsigned i = 0; i < given.count && i < samples_kept; ++i)
+      results_.push_back(decode((out_ / name_of(i)).string()));
   }
 
   double job_s() {
@@ -82,9 +88,11 @@ class contest {
     machine_->arrive();
     auto const owner = entry.make(values);
     owner->prepare(*machine_);
-    auto const done = run_solo(*machine_, owner->describe(), [](std::uint64_t) { return false; }, owner.get());
+    auto const done = run_solo(
+        *machine_, owner->describe(), [](std::uint64_t) { return false; }, owner.get());
     double const took = seconds_since(begin);
-    if (done.state != job_state::finished || owner->failures() != 0) throw device_error{0, "the job did not finish all files", "images", in_.string()};
+    if (done.state != job_state::finished || owner->failures() != 0)
+      throw device_error{0, "the job did not finish all files", "images", in_.string()};
     return took;
   }
 
@@ -100,7 +108,8 @@ class contest {
             image const read = decode(from);
             benchmark::DoNotOptimize(read.pixels.data());
             image const& result = results_[i % results_.size()];
-            write_image((limit_out_ / name_of(i)).string(), image_kind::jpeg, result.shape, result.pixels, result.extras);
+            write_image((limit_out_ / name_of(i)).string(), image_kind::jpeg, result.shape, result.pixels,
+                        result.extras);
           }
         });
       }
@@ -170,6 +179,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string const name = "whole_job/from:" + std::to_string(given.from) + "/to:" + std::to_string(given.to);
-  benchmark::RegisterBenchmark(name.c_str(), [&given](benchmark::State& state) { measure(state, given); })->Iterations(1)->Unit(benchmark::kSecond);
+  benchmark::RegisterBenchmark(name.c_str(), [&given](benchmark::State& state) { measure(state, given); })
+      ->Iterations(1)
+      ->Unit(benchmark::kSecond);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include <lull/host/contract/compared_arrays.hpp>
-#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/solo/solo_run.hpp>
 
 namespace lull::bench {
 
@@ -29,7 +29,8 @@ preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_
     arrays.poison(before, expected, 0xa5 + static_cast<unsigned>(found.runs));
     owner.reset();
     solo_run const one = run_to_end(
-        owner, machine, {.bubble = wish.shortest, .max_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
+        owner, machine,
+        {.bubble = wish.shortest, .max_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
     found.instants += one.drains.size();
     found.bubbles += one.bubbles;
     found.handed_back += one.handed_back;
@@ -39,7 +40,8 @@ preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_
     }
     bool const enough = !found.difference.empty() || (one.finished && found.instants >= wish.instants);
     if (!enough && (!one.finished || clock::now() >= end))
-      throw limit_error{std::to_string(found.instants) + " of " + std::to_string(wish.instants) + " bubbles were cut within " + time +
+      throw limit_error{std::to_string(found.instants) + " of " + std::to_string(wish.instants) +
+                        " bubbles were cut within " + time +
                         ": ask for fewer, for a task whose runs last longer, or give more time"};
   }
   return found;

@@ -27,14 +27,15 @@ struct preempted_runs {
   std::uint64_t handed_back = 0;  // chunks
   std::size_t arrays = 0;         // all of the task's
   std::size_t array_bytes = 0;
-  std::string verified = {};    // what the owner's verifier said of the uninterrupted run
-  std::string difference = {};  // of the last run, in words; empty: all ended with the very bits of the uninterrupted one
+  std::string verified = {};  // what the owner's verifier said of the uninterrupted run
+  std::string difference =
+      {};  // of the last run, in words; empty: all ended with the very bits of the uninterrupted one
 };
 
-/// Runs the task uninterrupted, has its owner verify that, and then runs it again and again in random bubbles, until as many were
-/// cut as are wished for or a run differs. What a run leaves out shows: arrays are poisoned before each. The owner is prepared, and
-/// at the start. Throws what `run_to_end` throws, std::runtime_error for an uninterrupted result that is wrong, and limit_error
-/// where the time is over.
+/// Runs the task uninterrupted, has its owner verify that, and then runs it again and again in random bubbles, until as
+/// many were cut as are wished for or a run differs. What a run leaves out shows: arrays are poisoned before each. The
+/// owner is prepared, and at the start. Throws what `run_to_end` throws, std::runtime_error for an uninterrupted result
+/// that is wrong, and limit_error where the time is over.
 preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_wish const& wish);
 
 }  // namespace lull::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a side task that is preempted at random instants ends with the very bits of an uninterrupted run. One JSON object on standard
-// output. Exit code 0: it does; 1: it does not, or an error; 2: nothing was run.
+// Whether a side task that is preempted at random instants ends with the very bits of an uninterrupted run. One JSON
+// object on standard output. Exit code 0: it does; 1: it does not, or an error; 2: nothing was run.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <lull/apps/registry/registry.hpp>
 #include <lull/bench/instants/images_unfed.hpp>
 #include <lull/bench/instants/preempted_runs.hpp>
-#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/units.hpp>
@@ -72,7 +72,9 @@ int run(arguments const& given) {
                                     {"array_bytes", found.array_bytes},
                                     {"verified", found.verified}};
   std::cout << said.dump() << std::endl;
-  if (!equal) std::fprintf(stderr, "random_instants: run %llu: %s\n", static_cast<unsigned long long>(found.runs), found.difference.c_str());
+  if (!equal)
+    std::fprintf(stderr, "random_instants: run %llu: %s\n", static_cast<unsigned long long>(found.runs),
+                 found.difference.c_str());
   return equal ? 0 : 1;
 }
 
@@ -92,9 +94,11 @@ void add_duration(CLI::App& app, std::string const& name, std::chrono::nanosecon
 int main(int argc, char** argv) try {
   arguments given;
   CLI::App app{"A side task preempted at random instants, beside an uninterrupted run"};
-  app.add_option("--task", given.task, "NAME or NAME:key=value,…, as lull tasks lists them; images_unfed for images")->required();
+  app.add_option("--task", given.task, "NAME or NAME:key=value,…, as lull tasks lists them; images_unfed for images")
+      ->required();
   app.add_option("--executor", given.executor)->check(CLI::IsMember({"threads", "cuda"}));
-  app.add_option("--instants", given.wish.instants, "bubbles that are closed with blocks at work")->check(CLI::Range(1, 1'000'000'000));
+  app.add_option("--instants", given.wish.instants, "bubbles that are closed with blocks at work")
+      ->check(CLI::Range(1, 1'000'000'000));
   add_duration(app, "--shortest", given.wish.shortest, "bubble");
   add_duration(app, "--longest", given.wish.longest, "bubble; lengths are log-uniform between the two");
   app.add_option("--seed", given.wish.seed, "of the lengths");

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include <lull/apps/lull/solo.hpp>
 #include <lull/bench/mlp/empty_phases.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>

@@ -28,11 +28,14 @@ __device__ std::uint64_t mixed(__nv_bfloat16 value, std::uint64_t place) {
 
 template <class Work>
 __device__ void for_each(std::uint64_t count, Work work) {
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{block} + threadIdx.x; i < count; i += std::uint64_t{grid} * block) work(i);
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{block} + threadIdx.x; i < count; i += std::uint64_t{grid} * block)
+    work(i);
 }
 
 __global__ void stir_kernel(__nv_bfloat16* to, __nv_bfloat16 const* from, std::uint64_t count) {
-  for_each(count, [=](std::uint64_t i) { to[i] = __float2bfloat16(static_cast<float>(mixed(from[i], i) >> 40) * 0x1p-23f - 1.0f); });
+  for_each(count, [=](std::uint64_t i) {
+    to[i] = __float2bfloat16(static_cast<float>(mixed(from[i], i) >> 40) * 0x1p-23f - 1.0f);
+  });
 }
 
 __global__ void update_kernel(__nv_bfloat16* weights, __nv_bfloat16 const* gradient, std::uint64_t count) {
@@ -52,18 +55,21 @@ __global__ void checksum_kernel(unsigned long long* sum, __nv_bfloat16 const* va
 }  // namespace
 
 void stir(cudaStream_t stream, void* to, void const* from, std::uint64_t count) {
-  stir_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(to), static_cast<__nv_bfloat16 const*>(from), count);
+  stir_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(to), static_cast<__nv_bfloat16 const*>(from),
+                                          count);
   LULL_CUDA(cudaGetLastError());
 }
 
 void update(cudaStream_t stream, void* weights, void const* gradient, std::uint64_t count) {
-  update_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(weights), static_cast<__nv_bfloat16 const*>(gradient), count);
+  update_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(weights),
+                                            static_cast<__nv_bfloat16 const*>(gradient), count);
   LULL_CUDA(cudaGetLastError());
 }
 
 void add_checksum(cudaStream_t stream, std::uint64_t* sum, void const* values, std::uint64_t count) {
   static_assert(sizeof *sum == sizeof(unsigned long long));
-  checksum_kernel<<<grid, block, 0, stream>>>(reinterpret_cast<unsigned long long*>(sum), static_cast<__nv_bfloat16 const*>(values), count);
+  checksum_kernel<<<grid, block, 0, stream>>>(reinterpret_cast<unsigned long long*>(sum),
+                                              static_cast<__nv_bfloat16 const*>(values), count);
   LULL_CUDA(cudaGetLastError());
 }
 

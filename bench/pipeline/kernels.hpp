@@ -9,8 +9,8 @@ namespace lull::bench {
 
 // Arrays are of bf16.
 
-/// Random values in (−1, 1), each from all bits of its source and its place: a wrong bit anywhere in a step makes the next
-/// one another, while magnitudes stay.
+/// Random values in (−1, 1), each from all bits of its source and its place: a wrong bit anywhere in a step makes the
+/// next one another, while magnitudes stay.
 void stir(cudaStream_t stream, void* to, void const* from, std::uint64_t count);
 
 /// weights −= a step that is bounded whatever the gradient; they stay in [−1, 1].

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What side work in the receive waits of a real pipeline costs the training, and what it brings: two processes with a GPU each,
-// NCCL between them, 1F1B. Groups of steps with and without side work take turns in one process, until the interval of the slowdown
-// is narrow enough. Times are those of rank 0's stream, from a group's first kernel to the next group's. Prints one JSON object.
+// What side work in the receive waits of a real pipeline costs the training, and what it brings: two processes with a
+// GPU each, NCCL between them, 1F1B. Groups of steps with and without side work take turns in one process, until the
+// interval of the slowdown is narrow enough. Times are those of rank 0's stream, from a group's first kernel to the
+// next group's. Prints one JSON object.
 //   scripts/ranks.py 2 build/bin/bench/nccl_pipeline --task compute --graph
 #include <algorithm>
 #include <chrono>
@@ -15,11 +16,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/pipeline/side_work.hpp>
-#include <lull/bench/pipeline/stage.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/apps/lull/machine.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/pipeline/side_work.hpp>
+#include <lull/bench/pipeline/stage.hpp>
 #include <lull/host/reserved_sms.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -145,7 +146,8 @@ std::optional<slowdown> slowdown_of(std::vector<double> const& groups) {
   std::vector<double> none;
   std::vector<double> worker;
   for (std::size_t pair = warm_up_pairs; 2 * pair + 1 < groups.size(); ++pair) {
-    for (std::size_t g : {2 * pair, 2 * pair + 1}) (of_group(g) == treatment::none ? none : worker).push_back(groups[g] / group_steps);
+    for (std::size_t g : {2 * pair, 2 * pair + 1})
+      (of_group(g) == treatment::none ? none : worker).push_back(groups[g] / group_steps);
   }
   if (none.size() < 2) return std::nullopt;
   return paired_slowdown(none, worker);
@@ -156,8 +158,8 @@ double half_width(slowdown const& found) { return (found.ci95_percent->high - fo
 std::uint64_t steps_in(slowdown const& found) { return found.pairs * 2 * group_steps; }
 
 /// Turns of both treatments until rank 0 has seen enough. Collective.
-std::vector<double> take_turns(trial& runs, rank_place const& me, rendezvous& meeting, bench::side_work& work, gpu_samples& gpu,
-                               options const& with) {
+std::vector<double> take_turns(trial& runs, rank_place const& me, rendezvous& meeting, bench::side_work& work,
+                               gpu_samples& gpu, options const& with) {
   runs.forget();
   work.begin();
   auto const until = std::chrono::steady_clock::now() + std::chrono::duration<double>{with.seconds};
@@ -228,12 +230,13 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
   bench::stage stage{me, meeting, with.size};
   gpu_samples gpu{me.local};
   stage.reset();
-  for (int i = 0; i < 2; ++i) stage.step(nullptr, bench::last_send::is_waited_for);  // loads kernels, makes NCCL's connections
+  for (int i = 0; i < 2; ++i)
+    stage.step(nullptr, bench::last_send::is_waited_for);  // loads kernels, makes NCCL's connections
   stage.exchange(stage.stream());
   stage.finish(60s);
 
-  room_need const need =
-      measure_rooms(me.local, [&](stream_handle stream) { stage.exchange(static_cast<cudaStream_t>(stream)); }, resident);
+  room_need const need = measure_rooms(
+      me.local, [&](stream_handle stream) { stage.exchange(static_cast<cudaStream_t>(stream)); }, resident);
   fprintf(stderr, "rank %d: %s\n", me.rank, need.text.c_str());
   int const rooms = with.rooms >= 0 ? with.rooms : need.rooms;
   bool const computes = with.task == "compute";
@@ -242,7 +245,8 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
                 .log = [&](std::string_view line) {
                   fprintf(stderr, "rank %d: %.*s\n", me.rank, static_cast<int>(line.size()), line.data());
                 }}};
-  if (side.mode() != runtime_mode::on) throw usage_error{"LULL in the environment switches side work off: there is nothing to measure"};
+  if (side.mode() != runtime_mode::on)
+    throw usage_error{"LULL in the environment switches side work off: there is nothing to measure"};
   auto const kind = computes ? bench::side_work::kind::compute : bench::side_work::kind::streaming;
   bench::side_work work{side, kind, 1000ms, [&] { gpu.take(); }};
   nlohmann::json const gpu_solo = gpu.end();
@@ -299,8 +303,8 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
                         {"width", with.size.width},
                         {"layers", with.size.layers},
                         {"microbatches", with.size.microbatches}}}};
-  for (char const* key : {"slowdown_percent", "slowdown_percent_low", "slowdown_percent_high", "half_width_percent", "pairs", "steps",
-                          "step_ms_none", "step_ms_worker"}) {
+  for (char const* key : {"slowdown_percent", "slowdown_percent_low", "slowdown_percent_high", "half_width_percent",
+                          "pairs", "steps", "step_ms_none", "step_ms_worker"}) {
     made[key] = ranks.front().at(key);
   }
   std::uint64_t lease_exits = 0;
@@ -322,7 +326,8 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
   made["harvest"] = bubbles_ms > 0 ? harvested_ms / bubbles_ms : 0.0;
   made["worked"] = bubbles_ms > 0 ? worked_ms / bubbles_ms : 0.0;
   double const worker_steps = group_steps * (made.at("pairs").get<double>() + static_cast<double>(warm_up_pairs));
-  made["bubble_share"] = bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);  // of both ranks' time
+  made["bubble_share"] =
+      bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);  // of both ranks' time
   made["bit_equal"] = equal;
   made["narrow_enough"] = made.at("half_width_percent").get<double>() <= with.half_width;
   made["ranks"] = std::move(ranks);
@@ -333,7 +338,9 @@ int run(options const& with) {
   rank_place const me = rank_from_environment();
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < me.local_world || me.world != 2) {
-    fprintf(stderr, "nccl_pipeline: NOT RUN: it takes two ranks with a GPU each; there are %d ranks, and %d GPUs here\n", me.world, gpus);
+    fprintf(stderr,
+            "nccl_pipeline: NOT RUN: it takes two ranks with a GPU each; there are %d ranks, and %d GPUs here\n",
+            me.world, gpus);
     return 77;
   }
   LULL_CUDA(cudaSetDevice(me.local));
@@ -358,7 +365,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", with.seconds, "measure at most so long")->check(CLI::Range(1.0, 600.0));
   app.add_option("--pairs", with.max_pairs, "measure at most so many")->check(CLI::Range(2, 100'000));
   app.add_option("--steps", with.min_steps, "measure at least so many")->check(CLI::Range(16, 1'000'000));
-  app.add_option("--half-width", with.half_width, "of the slowdown's 95 % interval, per cent: enough")->check(CLI::Range(0.001, 100.0));
+  app.add_option("--half-width", with.half_width, "of the slowdown's 95 % interval, per cent: enough")
+      ->check(CLI::Range(0.001, 100.0));
   app.add_option("--verify-steps", with.verify_steps, "whose results are compared")->check(CLI::Range(4, 100'000));
   app.add_flag("--check", with.check, "fail where side work changed a result, or none was done");
   app.add_option("--limit", with.limit, "the process ends after so many seconds")->check(CLI::Range(10, 3600));

@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <numeric>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/synthetic.hpp>
 
 namespace lull::bench {
 
-side_work::side_work(runtime& side, kind what, std::chrono::milliseconds solo_for, std::function<void()> const& meanwhile)
+side_work::side_work(runtime& side, kind what, std::chrono::milliseconds solo_for,
+                     std::function<void()> const& meanwhile)
     : side_(side) {
   constexpr std::uint64_t endless = std::uint64_t{1} << 38;
   constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
@@ -68,7 +69,8 @@ void side_work::collect() {
 nlohmann::json side_work::of(at_site const& site) const {
   distribution const lengths = summarise(site.length_us);
   double const total_us = std::accumulate(site.length_us.begin(), site.length_us.end(), 0.0);
-  nlohmann::json made{{"bubbles", lengths.n}, {"unknown", site.unknown}, {"host_late", site.not_ahead}, {"ms", total_us / 1e3}};
+  nlohmann::json made{
+      {"bubbles", lengths.n}, {"unknown", site.unknown}, {"host_late", site.not_ahead}, {"ms", total_us / 1e3}};
   if (lengths.n == 0) return made;
   made["p50_us"] = *lengths.p50;
   made["p99_us"] = *lengths.p99;
@@ -96,7 +98,8 @@ nlohmann::json side_work::report() const {
   made["passed_over"] = {{"too_short", now.too_short - before_.too_short},
                          {"fruitless", now.fruitless - before_.fruitless},
                          {"no_job", now.no_job - before_.no_job},
-                         {"behind", now.behind - before_.behind}, {"dropped", now.dropped - before_.dropped}};
+                         {"behind", now.behind - before_.behind},
+                         {"dropped", now.dropped - before_.dropped}};
   made["opened"] = now.opened - before_.opened;
   made["replayed"] = now.replayed - before_.replayed;
   made["sites"] = std::move(by_site);

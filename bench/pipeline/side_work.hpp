@@ -15,13 +15,14 @@
 
 namespace lull::bench {
 
-/// What a job that never ends does in bubbles, held against what it does with the machine to itself and the same rooms kept off.
+/// What a job that never ends does in bubbles, held against what it does with the machine to itself and the same rooms
+/// kept off.
 class side_work {
  public:
   enum class kind { compute, streaming };
 
-  /// Measures the stand-alone rate for about that long, with `meanwhile` called now and then, and submits. The runtime must have
-  /// no other work. Blocks.
+  /// Measures the stand-alone rate for about that long, with `meanwhile` called now and then, and submits. The runtime
+  /// must have no other work. Blocks.
   side_work(runtime& side, kind what, std::chrono::milliseconds solo_for, std::function<void()> const& meanwhile);
   /// Waits until no block is inside.
   ~side_work();

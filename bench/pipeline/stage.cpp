@@ -5,8 +5,8 @@
 #include <optional>
 #include <thread>
 
-#include <lull/bench/pipeline/kernels.hpp>
 #include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/pipeline/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {
@@ -20,7 +20,8 @@ void check(ncclResult_t code, char const* call) {
   if (code != ncclSuccess) throw device_error{static_cast<int>(code), ncclGetErrorString(code), call, "NCCL"};
 }
 void check(cublasStatus_t code, char const* call) {
-  if (code != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(code), cublasGetStatusName(code), call, "cuBLAS"};
+  if (code != CUBLAS_STATUS_SUCCESS)
+    throw device_error{static_cast<int>(code), cublasGetStatusName(code), call, "cuBLAS"};
 }
 #define LULL_CHECK(call) check((call), #call)
 
@@ -101,12 +102,13 @@ void stage::reset() {
 }
 
 /// c (rows, columns) = scale × a × b + keep × c, all stored by columns; each transposed as said.
-void stage::multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale, void const* a,
-                     void const* b, float keep, void* c) {
+void stage::multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
+                     void const* a, void const* b, float keep, void* c) {
   auto const way = [](side_of_product side) { return side == side_of_product::plain ? CUBLAS_OP_N : CUBLAS_OP_T; };
   // every array has `width` rows
-  LULL_CHECK(cublasGemmEx(cublas_, way(left), way(right), rows, columns, depth, &scale, a, CUDA_R_16BF, size_.width, b, CUDA_R_16BF,
-                          size_.width, &keep, c, CUDA_R_16BF, size_.width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  LULL_CHECK(cublasGemmEx(cublas_, way(left), way(right), rows, columns, depth, &scale, a, CUDA_R_16BF, size_.width, b,
+                          CUDA_R_16BF, size_.width, &keep, c, CUDA_R_16BF, size_.width, CUBLAS_COMPUTE_32F,
+                          CUBLAS_GEMM_DEFAULT));
 }
 
 /// x (width, tokens) of a layer to the next: weights × x, of the same magnitude.
@@ -114,7 +116,8 @@ void stage::forward(std::size_t microbatch) {
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));  // values are uniform in (−1, 1)
   for (int layer = 0; layer < size_.layers; ++layer) {
     multiply(side_of_product::plain, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
-             weights_[static_cast<std::size_t>(layer)].get(), activation(microbatch, layer), 0, activation(microbatch, layer + 1));
+             weights_[static_cast<std::size_t>(layer)].get(), activation(microbatch, layer), 0,
+             activation(microbatch, layer + 1));
   }
 }
 
@@ -123,17 +126,18 @@ void stage::backward(std::size_t microbatch, void const* gradient, void* out) {
   float const scale_of_slopes = std::sqrt(3.0f / static_cast<float>(size_.tokens));
   for (int layer = size_.layers - 1; layer >= 0; --layer) {
     auto const at = static_cast<std::size_t>(layer);
-    multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens, scale_of_slopes, gradient,
-             activation(microbatch, layer), microbatch == 0 ? 0.0f : 1.0f, slopes_[at].get());
+    multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens,
+             scale_of_slopes, gradient, activation(microbatch, layer), microbatch == 0 ? 0.0f : 1.0f,
+             slopes_[at].get());
     void* const next = layer == 0 ? out : between_[at % 2].get();
-    multiply(side_of_product::transposed, side_of_product::plain, size_.width, size_.tokens, size_.width, scale, weights_[at].get(),
-             gradient, 0, next);
+    multiply(side_of_product::transposed, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
+             weights_[at].get(), gradient, 0, next);
     gradient = next;
   }
 }
 
-/// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the other stage has
-/// answered.
+/// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the
+/// other stage has answered.
 void stage::made(std::size_t microbatch) { LULL_CUDA(cudaEventRecord(made_[microbatch].get(), train_.get())); }
 
 void stage::send(void const* what, ncclComm_t by, std::size_t microbatch) {
@@ -157,8 +161,8 @@ void stage::step(runtime* side, last_send ends) {
     for (std::size_t i = 0; i < count; ++i) {
       forward(i);
       made(i);
-      // Sends and receives in an order that works one by one, too: streams may share a hardware queue. The send is resident while
-      // the receive is waited for.
+      // Sends and receives in an order that works one by one, too: streams may share a hardware queue. The send is
+      // resident while the receive is waited for.
       if (i != 0) receive(side, i - 1, gradient_.get(), by_backward_);
       send(activation(i, size_.layers), by_forward_, i);
       if (i != 0) take_back(i - 1);
@@ -216,7 +220,8 @@ void stage::wait_for(cudaEvent_t event, std::chrono::seconds at_most) {
     cudaGetLastError();  // or the check behind the next launch finds it
     check_communicators();
     if (std::chrono::steady_clock::now() >= give_up) {
-      throw limit_error{"rank " + std::to_string(me_.rank) + ": the pipeline has not moved for " + std::to_string(at_most.count()) + " s"};
+      throw limit_error{"rank " + std::to_string(me_.rank) + ": the pipeline has not moved for " +
+                        std::to_string(at_most.count()) + " s"};
     }
     std::this_thread::sleep_for(std::chrono::microseconds{200});
   }

@@ -22,8 +22,12 @@ struct stage_size {
   int layers = 4;  // of each stage
   int microbatches = 4;
 
-  std::uint64_t activation() const noexcept { return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(width); }
-  std::uint64_t weights() const noexcept { return static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(width); }
+  std::uint64_t activation() const noexcept {
+    return static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(width);
+  }
+  std::uint64_t weights() const noexcept {
+    return static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(width);
+  }
 };
 
 /// Device memory, owned.
@@ -45,10 +49,11 @@ class device_array {
 /// Whether a captured step waits for its last send: a capture has to.
 enum class last_send { flies, is_waited_for };
 
-/// One of two stages of a pipeline of linear layers in bf16, trained on itself: forward and backward passes of micro-batches in 1F1B
-/// order, weights updated at each step's end, and the input of a step made from the gradients of the one before, so that any
-/// wrong bit shows in all that comes after. Activations go by one communicator, gradients by another; receives are on the
-/// training stream, sends on one of their own, beside the computation and, often, while the receive of a bubble is resident.
+/// One of two stages of a pipeline of linear layers in bf16, trained on itself: forward and backward passes of
+/// micro-batches in 1F1B order, weights updated at each step's end, and the input of a step made from the gradients of
+/// the one before, so that any wrong bit shows in all that comes after. Activations go by one communicator, gradients
+/// by another; receives are on the training stream, sends on one of their own, beside the computation and, often, while
+/// the receive of a bubble is resident.
 class stage {
  public:
   /// Collective.
@@ -73,8 +78,8 @@ class stage {
 
  private:
   enum class side_of_product { plain, transposed };
-  void multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale, void const* a, void const* b,
-                float keep, void* c);
+  void multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
+                void const* a, void const* b, float keep, void* c);
   void forward(std::size_t microbatch);
   void backward(std::size_t microbatch, void const* gradient, void* out);
   void made(std::size_t microbatch);

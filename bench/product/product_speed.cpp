@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <cublas_v2.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/yield/bubbles.hpp>
 #include <lull/apps/lull/solo.hpp>
-#include <lull/host/task/counter_random.hpp>
+#include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
 
@@ -33,13 +33,15 @@ struct arguments {
 };
 
 void check(cublasStatus_t code, char const* call) {
-  if (code != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(code), cublasGetStatusString(code), call, "cuBLAS"};
+  if (code != CUBLAS_STATUS_SUCCESS)
+    throw device_error{static_cast<int>(code), cublasGetStatusString(code), call, "cuBLAS"};
 }
 #define LULL_CUBLAS(call) check((call), #call)
 
 class bench_products {
  public:
-  explicit bench_products(arguments const& given) : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
+  explicit bench_products(arguments const& given)
+      : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
     std::size_t const elements = std::size_t{given.size} * given.size * given.count;
     a_ = random(elements, 1);
     b_ = random(elements, 2);
@@ -87,8 +89,9 @@ class bench_products {
     float const zero = 0;
     LULL_CUDA(cudaEventRecord(begin_.get(), stream_.get()));
     for (std::uint64_t round = 0; round < given_.rounds; ++round) {
-      LULL_CUBLAS(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, b_.data(), CUDA_R_16BF, n, step, a_.data(), CUDA_R_16BF, n,
-                                             step, &zero, result_.data(), CUDA_R_16BF, n, step, static_cast<int>(given_.count), CUBLAS_COMPUTE_32F,
+      LULL_CUBLAS(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, b_.data(), CUDA_R_16BF, n,
+                                             step, a_.data(), CUDA_R_16BF, n, step, &zero, result_.data(), CUDA_R_16BF,
+                                             n, step, static_cast<int>(given_.count), CUBLAS_COMPUTE_32F,
                                              CUBLAS_GEMM_DEFAULT));
     }
     LULL_CUDA(cudaEventRecord(end_.get(), stream_.get()));
@@ -125,7 +128,9 @@ class bench_products {
 };
 
 nlohmann::ordered_json spread(std::vector<double> const& values) {
-  return {{"p10", bench::percentile(values, 0.1)}, {"p50", bench::percentile(values, 0.5)}, {"p90", bench::percentile(values, 0.9)}};
+  return {{"p10", bench::percentile(values, 0.1)},
+          {"p50", bench::percentile(values, 0.5)},
+          {"p90", bench::percentile(values, 0.9)}};
 }
 
 void run(arguments const& given) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/bench/step/kernels.hpp>
 
-#include <lull/device/cuda_world.cuh>
 #include <lull/apps/lull/short_kernels.hpp>
+#include <lull/device/cuda_world.cuh>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {

@@ -14,8 +14,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/step/process.hpp>
 #include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/step/process.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
@@ -78,7 +78,8 @@ json run(arguments const& with) {
       bubble const inside{side, stream.get(), site{"wait"}};
       trainer::wait_one_thread(stream.get(), static_cast<std::uint64_t>(with.every_us) * 500, nullptr);
     }
-    trainer::wait_one_thread(stream.get(), static_cast<std::uint64_t>(with.every_us) * 450, nullptr);  // what it computes
+    trainer::wait_one_thread(stream.get(), static_cast<std::uint64_t>(with.every_us) * 450,
+                             nullptr);  // what it computes
     std::this_thread::sleep_until(next += std::chrono::microseconds{with.every_us});
   });
   runtime_counts const counts = side.counts();
@@ -94,7 +95,8 @@ json run(arguments const& with) {
 int main(int argc, char** argv) {
   arguments with;
   CLI::App app{"What the runtime's own threads take of a core, in per cent."};
-  app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")->check(CLI::Range(1'000, 1'000'000));
+  app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")
+      ->check(CLI::Range(1'000, 1'000'000));
   app.add_option("--seconds", with.seconds, "of each part")->check(CLI::Range(1, 60));
   app.add_option("--limit", with.limit, "seconds after which the process ends")->check(CLI::Range(1, 600));
   CLI11_PARSE(app, argc, argv);

@@ -18,13 +18,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/step/kernels.hpp>
-#include <lull/bench/step/process.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/apps/lull/pending_chain.hpp>
 #include <lull/apps/lull/short_kernels.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/apps/lull/waiting_cost.hpp>
 #include <lull/apps/lull/worker_streams.hpp>
+#include <lull/bench/step/kernels.hpp>
+#include <lull/bench/step/process.hpp>
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
@@ -172,8 +172,7 @@ json bench_waits::streams() {
   std::mt19937_64 random{given_.seed};
   std::shuffle(trials.begin(), trials.end(), random);
   for (int i = 0; i < 3; ++i) {  // warms up
-    for (bool const own : {false, true})
-      one_chain(trainer_of(own), true, candidates_.any(false), wait_kind::event);
+    for (bool const own : {false, true}) one_chain(trainer_of(own), true, candidates_.any(false), wait_kind::event);
   }
   json rows = json::array();
   std::vector<double> more[2][3][2][2];  // own, kind, foreign, green

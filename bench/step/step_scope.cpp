@@ -22,7 +22,7 @@ constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of 
 constexpr std::size_t min_pairs = 6;
 constexpr std::uint64_t solo_ns = 24'000'000;  // shorter than any lease at close
 constexpr int counted_solo = 17;               // leases at open double from bubble to bubble until they are longer
-constexpr std::size_t kept_solo = 5;        // the last ones
+constexpr std::size_t kept_solo = 5;           // the last ones
 
 double mean(std::vector<double> const& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -105,7 +105,7 @@ nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_coun
           {"no_job", now.no_job - before.no_job},          {"too_short", now.too_short - before.too_short},
           {"fruitless", now.fruitless - before.fruitless}, {"nested", now.nested - before.nested},
           {"unmatched", now.unmatched - before.unmatched}, {"abandoned", now.abandoned - before.abandoned},
-          {"behind", now.behind - before.behind}, {"dropped", now.dropped - before.dropped}};
+          {"behind", now.behind - before.behind},          {"dropped", now.dropped - before.dropped}};
 }
 
 /// Sums over bubbles of training.

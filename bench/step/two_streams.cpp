@@ -2,7 +2,8 @@
 // Two streams of a trainer with a peer between them: A waits, before its bubble or inside it, for a word that B sets
 // behind its own bubble. The workers of both must not make B wait for what A's bubble waits for. All options of the
 // runtime are the default ones. Device stamps. One JSON object on standard output. Exit code 0: no wait ran out; 1: one
-// did, or an error; 2: nothing was run. With --further N there is no Lull: N further streams launch an empty kernel a pair.
+// did, or an error; 2: nothing was run. With --further N there is no Lull: N further streams launch an empty kernel a
+// pair.
 //   two_streams --connections 8
 //   two_streams --connections 2 --further 1
 #include <algorithm>
@@ -17,12 +18,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/step/kernels.hpp>
-#include <lull/bench/step/process.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/bench/work/endless_work.hpp>
 #include <lull/apps/lull/short_kernels.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/step/kernels.hpp>
+#include <lull/bench/step/process.hpp>
+#include <lull/bench/work/endless_work.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
@@ -228,7 +229,11 @@ int run_solo(arguments const& given) {
                     {"pairs", found.beyond_us.size()},
                     {"hangs", found.hangs}});
   }
-  json const made{{"name", "two_streams"}, {"connections", given.connections}, {"further", given.further}, {"hangs", hangs}, {"orders", rows}};
+  json const made{{"name", "two_streams"},
+                  {"connections", given.connections},
+                  {"further", given.further},
+                  {"hangs", hangs},
+                  {"orders", rows}};
   std::cout << made.dump() << std::endl;
   return hangs == 0 ? 0 : 1;
 }
@@ -276,7 +281,9 @@ int main(int argc, char** argv) try {
   app.add_option("--bubble-us", given.bubble_us, "length of a bubble")->check(CLI::Range(10.0, 1e6));
   app.add_option("--task", given.tasks, "side tasks")->check(CLI::IsMember(tasks));
   app.add_option("--kronecker", given.kronecker, "log2 of the vertices of pagerank's graph")->check(CLI::Range(10, 26));
-  app.add_option("--further", given.further, "without Lull, and so many further streams that launch an empty kernel a pair")->check(CLI::Range(0, 32));
+  app.add_option("--further", given.further,
+                 "without Lull, and so many further streams that launch an empty kernel a pair")
+      ->check(CLI::Range(0, 32));
   app.add_option("--limit", given.limit, "seconds after which the process ends")->check(CLI::Range(1, 3600));
   CLI11_PARSE(app, argc, argv);
   bench::set_connections(given.connections);

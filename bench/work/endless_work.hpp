@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/task/owner.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull::bench {
 
@@ -44,7 +44,9 @@ class endless_work {
   endless_work& operator=(endless_work const&) = delete;
 
   /// Of its worker.
-  std::uint64_t blocks() const { return machine_.load(description_.type.cuda, description_.blocks_per_processor).blocks; }
+  std::uint64_t blocks() const {
+    return machine_.load(description_.type.cuda, description_.blocks_per_processor).blocks;
+  }
 
  private:
   void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given);

@@ -52,7 +52,8 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
       bool const bare = t == static_cast<int>(treatment::edges);
       trainer::wait_one_thread(stream, head_start_ns, nullptr);
       for (int b = 0; b < how.group && done[t] < each; ++b, ++done[t]) {
-        std::size_t const index = static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(done[t]);
+        std::size_t const index =
+            static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(done[t]);
         moments* const when = device.stamped + index;
         std::uint64_t const ns = how.min_ns + random() % (how.max_ns - how.min_ns + 1);
         gap[index] = ns;
@@ -75,7 +76,9 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
         if (bare) edges.close(stream);
         auto const h3 = std::chrono::steady_clock::now();
         number[index] = id.bubble;
-        if (done[t] >= warm_up) out[static_cast<std::size_t>(t)].host.push_back(std::chrono::duration<double, std::micro>((h1 - h0) + (h3 - h2)).count());
+        if (done[t] >= warm_up)
+          out[static_cast<std::size_t>(t)].host.push_back(
+              std::chrono::duration<double, std::micro>((h1 - h0) + (h3 - h2)).count());
         device.train(how.training, when);
         more = true;
       }
@@ -92,7 +95,8 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   for (int t = 0; t < treatments; ++t) {
     samples& into = out[static_cast<std::size_t>(t)];
     for (int b = warm_up; b < each; ++b) {
-      std::size_t const index = static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(b);
+      std::size_t const index =
+          static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(b);
       moments const& when = found[index];
       add_moments(into, how, when, gap[index]);
       if (t != static_cast<int>(treatment::worker)) continue;

@@ -31,17 +31,17 @@ struct setting {
 
 /// One figure of one treatment over all bubbles, microseconds; empty where it does not exist.
 struct samples {
-  std::vector<double> drain;       // close → last worker block out
-  std::vector<double> saw;         // close → first sight of it by a worker block
-  std::vector<double> out;         // that sight → last worker block out
-  std::vector<double> start;       // open → all worker blocks working
-  std::vector<double> period;      // from chunk to chunk of one block, mean over a bubble's blocks
-  std::vector<double> first;       // close → first block of the training kernel behind
-  std::vector<double> last_in;     // … its last block
-  std::vector<double> whole;       // before the opening → end of the training kernels behind, less the gap that was asked for:
-                                   // the price of a bubble is its difference between treatments
-  std::vector<double> delay;       // arrival asked for → its first block in
-  std::vector<double> host;        // host time of open and close together
+  std::vector<double> drain;    // close → last worker block out
+  std::vector<double> saw;      // close → first sight of it by a worker block
+  std::vector<double> out;      // that sight → last worker block out
+  std::vector<double> start;    // open → all worker blocks working
+  std::vector<double> period;   // from chunk to chunk of one block, mean over a bubble's blocks
+  std::vector<double> first;    // close → first block of the training kernel behind
+  std::vector<double> last_in;  // … its last block
+  std::vector<double> whole;  // before the opening → end of the training kernels behind, less the gap that was asked
+                              // for: the price of a bubble is its difference between treatments
+  std::vector<double> delay;  // arrival asked for → its first block in
+  std::vector<double> host;   // host time of open and close together
   std::uint64_t lease_blocks = 0;  // blocks that left by lease
   std::uint64_t dropped = 0;       // bubbles whose record was lost
 };

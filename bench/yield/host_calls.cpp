@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bubble costs the trainer's host: opening and closing it, and a call that waits for the device inside it; and what a harvest
-// keeps of such a bubble. Turns with and without Lull, in one process. Counters: host_* in microseconds, call_* in milliseconds.
+// What a bubble costs the trainer's host: opening and closing it, and a call that waits for the device inside it; and
+// what a harvest keeps of such a bubble. Turns with and without Lull, in one process. Counters: host_* in microseconds,
+// call_* in milliseconds.
 #include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
+#include <CLI/CLI.hpp>
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
@@ -25,8 +26,8 @@ using namespace std::chrono_literals;
 using watch = std::chrono::steady_clock;
 
 constexpr std::uint64_t bubble_ns = 1'000'000;
-constexpr int turns = 40;  // of each: without Lull, then with it
-constexpr int group = 10;  // bubbles a turn
+constexpr int turns = 40;   // of each: without Lull, then with it
+constexpr int group = 10;   // bubbles a turn
 constexpr int warm_up = 4;  // turns, in which a site learns how its host behaves
 
 enum class call { nothing, stream_synchronise, device_synchronise, free };
@@ -57,10 +58,17 @@ class trainer_host {
       if (inside_ == call::free) LULL_CUDA(cudaMalloc(&garbage, 4096));
       auto const calls = watch::now();
       switch (inside_) {
-        case call::nothing: break;
-        case call::stream_synchronise: LULL_CUDA(cudaStreamSynchronize(stream_.get())); break;
-        case call::device_synchronise: LULL_CUDA(cudaDeviceSynchronize()); break;
-        case call::free: LULL_CUDA(cudaFree(garbage)); break;
+        case call::nothing:
+          break;
+        case call::stream_synchronise:
+          LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+          break;
+        case call::device_synchronise:
+          LULL_CUDA(cudaDeviceSynchronize());
+          break;
+        case call::free:
+          LULL_CUDA(cudaFree(garbage));
+          break;
       }
       auto const called = watch::now();
       if (side != nullptr) side->close(id, stream_.get());
@@ -85,10 +93,11 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 }
 
 void measure(benchmark::State& state, plan const& what) {
-  runtime side{{.machine = {.kind = executor_kind::cuda},
-                .launch = what.launch,
-                .tasks = {type_of<compute_task>()},
-                .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
+  runtime side{
+      {.machine = {.kind = executor_kind::cuda},
+       .launch = what.launch,
+       .tasks = {type_of<compute_task>()},
+       .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
   machine_array<float> const sink{side.machine(), 1};
   job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
   trainer_host host{what.inside};
@@ -140,11 +149,14 @@ std::vector<plan> plans() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  CLI::App app{"What a bubble costs the trainer's host. Plans are chosen by --benchmark_filter, listed by --benchmark_list_tests."};
+  CLI::App app{
+      "What a bubble costs the trainer's host. Plans are chosen by --benchmark_filter, listed by "
+      "--benchmark_list_tests."};
   int connections = 0;
   app.add_option("--connections", connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")->check(CLI::Range(0, 32));
   CLI11_PARSE(app, argc, argv);
-  if (connections != 0) setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 1);  // before the first call
+  if (connections != 0)
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 1);  // before the first call
   if (std::string const why = lull::why_no_cuda(0); !why.empty()) {
     fprintf(stderr, "host_calls: NOT RUN: %s\n", why.c_str());
     return 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank uninterrupted: the worker in one long bubble on all SMs, against plain kernels, one a phase, over the same items.
-// pagerank_speed [SCALE [SWEEPS [PAIRS [GRAIN [INSTANCE]]]]] prints one JSON object an instance: the shipped one, or one
-// of the table below by its name, or all of them.
+// PageRank uninterrupted: the worker in one long bubble on all SMs, against plain kernels, one a phase, over the same
+// items. pagerank_speed [SCALE [SWEEPS [PAIRS [GRAIN [INSTANCE]]]]] prints one JSON object an instance: the shipped
+// one, or one of the table below by its name, or all of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,9 +24,10 @@ namespace {
 using namespace lull;
 using namespace std::chrono_literals;
 
-/// Milliseconds of all sweeps as plain kernels: every phase's items are asked for in the first two rounds, then nothing waits.
-/// With `each`, (steps,), those of each phase's kernel alone go there; the whole is then longer.
-double plain_ms(executor& machine, job_description const& what, std::uint64_t sweeps, std::vector<double>* each = nullptr) {
+/// Milliseconds of all sweeps as plain kernels: every phase's items are asked for in the first two rounds, then nothing
+/// waits. With `each`, (steps,), those of each phase's kernel alone go there; the whole is then longer.
+double plain_ms(executor& machine, job_description const& what, std::uint64_t sweeps,
+                std::vector<double>* each = nullptr) {
   auto* const stream = static_cast<cudaStream_t>(machine.plain_stream());
   mapped_memory const word = machine.map(sizeof(std::uint64_t));
   std::uint32_t const steps = what.type.cuda.shape.steps;
@@ -118,15 +119,18 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
   plain_ms(side.machine(), what, given.sweeps, &phase);
   double const plain_p50 = bench::percentile(plain, 0.5);
   double const worker_p50 = bench::percentile(worker, 0.5);
-  std::printf("{\"kronecker\": %s, \"sweeps\": %llu, \"pairs\": %d, \"blocks\": %llu, \"plain_ms_per_sweep\": %.5f, \"worker_ms_per_sweep\": %.5f, "
-              "\"plain_min\": %.5f, \"plain_max\": %.5f, \"worker_min\": %.5f, \"worker_max\": %.5f, \"speed_ratio\": %.4f, "
-              "\"plain_gather_ms\": %.5f, \"plain_combine_ms\": %.5f, \"plain_settle_ms\": %.5f, \"plain_fold_ms\": %.5f, "
-              "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
-              given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
-              static_cast<unsigned long long>(side.machine().load(what.type.cuda, 0).blocks), plain_p50, worker_p50, bench::percentile(plain, 0),
-              bench::percentile(plain, 1), bench::percentile(worker, 0), bench::percentile(worker, 1), plain_p50 / worker_p50,
-              phase[Task::gather_step] / sweeps, phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps,
-              phase[Task::fold_step] / sweeps, std::string{name}.c_str(), Task::tile, Task::shape.threads, Task::shape.blocks_per_sm);
+  std::printf(
+      "{\"kronecker\": %s, \"sweeps\": %llu, \"pairs\": %d, \"blocks\": %llu, \"plain_ms_per_sweep\": %.5f, "
+      "\"worker_ms_per_sweep\": %.5f, "
+      "\"plain_min\": %.5f, \"plain_max\": %.5f, \"worker_min\": %.5f, \"worker_max\": %.5f, \"speed_ratio\": %.4f, "
+      "\"plain_gather_ms\": %.5f, \"plain_combine_ms\": %.5f, \"plain_settle_ms\": %.5f, \"plain_fold_ms\": %.5f, "
+      "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
+      given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
+      static_cast<unsigned long long>(side.machine().load(what.type.cuda, 0).blocks), plain_p50, worker_p50,
+      bench::percentile(plain, 0), bench::percentile(plain, 1), bench::percentile(worker, 0),
+      bench::percentile(worker, 1), plain_p50 / worker_p50, phase[Task::gather_step] / sweeps,
+      phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps, phase[Task::fold_step] / sweeps,
+      std::string{name}.c_str(), Task::tile, Task::shape.threads, Task::shape.blocks_per_sm);
   std::fflush(stdout);
 }
 
@@ -168,7 +172,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   trainer::load();
-  csr const graph = generate_kronecker({.scale = static_cast<unsigned>(std::strtoul(given.scale.c_str(), nullptr, 10)), .seed = 1});
+  csr const graph =
+      generate_kronecker({.scale = static_cast<unsigned>(std::strtoul(given.scale.c_str(), nullptr, 10)), .seed = 1});
   for (instance const& one : instances) {
     if (is_wanted(one)) one.measure(one.name, graph, given);
   }

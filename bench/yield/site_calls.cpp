@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of many sites costs the trainer's host: open and close together, of a stream with 4, 400 and 4,000 sites, in a fixed order
-// that is not the one of their names. site_calls/executor:E; a repetition measures the three, each in a runtime of its own. us_N,
-// p99_us_N: of the bubbles of N sites; ratio_N: us_N / us_4. A bubble holds a kernel that is long enough for a harvest.
+// What a step of many sites costs the trainer's host: open and close together, of a stream with 4, 400 and 4,000 sites,
+// in a fixed order that is not the one of their names. site_calls/executor:E; a repetition measures the three, each in
+// a runtime of its own. us_N, p99_us_N: of the bubbles of N sites; ratio_N: us_N / us_4. A bubble holds a kernel that
+// is long enough for a harvest.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <lull/host/array.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/host/array.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -27,15 +28,17 @@ using watch = std::chrono::steady_clock;
 constexpr std::size_t measured = 4'000;  // bubbles
 constexpr std::size_t warm_up = 2'000;   // bubbles, at the least
 constexpr std::size_t passes = 4;        // over all sites, at the least: then each knows when it is expected
-constexpr std::size_t group = 64;        // bubbles until the host waits for the stream, far from what makes a call wait for a queue
-constexpr std::uint32_t fma = 20'000;    // of the kernel inside: 50 µs and more
+constexpr std::size_t group =
+    64;  // bubbles until the host waits for the stream, far from what makes a call wait for a queue
+constexpr std::uint32_t fma = 20'000;  // of the kernel inside: 50 µs and more
 constexpr std::size_t min_sites = 4;
 
 class trainer_host {
  public:
   trainer_host(executor_kind kind, std::size_t sites)
       : kind_(kind),
-        side_({.machine = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0}, .tasks = {type_of<compute_task>()}}),
+        side_({.machine = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0},
+               .tasks = {type_of<compute_task>()}}),
         sink_(side_.machine(), 1),
         inside_(describe(compute_task{sink_.data(), 1, 1, fma})),
         work_(side_.submit(compute_task{sink_.data(), std::uint64_t{1} << 38, 1, 32}, "compute")),

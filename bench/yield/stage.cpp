@@ -10,7 +10,8 @@ namespace {
 constexpr int gemm_size = 2048;
 
 void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw device_error{static_cast<int>(status), cublasGetStatusName(status), "cuBLAS", __FILE__};
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw device_error{static_cast<int>(status), cublasGetStatusName(status), "cuBLAS", __FILE__};
 }
 
 }  // namespace
@@ -62,9 +63,9 @@ void bubble_bench::device_state::reserve(std::size_t bubbles) {
 void bubble_bench::device_state::product() {
   float const one = 1;
   float const zero = 0;
-  check(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, gemm_size, gemm_size, gemm_size, &one, matrices[0], CUDA_R_16BF, gemm_size,
-                     matrices[1], CUDA_R_16BF, gemm_size, &zero, matrices[2], CUDA_R_16BF, gemm_size, CUBLAS_COMPUTE_32F,
-                     CUBLAS_GEMM_DEFAULT));
+  check(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, gemm_size, gemm_size, gemm_size, &one, matrices[0], CUDA_R_16BF,
+                     gemm_size, matrices[1], CUDA_R_16BF, gemm_size, &zero, matrices[2], CUDA_R_16BF, gemm_size,
+                     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 
 void bubble_bench::device_state::train(behind what, moments* when) {
@@ -76,7 +77,9 @@ void bubble_bench::device_state::train(behind what, moments* when) {
       trainer::burst(trainer.get(), blocks, 512, 4000, nullptr);
       break;
     }
-    case behind::cublas_2048: product(); break;
+    case behind::cublas_2048:
+      product();
+      break;
   }
   trainer::stamp(trainer.get(), &when->done);
 }

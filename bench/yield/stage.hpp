@@ -29,7 +29,9 @@ struct moments {
   static moments none() { return {0, 0, 0, {~std::uint64_t{0}, 0, 0}, {~std::uint64_t{0}, 0, 0}, 0}; }
 };
 
-inline double us(std::uint64_t from, std::uint64_t to) { return static_cast<double>(static_cast<std::int64_t>(to - from)) / 1e3; }
+inline double us(std::uint64_t from, std::uint64_t to) {
+  return static_cast<double>(static_cast<std::int64_t>(to - from)) / 1e3;
+}
 
 /// The two edges of a gate that no worker looks at.
 class bare_edges {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bubble costs the training stream, and how fast a worker comes and goes. Device stamps throughout; the three treatments
-// (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
+// What a bubble costs the training stream, and how fast a worker comes and goes. Device stamps throughout; the three
+// treatments (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
+#include <CLI/CLI.hpp>
 
 #include <lull/bench/work/endless_work.hpp>
 #include <lull/bench/yield/bubbles.hpp>
@@ -51,7 +51,8 @@ struct bounded {
     high = at(values, std::min(1.0, p + beside));
   }
   /// The differences that the two intervals allow.
-  bounded(bounded const& of, bounded const& less) : value(of.value - less.value), low(of.low - less.high), high(of.high - less.low) {}
+  bounded(bounded const& of, bounded const& less)
+      : value(of.value - less.value), low(of.low - less.high), high(of.high - less.low) {}
 };
 
 void report(benchmark::State& state, std::string const& name, bounded const& figure) {
@@ -72,17 +73,19 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 std::vector<task_type> types_of(bench::work_kind task, options const& with) {
   using bench::work_kind;
   if (!with.others) return {bench::type_of(task, with.work)};
-  return {bench::type_of(work_kind::compute), bench::type_of(work_kind::streaming), bench::type_of(work_kind::pagerank)};
+  return {bench::type_of(work_kind::compute), bench::type_of(work_kind::streaming),
+          bench::type_of(work_kind::pagerank)};
 }
 
 void measure(benchmark::State& state, plan const& what, options const& with) {
-  runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
-                     .mode = runtime_mode::on,
-                     .launch = with.launch,
-                     .armed_ahead = with.armed_ahead,
-                     .close = what.close,
-                     .tasks = types_of(what.task, with),
-                     .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
+  runtime_options on{
+      .machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
+      .mode = runtime_mode::on,
+      .launch = with.launch,
+      .armed_ahead = with.armed_ahead,
+      .close = what.close,
+      .tasks = types_of(what.task, with),
+      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
@@ -163,15 +166,21 @@ options parse(int argc, char** argv, CLI::App& app) {
   std::string launch = "at_close";
   app.add_option("--rooms", with.rooms, "groups of SMs kept off")->check(CLI::Range(0, 8));
   app.add_option("--blocks", with.work.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
-  app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")->check(CLI::IsMember({256, 512, 1024}));
+  app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")
+      ->check(CLI::IsMember({256, 512, 1024}));
   app.add_option("--grain", with.work.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--fma", with.work.fma, "multiply-adds of an item of the compute-bound task")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--size", with.work.size, "of the products of task product: rows, columns and depth")->check(CLI::Range(1, 16384));
-  app.add_option("--leave", with.work.leave, "how their tiles are left")->check(CLI::IsMember({"within", "saved", "behind"}));
+  app.add_option("--fma", with.work.fma, "multiply-adds of an item of the compute-bound task")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--size", with.work.size, "of the products of task product: rows, columns and depth")
+      ->check(CLI::Range(1, 16384));
+  app.add_option("--leave", with.work.leave, "how their tiles are left")
+      ->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
   app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
-  app.add_option_function<int>("--armed-ahead", [&](int us) { with.armed_ahead = std::chrono::microseconds{us}; }, "how long before its bubble a worker may wait; us")
+  app.add_option_function<int>(
+         "--armed-ahead", [&](int us) { with.armed_ahead = std::chrono::microseconds{us}; },
+         "how long before its bubble a worker may wait; us")
       ->check(CLI::Range(0, 1'000'000));
   app.add_flag("--successor", with.work.successor, "a second job stands behind the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
@@ -189,7 +198,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   benchmark::Initialize(&argc, argv);
-  CLI::App app{"What a bubble costs the training stream. Plans are chosen by --benchmark_filter, listed by --benchmark_list_tests."};
+  CLI::App app{
+      "What a bubble costs the training stream. Plans are chosen by --benchmark_filter, listed by "
+      "--benchmark_list_tests."};
   options with;
   try {
     with = parse(argc, argv, app);

@@ -12,7 +12,8 @@
 int main() {
   using namespace std::chrono_literals;
   // CPU threads stand for the GPU. On one: leave `kind` out, and let `stream` be the cudaStream_t that you train on.
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+  lull::runtime side{
+      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
   lull::stream_handle const stream = &trainer;
 
@@ -32,7 +33,7 @@ int main() {
 
   lull::runtime_counts const counts = side.counts();
   lull::job_progress const end = job.progress();
-  std::printf("%s: %llu items in at most %llu bubbles\n", lull::name_of(end.state), static_cast<unsigned long long>(end.items),
-              static_cast<unsigned long long>(counts.opened));
+  std::printf("%s: %llu items in at most %llu bubbles\n", lull::name_of(end.state),
+              static_cast<unsigned long long>(end.items), static_cast<unsigned long long>(counts.opened));
   return done && end.items == 20'000 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A side task from scratch: the functor is in histogram.hpp, and lull_side_task() in CMakeLists.txt gives it its workers.
+// A side task from scratch: the functor is in histogram.hpp, and lull_side_task() in CMakeLists.txt gives it its
+// workers.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three jobs: the two of the highest priority have the two places of every bubble, the job at hand and its successor; the third waits.
+// Three jobs: the two of the highest priority have the two places of every bubble, the job at hand and its successor;
+// the third waits.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +16,8 @@
 
 int main() {
   using namespace std::chrono_literals;
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+  lull::runtime side{
+      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
   lull::machine_array<float> const sink{side.machine(), 1};
 
@@ -24,8 +26,9 @@ int main() {
   for (int priority = 0; priority < 3; ++priority) {
     lull::job_description what = lull::describe(lull::compute_task{sink.data(), 5'000, 4, 500});
     what.name = "priority " + std::to_string(priority);
-    what.priority = priority;  // the highest have the places, from the next bubble on; who loses one keeps what he has done
-    what.grain = 8;            // items a chunk: what a worker finishes after the gate has closed
+    what.priority =
+        priority;    // the highest have the places, from the next bubble on; who loses one keeps what he has done
+    what.grain = 8;  // items a chunk: what a worker finishes after the gate has closed
     jobs[static_cast<std::size_t>(priority)] = side.submit(what);
   }
   // [/submit]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job is paused, resumed and cancelled, and all side work stopped for a while, while training goes on; what was done is kept.
+// A job is paused, resumed and cancelled, and all side work stopped for a while, while training goes on; what was done
+// is kept.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +14,8 @@
 
 int main() {
   using namespace std::chrono_literals;
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+  lull::runtime side{
+      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
   lull::machine_array<float> const sink{side.machine(), 1};
   // Far more than will be done here.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two stages of a pipeline over NCCL, one process a GPU. The second waits for the first, which is late; side work runs in the wait,
-// while NCCL's receive is resident and a send of the trainer's arrives in the middle.
+// Two stages of a pipeline over NCCL, one process a GPU. The second waits for the first, which is late; side work runs
+// in the wait, while NCCL's receive is resident and a send of the trainer's arrives in the middle.
 //   scripts/ranks.py 2 build/bin/examples/example_6_nccl_pipeline        or by torchrun --no-python, or mpirun
 #include <chrono>
 #include <cstdint>
@@ -36,7 +36,8 @@ __global__ void compute_for(std::uint64_t ns) {
 }
 __device__ std::uint32_t expected(unsigned i, int step) { return (i * 2654435761U) ^ static_cast<std::uint32_t>(step); }
 __global__ void fill(std::uint32_t* values, int step) {
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x) values[i] = expected(i, step);
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
+    values[i] = expected(i, step);
 }
 __global__ void compare(std::uint32_t const* values, int step, unsigned long long* wrong) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
@@ -50,8 +51,12 @@ struct pipeline {
   std::uint32_t *activation, *gradient;
   unsigned long long* wrong;
 
-  ncclResult_t send(void const* what, ncclComm_t by, cudaStream_t on) const { return ncclSend(what, words, ncclUint32, peer, by, on); }
-  ncclResult_t receive(void* into, ncclComm_t by, cudaStream_t on) const { return ncclRecv(into, words, ncclUint32, peer, by, on); }
+  ncclResult_t send(void const* what, ncclComm_t by, cudaStream_t on) const {
+    return ncclSend(what, words, ncclUint32, peer, by, on);
+  }
+  ncclResult_t receive(void* into, ncclComm_t by, cudaStream_t on) const {
+    return ncclRecv(into, words, ncclUint32, peer, by, on);
+  }
 };
 
 void first_stage(pipeline const& on) {
@@ -93,7 +98,8 @@ bool run(rank_place const& me) {
   }
   for (cudaStream_t* const each : {&on.train, &on.other}) CHECK(cudaStreamCreateWithFlags(each, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&on.opened, cudaEventDisableTiming));
-  for (std::uint32_t** const array : {&on.activation, &on.gradient}) CHECK(cudaMalloc(array, words * sizeof(std::uint32_t)));
+  for (std::uint32_t** const array : {&on.activation, &on.gradient})
+    CHECK(cudaMalloc(array, words * sizeof(std::uint32_t)));
   CHECK(cudaMallocManaged(&on.wrong, sizeof *on.wrong));
   *on.wrong = 0;
 
@@ -108,7 +114,9 @@ bool run(rank_place const& me) {
   lull::room_need const need = lull::measure_rooms(me.local, exchange, 2);  // a receive and a send at once
   lull::runtime side{{.machine = {.kind = lull::executor_kind::cuda, .device = me.local, .rooms = need.rooms},
                       .tasks = {lull::type_of<lull::compute_task>()},
-                      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
+                      .log = [](std::string_view line) {
+                        std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+                      }}};
   // [/rooms]
 
   lull::machine_array<float> const sink{side.machine(), 1};
@@ -120,13 +128,16 @@ bool run(rank_place const& me) {
 
   lull::runtime_counts const counts = side.counts();
   lull::bubble_summary seen = side.summary();
-  for (int looks = 0; seen.seen() < counts.opened && looks < 5'000; ++looks, seen = side.summary()) std::this_thread::sleep_for(1ms);
+  for (int looks = 0; seen.seen() < counts.opened && looks < 5'000; ++looks, seen = side.summary())
+    std::this_thread::sleep_for(1ms);
   std::uint64_t lease_exits = 0;
   for (lull::bubble_report const& one : side.take_bubbles()) lease_exits += one.record.lease_blocks;
-  std::printf("rank %d: %s\nrank %d: %d steps, %llu words wrong\n", me.rank, need.text.c_str(), me.rank, steps, *on.wrong);
+  std::printf("rank %d: %s\nrank %d: %d steps, %llu words wrong\n", me.rank, need.text.c_str(), me.rank, steps,
+              *on.wrong);
   for (lull::site_summary const& at : seen.gates()) {
-    std::printf("rank %d: %ju bubbles of %.3f ms (p50), harvested for %.1f %% of that outside the rooms; %ju lease exits\n", me.rank,
-                at.bubbles, static_cast<double>(at.p50.count()) / 1e6, 100 * at.side.of_idle.value_or(0), lease_exits);
+    std::printf(
+        "rank %d: %ju bubbles of %.3f ms (p50), harvested for %.1f %% of that outside the rooms; %ju lease exits\n",
+        me.rank, at.bubbles, static_cast<double>(at.p50.count()) / 1e6, 100 * at.side.of_idle.value_or(0), lease_exits);
   }
   job.cancel();
   bool const good = job.wait(60s) && *on.wrong == 0 && lease_exits == 0 && (me.rank == 0 || counts.opened == steps);

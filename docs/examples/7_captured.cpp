@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step is captured once and replayed. The graph holds gates and places for workers; which job they work for is found at each replay.
+// A step is captured once and replayed. The graph holds gates and places for workers; which job they work for is found
+// at each replay.
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -27,7 +28,8 @@ int main() {
 
   // [replay]
   lull::machine_array<float> const sink{side.machine(), 1};
-  lull::job const job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});  // before, between or during replays
+  lull::job const job =
+      side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});  // before, between or during replays
   for (int steps = 0; steps < 10'000 && job.progress().state != lull::job_state::finished; ++steps) {
     trainer.launch(step);  // cudaGraphLaunch: no call to Lull
     trainer.synchronize();

@@ -4,7 +4,7 @@
 
 #include <lull/host/lull.h>
 
-static int failed(const char *what) {
+static int failed(char const* what) {
   fprintf(stderr, "%s: %s\n", what, lull_error_text());
   return 1;
 }
@@ -12,9 +12,9 @@ static int failed(const char *what) {
 int main(void) {
   const uint64_t second = 1000000000;
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
-  lull_threads_stream *stream = NULL;
-  lull_job *job = NULL;
+  lull_runtime* side = NULL;
+  lull_threads_stream* stream = NULL;
+  lull_job* job = NULL;
   lull_bubble idle = 0;
   char result[1024];
   int step;
@@ -24,7 +24,7 @@ int main(void) {
   if (lull_create(&options, &side) != LULL_OK) return failed("create"); /* before training starts */
   if (lull_submit(side, "pagerank:kronecker=12,top=3", NULL, &job) != LULL_OK) return failed("submit");
   for (step = 0; step < 10000 && lull_job_wait(job, 0) == LULL_TIMED_OUT; ++step) {
-    lull_open(side, stream, "recv_forward", &idle); /* on a GPU the stream is a cudaStream_t */
+    lull_open(side, stream, "recv_forward", &idle);   /* on a GPU the stream is a cudaStream_t */
     lull_threads_stream_sleep(stream, second / 1000); /* the trainer's own wait */
     lull_close(side, idle, stream);
     lull_threads_stream_synchronize(stream);

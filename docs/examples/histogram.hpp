@@ -11,9 +11,9 @@
 struct histogram {
   static constexpr lull::team_shape shape{.threads = 128, .steps = 2};
 
-  std::uint8_t const* in;   // (values,)
-  std::uint32_t* partial;   // (blocks, bins) zero at the start
-  std::uint64_t* total;     // (bins,)
+  std::uint8_t const* in;  // (values,)
+  std::uint32_t* partial;  // (blocks, bins) zero at the start
+  std::uint64_t* total;    // (bins,)
   std::uint64_t values;
   std::uint64_t per_block;  // values an item of step 0: bounds what a chunk costs
   std::uint32_t bins;

@@ -61,7 +61,8 @@ inline rank_place rank_from_environment() {
   if (char const* const address = std::getenv("MASTER_ADDR")) me.address = address;
   if (me.rank < 0 || me.world < 1 || me.rank >= me.world || me.port < 1 || me.port > 65'534) {
     throw std::runtime_error{
-        "RANK, WORLD_SIZE and MASTER_PORT do not say which process this is: start it by scripts/ranks.py, torchrun or mpirun"};
+        "RANK, WORLD_SIZE and MASTER_PORT do not say which process this is: start it by scripts/ranks.py, torchrun or "
+        "mpirun"};
   }
   return me;
 }
@@ -76,8 +77,8 @@ inline void end_process_after(std::chrono::seconds limit) {
   ::alarm(static_cast<unsigned>(limit.count()));
 }
 
-/// An error that nobody catches ends the process at once, with its message and exit code 1. Destructors do not run: they would wait
-/// for the GPU, which may wait for another rank, who waits for this one.
+/// An error that nobody catches ends the process at once, with its message and exit code 1. Destructors do not run:
+/// they would wait for the GPU, which may wait for another rank, who waits for this one.
 inline void end_process_on_error() {
   std::set_terminate([] {
     try {
@@ -92,8 +93,9 @@ inline void end_process_on_error() {
   });
 }
 
-/// TCP between rank 0 and each of the others, for what has to be agreed on before NCCL is there, and beside it. Not for an
-/// untrusted network. Every wait has a limit; errors are std::runtime_error. Calls are collective: all ranks make the same ones.
+/// TCP between rank 0 and each of the others, for what has to be agreed on before NCCL is there, and beside it. Not for
+/// an untrusted network. Every wait has a limit; errors are std::runtime_error. Calls are collective: all ranks make
+/// the same ones.
 class rendezvous {
  public:
   static constexpr std::chrono::seconds limit{60};
@@ -115,7 +117,8 @@ class rendezvous {
   template <class T>
   T from_first(T value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    for (int const peer : peers_) me_.rank == 0 ? send_all(peer, &value, sizeof value) : receive_all(peer, &value, sizeof value);
+    for (int const peer : peers_)
+      me_.rank == 0 ? send_all(peer, &value, sizeof value) : receive_all(peer, &value, sizeof value);
     return value;
   }
   /// Everybody's values by rank, on rank 0; nothing elsewhere.
@@ -154,7 +157,8 @@ class rendezvous {
     here.sin_family = AF_INET;
     here.sin_port = htons(static_cast<std::uint16_t>(port()));
     here.sin_addr.s_addr = htonl(INADDR_ANY);
-    if (::bind(listening, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 || ::listen(listening, me_.world) != 0) {
+    if (::bind(listening, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 ||
+        ::listen(listening, me_.world) != 0) {
       ::close(listening);
       fail("cannot listen on port " + std::to_string(port()) + ", the one after MASTER_PORT");
     }

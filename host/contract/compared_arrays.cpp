@@ -34,9 +34,11 @@ std::string compared_arrays::difference(contents const& expected) const {
 
 std::string compared_arrays::moved(task_owner const& owner) const {
   std::vector<task_array> const now = owner.arrays();
-  bool const same = std::equal(now.begin(), now.end(), arrays_.begin(), arrays_.end(),
-                               [](task_array const& one, task_array const& other) { return one.memory == other.memory; });
-  return same ? "" : "reset() made other arrays: it must put them back where they are, for the job's functor points there";
+  bool const same =
+      std::equal(now.begin(), now.end(), arrays_.begin(), arrays_.end(),
+                 [](task_array const& one, task_array const& other) { return one.memory == other.memory; });
+  return same ? ""
+              : "reset() made other arrays: it must put them back where they are, for the job's functor points there";
 }
 
 void compared_arrays::poison(contents const& before, contents const& after, unsigned pattern) const {

@@ -26,7 +26,8 @@ class compared_arrays {
   std::string difference(contents const& expected) const;
   /// Whether the owner has others by now, in words; empty: no.
   std::string moved(task_owner const& owner) const;
-  /// Those that a run was seen to write, so that what the next one leaves out shows. The owner's `reset` comes behind it.
+  /// Those that a run was seen to write, so that what the next one leaves out shows. The owner's `reset` comes behind
+  /// it.
   void poison(contents const& before, contents const& after, unsigned pattern) const;
 
  private:

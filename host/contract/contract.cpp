@@ -12,8 +12,8 @@
 #include <lull/host/array.hpp>
 #include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/solo/solo_bubbles.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/solo/solo_bubbles.hpp>
 
 namespace lull {
 

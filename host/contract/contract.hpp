@@ -46,7 +46,7 @@ struct contract_effort {
   std::uint64_t every_k = 8;      // preempted at each k-th claim, poll and end, k from 1 to this
   std::uint64_t random_runs = 6;  // with another k in each bubble
   std::uint64_t seed = 1;
-  std::uint64_t max_bubbles = 20'000;  // of one run: a task that needs more hangs
+  std::uint64_t max_bubbles = 20'000;                           // of one run: a task that needs more hangs
   std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run, likewise
 };
 
@@ -55,8 +55,8 @@ struct contract_effort {
 /// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
 /// chunk of the close. A fed task is served by its owner in each run: what comes when must not show in its arrays.
 /// Empty: kept. Else the first violation, with the run in which it showed. Makes an owner and prepares it;
-/// blocks for as long as the runs take. Throws what the owner throws, and as run_to_end() does for a machine or a grain that
-/// cannot be.
+/// blocks for as long as the runs take. Throws what the owner throws, and as run_to_end() does for a machine or a grain
+/// that cannot be.
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
 
 }  // namespace lull

@@ -34,8 +34,8 @@ struct alignas(128) preemption {
   std::uint64_t extents;         // sum over phases
 };
 
-/// A team that closes the bubble before one of its task's polls. A copy of the worker's but for the polls, of which the worker
-/// must know.
+/// A team that closes the bubble before one of its task's polls. A copy of the worker's but for the polls, of which the
+/// worker must know.
 template <class Team>
 class preempted_team : public Team {
  public:
@@ -121,12 +121,15 @@ struct preempted {
     if (team.rank() == 0) {
       bool left = false;
       if constexpr (shape.claims == claiming::by_worker) left = members.left();
-      world::template fetch_add<order::relaxed, scope::device>(left ? with->handed_back : with->finished_items, left ? std::uint64_t{1} : c.size());
+      world::template fetch_add<order::relaxed, scope::device>(left ? with->handed_back : with->finished_items,
+                                                               left ? std::uint64_t{1} : c.size());
       members.pass(close_place::at_end);
     }
   }
 
-  LULL_HD void advance(position ended, auto const& team) const noexcept requires has_advance<Task> {
+  LULL_HD void advance(position ended, auto const& team) const noexcept
+    requires has_advance<Task>
+  {
     task.advance(ended, team);
   }
 };

@@ -38,12 +38,14 @@ inline void expect_kept_on_threads(contract_case const& which, int blocks, int w
 }
 
 /// Needs no two kernels at once, so that compute-sanitizer can run it: under its slowest tool with LULL_CONTRACT=brief
-/// in the environment, which preempts less often, on eight SMs. A task that fills an SM would need 24, and more than minutes there.
+/// in the environment, which preempts less often, on eight SMs. A task that fills an SM would need 24, and more than
+/// minutes there.
 inline void expect_kept_on_cuda(contract_case const& which) {
   if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   char const* const asked = std::getenv("LULL_CONTRACT");
   bool const brief = asked != nullptr && std::string_view{asked} == "brief";
-  if (brief && which.type.cuda.shape.shared_bytes > max_shared_bytes / 2) GTEST_SKIP() << "NOT RUN: it fills an SM, and brief is for eight SMs";
+  if (brief && which.type.cuda.shape.shared_bytes > max_shared_bytes / 2)
+    GTEST_SKIP() << "NOT RUN: it fills an SM, and brief is for eight SMs";
   auto const machine =
       make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
   EXPECT_EQ(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the CUDA executor in a build without nvcc.
 #include <lull/host/cuda/make.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/cuda/nvtx.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/reserved_sms.hpp>
 #include <lull/host/tensor_map.hpp>
 
@@ -12,7 +12,9 @@ std::string why_no_cuda(int) { return "this build of Lull has no CUDA: it was co
 
 std::unique_ptr<executor> detail::make_cuda_executor(executor_options const&) { throw usage_error{why_no_cuda(0)}; }
 
-room_need measure_rooms(int device, std::function<void(stream_handle)> const&, int) { throw usage_error{why_no_cuda(device)}; }
+room_need measure_rooms(int device, std::function<void(stream_handle)> const&, int) {
+  throw usage_error{why_no_cuda(device)};
+}
 
 tensor_map map_of_boxes(void const*, tensor_shape const&, std::uint32_t) { throw usage_error{why_no_cuda(0)}; }
 

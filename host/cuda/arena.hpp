@@ -34,7 +34,9 @@ class arena {
   }
 
  private:
-  static std::size_t units_of(std::size_t bytes) { return std::max<std::size_t>(1, (bytes + unit_bytes - 1) / unit_bytes); }
+  static std::size_t units_of(std::size_t bytes) {
+    return std::max<std::size_t>(1, (bytes + unit_bytes - 1) / unit_bytes);
+  }
 
   std::vector<bool> taken_;
 };

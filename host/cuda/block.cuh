@@ -12,8 +12,8 @@
 
 namespace lull {
 
-/// A thread block of `Threads` threads, as a team's machine. Reductions and scans are CUB's; their order is fixed by the
-/// number of threads alone.
+/// A thread block of `Threads` threads, as a team's machine. Reductions and scans are CUB's; their order is fixed by
+/// the number of threads alone.
 template <int Threads>
 class cuda_block {
  public:
@@ -69,7 +69,8 @@ class cuda_block {
     return broadcast(reduce{storage}.Sum(value));
   }
 
-  /// Two places in turn, as above: CUB's warp scans write a place before their one barrier and only read it behind that.
+  /// Two places in turn, as above: CUB's warp scans write a place before their one barrier and only read it behind
+  /// that.
   template <class T, class Op>
   __device__ T exclusive_scan(T value, T first, Op op) const noexcept {
     using scan = cub::BlockScan<T, Threads, cub::BLOCK_SCAN_WARP_SCANS>;

@@ -88,12 +88,14 @@ void add_nothing(captured_graph const& graph, CUgraphNode opening) {
   add_kernel(graph.graph, {opening}, {edge_of(true)}, one_thread(open_captured_edge()), arguments);
 }
 
-void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_params const& params) {
+void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how,
+                worker_params const& params) {
   void* arguments[] = {const_cast<worker_params*>(&params)};
   add_kernel(graph.graph, {opening}, {edge_of(how.context == nullptr)}, how, arguments);
 }
 
-void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site, CUgraphNode opening) {
+void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                    CUgraphNode opening) {
   std::vector<CUgraphNode> behind{opening};
   std::vector<CUgraphEdgeData> edges{edge_of(false)};
   behind.insert(behind.end(), graph.behind.begin(), graph.behind.end());

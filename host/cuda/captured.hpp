@@ -36,13 +36,15 @@ struct worker_launch {
 
 /// Beside the stream's chain: what the stream captures next does not stand behind it.
 CUgraphNode add_open_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value);
-/// In a worker's place, a kernel that does nothing: with something behind the opening edge the driver puts it on a lane of its own,
-/// and the closing edge comes 0.4 µs sooner.
+/// In a worker's place, a kernel that does nothing: with something behind the opening edge the driver puts it on a lane
+/// of its own, and the closing edge comes 0.4 µs sooner.
 void add_nothing(captured_graph const& graph, CUgraphNode opening);
 /// Behind the opening edge; nothing stands behind it. In the device's own context it is launched ahead.
-void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how, worker_params const& params);
+void add_worker(captured_graph const& graph, CUgraphNode opening, worker_launch const& how,
+                worker_params const& params);
 /// In the stream's chain, and behind the opening edge.
-void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site, CUgraphNode opening);
+void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                    CUgraphNode opening);
 void keep_with(captured_graph const& graph, std::shared_ptr<void const> what);
 
 }  // namespace lull::detail

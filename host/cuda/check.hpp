@@ -13,8 +13,8 @@ namespace lull {
 class cuda_error : public device_error {
  public:
   cuda_error(cudaError_t code, char const* call, char const* file, int line)
-      : device_error(static_cast<int>(code), std::string{cudaGetErrorName(code)} + ": " + cudaGetErrorString(code), call,
-                     std::string{file} + ":" + std::to_string(line)) {}
+      : device_error(static_cast<int>(code), std::string{cudaGetErrorName(code)} + ": " + cudaGetErrorString(code),
+                     call, std::string{file} + ":" + std::to_string(line)) {}
 };
 
 namespace detail {

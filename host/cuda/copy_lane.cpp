@@ -45,7 +45,8 @@ bool cuda_copy_lane::done() {
   cuda_device_guard const here{device_};
   cudaError_t const state = cudaStreamQuery(stream_.get());
   if (state == cudaErrorNotReady) {
-    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's
+    if (cudaPeekAtLastError() == cudaErrorNotReady)
+      cudaGetLastError();  // no error, and the thread may be the trainer's
     return false;
   }
   LULL_CUDA(state);

@@ -8,7 +8,8 @@
 
 namespace lull {
 
-/// Copies on a non-blocking stream of the lowest priority. Any thread, on any device and while any stream is being captured.
+/// Copies on a non-blocking stream of the lowest priority. Any thread, on any device and while any stream is being
+/// captured.
 class cuda_copy_lane final : public copy_lane {
  public:
   explicit cuda_copy_lane(int device);

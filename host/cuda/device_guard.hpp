@@ -7,9 +7,9 @@
 
 namespace lull {
 
-/// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on the thread's
-/// stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came from, half a gigabyte
-/// where it never worked.
+/// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on
+/// the thread's stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came
+/// from, half a gigabyte where it never worked.
 inline visit arrive_on(int device) {
   visit from;
   LULL_CUDA(cudaGetDevice(&from.device));

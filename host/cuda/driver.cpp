@@ -16,7 +16,8 @@ template <class F>
 void resolve(F& into, char const* name, unsigned version) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status{};
-  if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status) != cudaSuccess) cudaGetLastError();
+  if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status) != cudaSuccess)
+    cudaGetLastError();
   into = status == cudaDriverEntryPointSuccess ? reinterpret_cast<F>(found) : nullptr;
 }
 
@@ -43,8 +44,8 @@ cuda_driver resolve_all() {
   resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
   resolve(found.encode_tensor_map, "cuTensorMapEncodeTiled", 12000);
   resolve(found.error_name, "cuGetErrorName", 12000);
-  if (!found.memory_operations || !found.device_get || !found.retain_primary || !found.push_context || !found.pop_context ||
-      !found.stream_id) {
+  if (!found.memory_operations || !found.device_get || !found.retain_primary || !found.push_context ||
+      !found.pop_context || !found.stream_id) {
     throw usage_error{"the CUDA driver has no stream memory operations or no stream ids: install driver 525 or later"};
   }
   return found;

@@ -35,7 +35,9 @@ struct cuda_driver {
     return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
            green_resource && context_of_green;
   }
-  bool can_read_graphs() const noexcept { return kernel_node && node_attribute && function_attribute && kernel_attribute; }
+  bool can_read_graphs() const noexcept {
+    return kernel_node && node_attribute && function_attribute && kernel_attribute;
+  }
 };
 
 /// Resolved once. Throws usage_error when the driver has no stream memory operations.
@@ -46,7 +48,7 @@ namespace detail {
 CUcontext primary_context(int device);
 
 void check_driver(CUresult code, char const* call, char const* file, int line);
-}
+}  // namespace detail
 
 }  // namespace lull
 

@@ -17,22 +17,24 @@ namespace {
 
 constexpr std::size_t sm_ids = 1024;
 
-/// NCCL's send/receive kernel holds 16 whole SMs (16 blocks × 640 threads × 96 registers); those of it that find no room
-/// stand inside the workers' set.
+/// NCCL's send/receive kernel holds 16 whole SMs (16 blocks × 640 threads × 96 registers); those of it that find no
+/// room stand inside the workers' set.
 constexpr int trainer_blocks_inside = 16;
 
-/// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits beside it.
+/// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits
+/// beside it.
 constexpr int threads_per_sm = 1024;
 
-// Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel behind it,
-// for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's wait for a word that
-// holds the value already takes.
+// Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel
+// behind it, for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's
+// wait for a word that holds the value already takes.
 constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
 constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t max_steps = 15;
 
-/// How long a stream waits at the most for blocks to begin to leave: longer than any takes that keeps to chunks of bounded length.
+/// How long a stream waits at the most for blocks to begin to leave: longer than any takes that keeps to chunks of
+/// bounded length.
 constexpr std::uint64_t max_wait_ns = 50'000;
 
 /// Events are made when they are first recorded: an observed bubble has no worker, another one is not timed.
@@ -75,7 +77,8 @@ cuda_stream stream_with(bool highest) {
 }
 
 void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
-  LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments, shape.shared_bytes, stream));
+  LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments,
+                             shape.shared_bytes, stream));
 }
 
 }  // namespace
@@ -110,7 +113,8 @@ cuda_executor::~cuda_executor() { memory_.release(inside_); }
 
 worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
-  LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads, kernel.shape.shared_bytes));
+  LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads,
+                                                          kernel.shape.shared_bytes));
   // Half of what fits leaves registers to others, too, and lets the share be watched.
   int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
@@ -122,11 +126,15 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
     return chosen;
   }
   chosen.sms.inside = inside_;
-  // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left pending.
+  // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left
+  // pending.
   bool const fills = fit < 2 * share;
   chosen.sms.share = fills ? detail::any_share : static_cast<std::uint32_t>(share);
-  int const sms = fills ? place_.owned_at_start() - trainer_blocks_inside : place_.by_id() ? place_.processors() : place_.owned_at_start();
-  if (sms < 1) throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
+  int const sms = fills            ? place_.owned_at_start() - trainer_blocks_inside
+                  : place_.by_id() ? place_.processors()
+                                   : place_.owned_at_start();
+  if (sms < 1)
+    throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
 }
@@ -141,7 +149,9 @@ bool cuda_executor::keep_more_off() {
 
 worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
   if (!kernel) {
-    throw usage_error{"this side task was built without CUDA code: build Lull where nvcc is found and enable CUDA in the project that builds the task, or use the threads executor"};
+    throw usage_error{
+        "this side task was built without CUDA code: build Lull where nvcc is found and enable CUDA in the project "
+        "that builds the task, or use the threads executor"};
   }
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
@@ -150,7 +160,8 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
     // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
     // From 48 KiB on it must be said; what the kernel has of its own counts, too.
-    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel.shape.shared_bytes)));
+    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(kernel.shape.shared_bytes)));
   }
   worker_params nowhere;
   void* arguments[] = {&nowhere};
@@ -180,13 +191,14 @@ stream_found cuda_executor::look_at(stream_handle stream, visit from) {
   return {.is = stream_found::plain, .id = id + 1};
 }
 
-void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
-                              bool timed) {
+void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble,
+                              bubble_mark& mark, bool timed) {
   detail::launch_open_edge(stream_of(stream), gate, value, bubble);
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened(), stream_of(stream)));
 }
 
-void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) {
+void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                               closing how) {
   std::array<CUstreamBatchMemOpParams, 1 + max_steps> all{};
   unsigned count = 0;
   if (closes_ == edge_setter::kernel) {
@@ -214,8 +226,8 @@ std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept {
   return closes_ == edge_setter::kernel ? gap_behind_kernel : gap_behind_memory_operation;
 }
 
-void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
-                           start_when when) {
+void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
+                           bubble_mark* mark, start_when when) {
   if (when == start_when::opened) {
     CUstreamBatchMemOpParams wait{};
     wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
@@ -247,7 +259,8 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     worker_params with = each.params;
     with.in_graph = 1;
     with.sms = chosen.sms;
-    detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape, place_.context()};
+    detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape,
+                              place_.context()};
     if (chosen.sms.inside != nullptr && chosen.sms.share != detail::any_share) {  // twice its share fits an SM
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.sms.kept_off);
@@ -274,7 +287,8 @@ void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kerne
                                 chunk const& items, std::uint32_t grain) {
   if (items.size() == 0) return;
   void* arguments[] = {const_cast<functor_bytes*>(&functor), const_cast<chunk*>(&items), &grain};
-  launch_plain(kernel.phase, static_cast<unsigned>((items.size() + grain - 1) / grain), kernel.shape, stream_of(stream), arguments);
+  launch_plain(kernel.phase, static_cast<unsigned>((items.size() + grain - 1) / grain), kernel.shape, stream_of(stream),
+               arguments);
 }
 
 void cuda_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
@@ -322,7 +336,8 @@ void cuda_executor::exchange(slot_line* slot, slot_content const& content, std::
 }
 
 std::uint64_t cuda_executor::load_mapped(void const* host_word) const noexcept {
-  return std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(const_cast<void*>(host_word))}.load(std::memory_order_acquire);
+  return std::atomic_ref<std::uint64_t>{*static_cast<std::uint64_t*>(const_cast<void*>(host_word))}.load(
+      std::memory_order_acquire);
 }
 
 bool cuda_executor::workers_done() { return is_done(cudaStreamQuery(place_.stream())); }

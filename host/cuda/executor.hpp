@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <set>
 #include <mutex>
+#include <set>
 
-#include <lull/host/cuda/memory.hpp>
 #include <lull/host/cuda/device_guard.hpp>
+#include <lull/host/cuda/memory.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/cuda/reserved_sms.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
 
-/// The machine is one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs but the
-/// rooms. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker that was enqueued ahead
-/// waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
+/// The machine is one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs but
+/// the rooms. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker that was
+/// enqueued ahead waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
 class cuda_executor final : public executor {
  public:
   /// The calling thread works on the device.
@@ -44,9 +44,11 @@ class cuda_executor final : public executor {
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  closing how) override;
   std::chrono::nanoseconds launch_gap() const noexcept override;
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
+              start_when when) override;
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
@@ -55,8 +57,8 @@ class cuda_executor final : public executor {
   stream_handle plain_stream() override { return plain_.get(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;
-  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, std::optional<position> ended,
-                     position next, mapped_memory extent) override;
+  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                     std::optional<position> ended, position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override;
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
   bool passed(gate_line const& seen, std::uint32_t value) const noexcept override { return seen.value == value; }

@@ -29,7 +29,8 @@ __global__ void open_captured_edge_kernel(gate_ref gate, std::uint32_t value) {
   if (gate.line != nullptr) open_captured_gate<cuda_world>(gate, value);
 }
 
-__global__ void close_captured_edge_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site, std::uint64_t max_ns) {
+__global__ void close_captured_edge_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                           std::uint64_t max_ns) {
   if (gate.line != nullptr) close_captured_gate<cuda_world>(gate, value, site, max_ns);
 }
 
@@ -78,7 +79,8 @@ void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t ma
 void launch_keep_off(cudaStream_t stream, sm_filter const& sms) {
   void* arguments[] = {const_cast<sm_filter*>(&sms)};
   constexpr unsigned sm_ids = 8 * sizeof sms.kept_off;
-  LULL_CUDA(cudaLaunchKernel(reinterpret_cast<void const*>(&keep_off_kernel), dim3(1), dim3(sm_ids), arguments, 0, stream));
+  LULL_CUDA(
+      cudaLaunchKernel(reinterpret_cast<void const*>(&keep_off_kernel), dim3(1), dim3(sm_ids), arguments, 0, stream));
 }
 
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
@@ -91,10 +93,10 @@ void const* open_captured_edge() noexcept { return reinterpret_cast<void const*>
 void const* close_captured_edge() noexcept { return reinterpret_cast<void const*>(&close_captured_edge_kernel); }
 
 void load_kernels(cudaStream_t stream) {
-  for (void const* kernel : {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
-                             reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
-                             reinterpret_cast<void const*>(&keep_off_kernel),
-                             open_captured_edge(), close_captured_edge()}) {
+  for (void const* kernel :
+       {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
+        reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
+        reinterpret_cast<void const*>(&keep_off_kernel), open_captured_edge(), close_captured_edge()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);

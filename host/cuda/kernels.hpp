@@ -11,8 +11,8 @@
 
 namespace lull::detail {
 
-/// Of the counters of worker blocks on each SM (sm_filter::inside): a share that no block is over by itself, and what is added where an SM
-/// is kept off, so that every block is over its share.
+/// Of the counters of worker blocks on each SM (sm_filter::inside): a share that no block is over by itself, and what
+/// is added where an SM is kept off, so that every block is over its share.
 inline constexpr std::uint32_t any_share = 1U << 16;
 inline constexpr std::uint32_t kept_off = 1U << 20;
 static_assert(any_share < kept_off);

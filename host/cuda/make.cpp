@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda/make.hpp>
 
-#include <lull/host/cuda/executor.hpp>
 #include <lull/host/cuda/device_guard.hpp>
+#include <lull/host/cuda/executor.hpp>
 
 namespace lull::detail {
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <vector>
 
-#include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/device_guard.hpp>
+#include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
 
 namespace lull {
@@ -17,7 +17,9 @@ constexpr int deepest = 8;  // graphs in graphs
 /// What a stream captures until `end`, relaxed: the trainer's libraries may allocate and load as they like.
 class capture {
  public:
-  explicit capture(cudaStream_t stream) : stream_(stream) { LULL_CUDA(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed)); }
+  explicit capture(cudaStream_t stream) : stream_(stream) {
+    LULL_CUDA(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
+  }
   ~capture() {
     if (!ended_) cudaStreamEndCapture(stream_, &graph_);
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
@@ -53,7 +55,8 @@ std::uint32_t cluster_of(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const& what, 
   CUlaunchAttributeValue said{};
   LULL_DRIVER(driver().node_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &said));
   auto const fixed = [&](CUfunction_attribute which) { return std::max(1U, attribute(what, which, device)); };
-  std::uint32_t const compiled = fixed(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) * fixed(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT) *
+  std::uint32_t const compiled = fixed(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) *
+                                 fixed(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT) *
                                  fixed(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
   return std::max({1U, said.clusterDim.x * said.clusterDim.y * said.clusterDim.z, compiled});
 }
@@ -102,11 +105,12 @@ sm_capacity capacity_of(int device) {
 std::string line_of(room_need const& need, int rooms_each) {
   if (need.kernels == 0) return "the exchange launches no kernel: no room is needed";
   char text[256];
-  std::snprintf(text, sizeof text,
-                "the largest of %u kernels of the exchange: %u blocks (channels) of %u threads in clusters of %u, %u registers, "
-                "%u KiB of shared memory: %d rooms, %d resident at once: %d rooms",
-                need.kernels, need.largest.blocks, need.largest.threads, need.largest.cluster, need.largest.registers,
-                need.largest.shared_bytes / 1024, rooms_each, need.resident, need.rooms);
+  std::snprintf(
+      text, sizeof text,
+      "the largest of %u kernels of the exchange: %u blocks (channels) of %u threads in clusters of %u, %u registers, "
+      "%u KiB of shared memory: %d rooms, %d resident at once: %d rooms",
+      need.kernels, need.largest.blocks, need.largest.threads, need.largest.cluster, need.largest.registers,
+      need.largest.shared_bytes / 1024, rooms_each, need.resident, need.rooms);
   return text;
 }
 
@@ -114,8 +118,10 @@ std::string line_of(room_need const& need, int rooms_each) {
 
 room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident) {
   if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
-  if (resident < 1) throw usage_error{"resident: how many kernels of the exchange may be on the device at once, 1 or more"};
-  if (!driver().can_read_graphs()) throw usage_error{"this CUDA driver cannot say what a graph holds: install driver 525 or later"};
+  if (resident < 1)
+    throw usage_error{"resident: how many kernels of the exchange may be on the device at once, 1 or more"};
+  if (!driver().can_read_graphs())
+    throw usage_error{"this CUDA driver cannot say what a graph holds: install driver 525 or later"};
   cuda_device_guard const here{device};
   CUdevice handle{};
   LULL_DRIVER(driver().device_get(&handle, device));

@@ -28,7 +28,8 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device),
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device};
   LULL_CUDA(cudaMemPoolCreate(&pool_, &properties));
-  std::uint64_t keep = ~std::uint64_t{0};  // what was freed goes back when we say so: otherwise it would at a synchronisation of the trainer's
+  std::uint64_t keep = ~std::uint64_t{
+      0};  // what was freed goes back when we say so: otherwise it would at a synchronisation of the trainer's
   LULL_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
   void* small = nullptr;
   LULL_CUDA(cudaMalloc(&small, small_arena_bytes));
@@ -62,10 +63,12 @@ void cuda_memory::wait() {
     }
     if (std::chrono::steady_clock::now() >= give_up) {
       late_ = true;
-      throw limit_error{"the device did not come to one of our copies within a minute: what was enqueued before it does not end"};
+      throw limit_error{
+          "the device did not come to one of our copies within a minute: what was enqueued before it does not end"};
     }
     if (state != cudaErrorNotReady) LULL_CUDA(state);
-    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();  // no error, and the thread may be the trainer's
+    if (cudaPeekAtLastError() == cudaErrorNotReady)
+      cudaGetLastError();  // no error, and the thread may be the trainer's
     if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
   }
 }
@@ -124,8 +127,9 @@ void cuda_memory::release(void* memory) noexcept {
   if (bytes >= min_given_back) give_back();
 }
 
-/// What was freed is the trainer's again: this waits for no kernel and keeps up no launch (docs/decisions/memory-goes-back.md). It goes when
-/// the stream has come to the free. Should that stand behind something of the trainer's, then with the next that is freed.
+/// What was freed is the trainer's again: this waits for no kernel and keeps up no launch
+/// (docs/decisions/memory-goes-back.md). It goes when the stream has come to the free. Should that stand behind
+/// something of the trainer's, then with the next that is freed.
 void cuda_memory::give_back() noexcept {
   try {
     cuda_device_guard const here{device_};
@@ -193,7 +197,8 @@ void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
     std::lock_guard const lock{staging_mutex_};  // others' small copies go between two parts
     if (late_) wait();
     std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
-    LULL_CUDA(cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
+    LULL_CUDA(
+        cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
     wait();
   }
 }
@@ -205,7 +210,8 @@ void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
     std::lock_guard const lock{staging_mutex_};
     if (late_) wait();
-    LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost, stream_.get()));
+    LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost,
+                              stream_.get()));
     wait();
     std::memcpy(static_cast<unsigned char*>(to) + at, staging, part);
   }

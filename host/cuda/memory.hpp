@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -16,10 +16,10 @@
 
 namespace lull {
 
-/// Device memory from a stream-ordered pool of our own, small pieces of it (gates, slots, cursors) from one arena made at
-/// start, for stream memory operations refuse addresses of a pool; host memory from one pinned arena. Nothing here frees or
-/// allocates with a call that waits for the trainer. Thread-safe, on any device and while any stream is being captured; each call
-/// waits for its own copy, and at most for a part of another's.
+/// Device memory from a stream-ordered pool of our own, small pieces of it (gates, slots, cursors) from one arena made
+/// at start, for stream memory operations refuse addresses of a pool; host memory from one pinned arena. Nothing here
+/// frees or allocates with a call that waits for the trainer. Thread-safe, on any device and while any stream is being
+/// captured; each call waits for its own copy, and at most for a part of another's.
 class cuda_memory {
  public:
   /// `limit_bytes` 0: no limit but the device's.
@@ -39,7 +39,7 @@ class cuda_memory {
   void unpin(void* memory) noexcept;
 
  private:
-  static constexpr std::size_t arena_bytes = std::size_t{1} << 20;          // pinned
+  static constexpr std::size_t arena_bytes = std::size_t{1} << 20;         // pinned
   static constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;  // on the device
   static constexpr std::size_t max_small_bytes = std::size_t{1} << 20;
   static constexpr std::size_t staging_bytes = std::size_t{8} << 20;
@@ -56,8 +56,8 @@ class cuda_memory {
   void give_back() noexcept;
 
   int const device_;
-  std::mutex mutex_;          // of what is allocated
-  std::mutex staging_mutex_;  // of the staging memory
+  std::mutex mutex_;               // of what is allocated
+  std::mutex staging_mutex_;       // of the staging memory
   std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;
   std::size_t used_bytes_ = 0;

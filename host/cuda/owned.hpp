@@ -14,7 +14,9 @@ class cuda_stream {
  public:
   cuda_stream() = default;
   /// Non-blocking: the legacy default stream does not wait for it, nor it for that. Lower numbers come first.
-  explicit cuda_stream(int priority) { LULL_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority)); }
+  explicit cuda_stream(int priority) {
+    LULL_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+  }
   /// Takes a stream that was made elsewhere.
   explicit cuda_stream(cudaStream_t made) noexcept : stream_(made) {}
   cuda_stream(cuda_stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
@@ -66,7 +68,8 @@ enum class event_timing { off, on };
 class cuda_event {
  public:
   explicit cuda_event(event_timing timing = event_timing::on) {
-    LULL_CUDA(cudaEventCreateWithFlags(&event_, timing == event_timing::on ? cudaEventDefault : cudaEventDisableTiming));
+    LULL_CUDA(
+        cudaEventCreateWithFlags(&event_, timing == event_timing::on ? cudaEventDefault : cudaEventDisableTiming));
   }
   cuda_event(cuda_event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   cuda_event& operator=(cuda_event&& other) noexcept {

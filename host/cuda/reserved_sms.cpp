@@ -74,7 +74,8 @@ bool worker_place::try_green(int device, int rooms, int max_processors, int prio
   std::vector<CUdevResource> groups(count);
   CUdevResource rest{};
   if (call.split_sms(groups.data(), &count, &all, &rest, 0, group_sms) != CUDA_SUCCESS) return false;
-  // Whole groups are left out, and the remainder is taken: a room must be able to hold a cluster, which the remainder is not.
+  // Whole groups are left out, and the remainder is taken: a room must be able to hold a cluster, which the remainder
+  // is not.
   std::vector<CUdevResource> owned;
   unsigned sms = 0;
   auto const take = [&](CUdevResource const& some) {

@@ -12,8 +12,8 @@
 
 namespace lull {
 
-/// The SMs that workers may use, as a stream: of a green context that owns all groups of SMs but `rooms` of them, and the
-/// remainder that holds no cluster; where green contexts fail, a plain stream and the SM ids to keep off.
+/// The SMs that workers may use, as a stream: of a green context that owns all groups of SMs but `rooms` of them, and
+/// the remainder that holds no cluster; where green contexts fail, a plain stream and the SM ids to keep off.
 class worker_place {
  public:
   /// `max_processors` 0: no cap. Blocks; for start only. Throws usage_error when nothing would be left for workers.
@@ -39,7 +39,8 @@ class worker_place {
   std::optional<sm_filter> give_up_group();
   /// `kept_off` filled where rooms are by SM id.
   sm_filter const& plan() const noexcept { return plan_; }
-  /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another context.
+  /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another
+  /// context.
   sm_filter const& plan_in_graphs() const noexcept { return by_id_; }
 
  private:

@@ -48,8 +48,9 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
 
 /// Between two ordinary phases, one block. `extent` is mapped memory; null: not asked for.
 template <class Task>
-__global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_constant__ functor_bytes const functor, bool advances,
-                                                                      position ended, position next, std::uint64_t* extent) {
+__global__ void __launch_bounds__(Task::shape.threads)
+    between_kernel(__grid_constant__ functor_bytes const functor, bool advances, position ended, position next,
+                   std::uint64_t* extent) {
   Task const& task = *reinterpret_cast<Task const*>(functor.bytes);
   if constexpr (has_advance<Task>) {
     block_of<Task> const block;
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_con
     if (advances) task.advance(ended, undisturbed<Task>(block, nowhere));
     block.sync();
   }
-  if (threadIdx.x == 0 && extent != nullptr) cuda_world::store<order::release, scope::system>(*extent, task.extent(next, 0));
+  if (threadIdx.x == 0 && extent != nullptr)
+    cuda_world::store<order::release, scope::system>(*extent, task.extent(next, 0));
 }
 
 }  // namespace detail
@@ -65,7 +67,8 @@ __global__ void __launch_bounds__(Task::shape.threads) between_kernel(__grid_con
 /// Instantiated in a .cu by lull_side_task().
 template <side_task Task>
 worker_kernel cuda_worker() {
-  return {reinterpret_cast<void const*>(&detail::resident_kernel<Task>), reinterpret_cast<void const*>(&detail::phase_kernel<Task>),
+  return {reinterpret_cast<void const*>(&detail::resident_kernel<Task>),
+          reinterpret_cast<void const*>(&detail::phase_kernel<Task>),
           reinterpret_cast<void const*>(&detail::between_kernel<Task>), Task::shape};
 }
 

@@ -13,8 +13,9 @@ constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 
 }  // namespace
 
-captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
-                             std::uint64_t capture, stream_handle stream, std::span<captured_type const> types)
+captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line,
+                             std::uint32_t* skips, std::uint64_t capture, stream_handle stream,
+                             std::span<captured_type const> types)
     : machine_(machine),
       known_sites_(sites),
       index_(index),
@@ -29,11 +30,13 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
   std::fill_n(skips_, max_sites, 0U);
-  for (std::size_t t = 0; t < types.size(); ++t) slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
+  for (std::size_t t = 0; t < types.size(); ++t)
+    slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
 }
 
 std::uint32_t captured_gate::find(site where) {
-  auto const known = std::find_if(sites_.begin(), sites_.end(), [&](site_state const& s) { return s.what->name == where.name; });
+  auto const known =
+      std::find_if(sites_.begin(), sites_.end(), [&](site_state const& s) { return s.what->name == where.name; });
   if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
   sites_.push_back({.what = known_sites_.find(where)});
   return static_cast<std::uint32_t>(sites_.size() - 1);
@@ -88,15 +91,16 @@ void captured_gate::close_now(stream_handle stream) {
 }
 
 void captured_gate::note(gate_line const& line, bool over) {
-  // The last one may be open still, or its workers on their way out: it is read when another has come, or none since the last look.
+  // The last one may be open still, or its workers on their way out: it is read when another has come, or none since
+  // the last look.
   bool const idle = over || (line.bubbles == noted_ && !lull::is_open(line.value));
   noted_ = line.bubbles;
   known_ = std::max(read_, idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1);
   over_ = over;
 }
 
-/// Behind the copies, and behind the zeros in their places, the line was copied: where a bubble had come by then that is a ring later than
-/// one of these, records of two may be mixed, and all are dropped.
+/// Behind the copies, and behind the zeros in their places, the line was copied: where a bubble had come by then that
+/// is a ring later than one of these, records of two may be mixed, and all are dropped.
 void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};
@@ -123,15 +127,19 @@ void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
   if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
 }
 
-/// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles may be as long.
+/// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles
+/// may be as long.
 bool captured_gate::was_held_up(bubble_record const& record) const {
   if (no_room_is_kept_ || !all_left_by_lease(record)) return false;
-  auto const between = [](std::uint64_t from, std::uint64_t to) { return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)}; };
+  auto const between = [](std::uint64_t from, std::uint64_t to) {
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)};
+  };
   return hold_ups::is_one(between(record.last_out_ns, record.closed_ns), between(record.opened_ns, record.last_out_ns));
 }
 
 /// What a replayed bubble says of its site. One that was skipped says only how long it was.
-void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into) {
+void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
+                          std::deque<bubble_report>& into) {
   site_state& at = sites_[record.site];
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
@@ -142,7 +150,8 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
     bool const held_up = was_held_up(record);
     if (held_up) ++counts_.held_up;
     if (at.held_up.add(held_up)) held_up_ = at.what->name;
-    at.what->past.add(harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
+    at.what->past.add(
+        harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
   known_sites_.note(*at.what);
   into.push_back({.gate = told_as,
@@ -169,7 +178,8 @@ void captured_gate::decide() {
 }
 
 std::uint64_t captured_gate::blocks_of(void const* resident) const noexcept {
-  auto const found = std::find_if(slots_.begin(), slots_.end(), [&](auto const& slot) { return slot.kernel.resident == resident; });
+  auto const found =
+      std::find_if(slots_.begin(), slots_.end(), [&](auto const& slot) { return slot.kernel.resident == resident; });
   return found != slots_.end() ? found->grid.blocks : 0;
 }
 

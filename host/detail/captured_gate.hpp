@@ -15,9 +15,9 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/detail/history.hpp>
 #include <lull/host/detail/site_table.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/detail/history.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::detail {
@@ -35,8 +35,8 @@ struct captured_type {
   worker_grid grid;
 };
 
-/// The sites of all captured graphs, by name. A site stays when its graph goes, so a step that is captured again finds its
-/// history. Thread-safe.
+/// The sites of all captured graphs, by name. A site stays when its graph goes, so a step that is captured again finds
+/// its history. Thread-safe.
 class captured_sites {
  public:
   struct site_state {
@@ -62,9 +62,9 @@ class captured_sites {
   site_table<site_state> known_;
 };
 
-/// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks no host,
-/// so all that changes stands in slots and words on the machine. Executables of one capture, and clones, share it. `open` and `close`
-/// come from the trainer, `counts` from any thread, the rest from the dispatcher.
+/// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks
+/// no host, so all that changes stands in slots and words on the machine. Executables of one capture, and clones, share
+/// it. `open` and `close` come from the trainer, `counts` from any thread, the rest from the dispatcher.
 class captured_gate {
  public:
   static constexpr std::uint64_t records = 512;
@@ -78,15 +78,17 @@ class captured_gate {
   };
 
   /// `line` is zero. `skips`: (max_sites,) of pinned memory, for this gate alone while it lives.
-  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips, std::uint64_t capture,
-                stream_handle stream, std::span<captured_type const> types);
+  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
+                std::uint64_t capture, stream_handle stream, std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
   captured_gate& operator=(captured_gate const&) = delete;
 
   std::uint32_t index() const noexcept { return index_; }
   gate_ref ref() const noexcept { return ref_; }
   stream_handle stream() const noexcept { return stream_; }
-  bool serves(std::uint64_t capture, stream_handle stream) const noexcept { return capture == capture_ && stream == stream_; }
+  bool serves(std::uint64_t capture, stream_handle stream) const noexcept {
+    return capture == capture_ && stream == stream_;
+  }
   std::span<captured_slot const> slots() const noexcept { return slots_; }
 
   /// Add nodes to the graph that the stream is being captured into.
@@ -99,9 +101,10 @@ class captured_gate {
   unread to_read() const noexcept { return {read_ + 1, std::min(known_, read_ + records) + 1}; }
   /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
   void write_to(copy_lane& lane, bubble_record const* zeros);
-  /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they are dropped and
-  /// counted. `working`: the blocks of the job at hand.
-  void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
+  /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they
+  /// are dropped and counted. `working`: the blocks of the job at hand.
+  void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
+            std::deque<bubble_report>& into);
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
   bool is_over() const;
   /// That is so, and nothing is left to read.
@@ -122,7 +125,8 @@ class captured_gate {
 
   std::uint32_t find(site where);
   void decide();
-  void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as, std::deque<bubble_report>& into);
+  void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
+             std::deque<bubble_report>& into);
   bool was_held_up(bubble_record const& record) const;
   void close_now(stream_handle stream);
 
@@ -146,7 +150,7 @@ class captured_gate {
   std::uint64_t noted_ = 0;  // … opened when its line was looked at last
   bool over_ = false;
   std::optional<std::string> held_up_;
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;                  // all that follows
   std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
   std::uint32_t value_ = 0;
   std::uint64_t bubbles_ = 0;  // in the graph

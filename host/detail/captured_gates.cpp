@@ -24,7 +24,8 @@ captured_gates::captured_gates(executor& machine, std::uint32_t first_index, std
 
 void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid) {
   std::lock_guard const lock{mutex_};
-  bool const known = std::any_of(types_.begin(), types_.end(), [&](auto const& each) { return each.kernel.resident == kernel.resident; });
+  bool const known = std::any_of(types_.begin(), types_.end(),
+                                 [&](auto const& each) { return each.kernel.resident == kernel.resident; });
   if (!known && types_.size() < max_types) types_.push_back({kernel, grid});
 }
 
@@ -34,9 +35,11 @@ bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site
 }
 
 /// What belongs to one capture and stream comes from one thread.
-std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode) {
+std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream,
+                                                            runtime_mode mode) {
   std::unique_lock lock{mutex_};
-  auto const known = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
+  auto const known =
+      std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->serves(capture, stream); });
   if (known != gates_.end()) return *known;
   std::string why;
   if (mode == runtime_mode::on && types_.empty()) {
@@ -54,8 +57,9 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
       gate_line const zero{};
       gate_line* const line = lines_.data() + (index - first_index_);
       machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
-      made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips_.data() + (index - first_index_) * captured_gate::max_sites,
-                                             capture, stream, types);
+      made = std::make_shared<captured_gate>(machine_, sites_, index, line,
+                                             skips_.data() + (index - first_index_) * captured_gate::max_sites, capture,
+                                             stream, types);
     } catch (limit_error const& full) {
       why = full.what();
     } catch (...) {
@@ -82,7 +86,8 @@ bool captured_gates::close(bubble_id id, stream_handle stream) {
   std::shared_ptr<captured_gate> mine;
   {
     std::lock_guard const lock{mutex_};
-    auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->index() == id.gate; });
+    auto const found =
+        std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->index() == id.gate; });
     if (found == gates_.end()) return false;
     mine = *found;
   }
@@ -118,7 +123,8 @@ std::uint32_t captured_gates::told_as(stream_handle stream) {
   return first_index_ + static_cast<std::uint32_t>(std::min(place, max_streams - 1));
 }
 
-/// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were copied.
+/// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were
+/// copied.
 bool captured_gates::begin_collecting(copy_lane& lane) {
   auto const gates = all();
   if (gates.empty()) return false;
@@ -132,7 +138,8 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
     bubble_record* const to = pinned_.data() + used;
     for (std::uint64_t bubble = which.from; bubble < which.past;) {
       std::uint64_t const first = bubble % captured_gate::records;
-      std::uint64_t const count = std::min(which.past - bubble, captured_gate::records - first);  // to the end of the ring, then from its start
+      std::uint64_t const count =
+          std::min(which.past - bubble, captured_gate::records - first);  // to the end of the ring, then from its start
       lane.copy_out(to + (bubble - which.from), gate->ref().records + first, count * sizeof *to);
       lane.copy_in(gate->ref().records + first, pinned_.data(), count * sizeof *to);
       bubble += count;

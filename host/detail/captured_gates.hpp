@@ -22,8 +22,8 @@
 
 namespace lull::detail {
 
-/// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs come and go. `enable`, `open`, `close` and `counts`
-/// come from any thread, the rest from the dispatcher.
+/// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs
+/// come and go. `enable`, `open`, `close` and `counts` come from any thread, the rest from the dispatcher.
 class captured_gates {
  public:
   static constexpr std::size_t max_gates = 1024;  // alive at once
@@ -41,7 +41,8 @@ class captured_gates {
 
   /// Enqueues copies of what replays have left; false: there are no graphs.
   bool begin_collecting(copy_lane& lane);
-  /// The copies are done: replayed bubbles are added to `into`. `at_work`: the kind of worker of the job that stands in graphs.
+  /// The copies are done: replayed bubbles are added to `into`. `at_work`: the kind of worker of the job that stands in
+  /// graphs.
   void collect(std::deque<bubble_report>& into, void const* at_work);
   /// As captured_gate::take_held_up, of any.
   std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
@@ -79,17 +80,18 @@ class captured_gates {
   std::uint32_t const first_index_;
   std::function<void(std::string_view)> log_;
   captured_sites sites_;
-  machine_array<gate_line> lines_;            // (max_gates,)
-  pinned_array<gate_line> found_;             // (max_gates,): copies of them
-  pinned_array<bubble_record> pinned_;        // (captured_gate::records + max_copied,): zeros, and copies
-  pinned_array<std::uint32_t> skips_;         // (max_gates × captured_gate::max_sites,)
-  std::vector<stream_handle> streams_;        // that reports have told of
-  std::vector<copied> copied_;                // under way
-  std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;  // their lines are under way; whether they were over before
+  machine_array<gate_line> lines_;      // (max_gates,)
+  pinned_array<gate_line> found_;       // (max_gates,): copies of them
+  pinned_array<bubble_record> pinned_;  // (captured_gate::records + max_copied,): zeros, and copies
+  pinned_array<std::uint32_t> skips_;   // (max_gates × captured_gate::max_sites,)
+  std::vector<stream_handle> streams_;  // that reports have told of
+  std::vector<copied> copied_;          // under way
+  std::vector<std::pair<std::shared_ptr<captured_gate>, bool>>
+      looked_at_;  // their lines are under way; whether they were over before
   std::optional<std::string> held_up_;
   std::uint64_t looks_ = 0;
-  std::uint64_t unread_ = 0;                  // bubbles
-  mutable std::mutex mutex_;                  // all that follows
+  std::uint64_t unread_ = 0;  // bubbles
+  mutable std::mutex mutex_;  // all that follows
   std::vector<captured_type> types_;
   std::vector<std::shared_ptr<captured_gate>> gates_;
   std::vector<std::shared_ptr<captured_gate>> new_;

@@ -14,13 +14,13 @@ namespace lull::detail {
 class close_policy {
  public:
   static constexpr std::chrono::nanoseconds max_longer{3'000};  // a wait costs about as much
-  static constexpr std::chrono::nanoseconds at_first{1'000};     // until something is known
+  static constexpr std::chrono::nanoseconds at_first{1'000};    // until something is known
 
   /// From the first sight of the close by a block to the last block out.
   void add(std::chrono::nanoseconds took) noexcept { recent_[count_++ % recent_.size()] = took; }
 
-  /// What suits the slowest but one of the recent leavings. `launch_gap`: from the first sight of a close until the kernel
-  /// behind it may be placed, if nothing makes that longer.
+  /// What suits the slowest but one of the recent leavings. `launch_gap`: from the first sight of a close until the
+  /// kernel behind it may be placed, if nothing makes that longer.
   closing choose(std::chrono::nanoseconds launch_gap) const noexcept {
     using std::chrono::nanoseconds;
     if (count_ < recent_.size()) return {false, at_first};

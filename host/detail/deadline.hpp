@@ -5,8 +5,9 @@
 
 namespace lull {
 
-/// Returns the instant at which `at_most` from now is over; less than nothing counts as nothing. Beyond the clock's range it is the
-/// clock's last instant, which never comes: a plain sum would overflow, and the wait would be over at once.
+/// Returns the instant at which `at_most` from now is over; less than nothing counts as nothing. Beyond the clock's
+/// range it is the clock's last instant, which never comes: a plain sum would overflow, and the wait would be over at
+/// once.
 inline std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds at_most) noexcept {
   using clock = std::chrono::steady_clock;
   auto const now = clock::now();

@@ -19,8 +19,9 @@ bool goes_before(job_record const& one, job_record const& other) {
 
 }  // namespace
 
-dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
-               device_clock& clock, std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log)
+dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
+                       captured_gates& captured, device_clock& clock, std::shared_ptr<wake_signal> wakes,
+                       std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
       gates_(gates),
       captured_(captured),
@@ -48,10 +49,12 @@ void dispatcher::add(std::shared_ptr<job_record> job) {
   queue(std::move(job));
 }
 
-/// A worker that was enqueued for a task that has ended since still looks into its slot. What stands there must be of its kind, or
-/// nothing: it would take the functor for another than it is.
+/// A worker that was enqueued for a task that has ended since still looks into its slot. What stands there must be of
+/// its kind, or nothing: it would take the functor for another than it is.
 void dispatcher::make_slots_for(worker_kernel const& kernel) {
-  auto const is_its = [&](slot_of_gate const& slot) { return slot.of_stream != nullptr && slot.resident == kernel.resident; };
+  auto const is_its = [&](slot_of_gate const& slot) {
+    return slot.of_stream != nullptr && slot.resident == kernel.resident;
+  };
   if (std::any_of(places_[0].slots.begin(), places_[0].slots.end(), is_its)) return;
   for (place& each : places_) each.slots.reserve(each.slots.size() + gates_.size());
   slot_memory const& made = of_streams_.emplace_back(*machine_, places * gates_.size());
@@ -93,13 +96,17 @@ dispatcher::time_point dispatcher::next_tick() const {
   auto const now = std::chrono::steady_clock::now();
   auto const is_at = [&](auto which) { return std::any_of(places_.begin(), places_.end(), which); };
   auto const moves = [](place const& p) {
-    bool const asked = std::any_of(p.slots.begin(), p.slots.end(), [](slot_of_gate const& slot) { return slot.asked != 0; });
+    bool const asked =
+        std::any_of(p.slots.begin(), p.slots.end(), [](slot_of_gate const& slot) { return slot.asked != 0; });
     return p.at == place_state::filling || p.at == place_state::emptying || asked;
   };
   bool const has_empty = is_at([](place const& p) { return p.at == place_state::empty; });
   if (is_at(moves) || (has_empty && quiet_ == 0 && best_waiting() != nullptr)) return now + at_once;
-  if (std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->outstanding() != 0; })) return now + soon;
-  return now + (is_at([](place const& p) { return p.at == place_state::standing; }) || in_graphs() || captured_.any() ? later : much_later);
+  if (std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->outstanding() != 0; }))
+    return now + soon;
+  return now + (is_at([](place const& p) { return p.at == place_state::standing; }) || in_graphs() || captured_.any()
+                    ? later
+                    : much_later);
 }
 
 /// So that a stream of the trainer's that is seen for the first time finds one.
@@ -119,7 +126,8 @@ void dispatcher::keep_a_spare_gate() {
 /// Jobs stand ready on the gates of the trainer's streams, and on the one that its next stream would take.
 bool dispatcher::is_served(gate const& of) const {
   if (of.stream_id() != 0) return true;
-  auto const spare = std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() == 0; });
+  auto const spare =
+      std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() == 0; });
   return spare == gates_.end() || spare->get() == &of;  // end: it was taken a moment ago
 }
 
@@ -131,7 +139,10 @@ void dispatcher::follow_captures() {
     slots.reserve(before + graph->slots().size());
     try {
       for (captured_slot const& each : graph->slots()) {
-        slots.push_back({.slot = each.slot, .answer = machine_->map(sizeof(std::uint64_t)), .resident = each.kernel.resident, .graph = graph});
+        slots.push_back({.slot = each.slot,
+                         .answer = machine_->map(sizeof(std::uint64_t)),
+                         .resident = each.kernel.resident,
+                         .graph = graph});
       }
     } catch (limit_error const&) {  // no pinned memory now
       for (std::size_t at = before; at < slots.size(); ++at) machine_->unmap(slots[at].answer, sizeof(std::uint64_t));
@@ -142,7 +153,8 @@ void dispatcher::follow_captures() {
   for (std::shared_ptr<captured_gate> const& graph : captured_.all()) {
     if (!graph->is_finished()) continue;
     auto const is_its = [&](slot_of_gate const& slot) { return slot.graph == graph; };
-    if (std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; })) continue;
+    if (std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; }))
+      continue;
     for (slot_of_gate const& slot : slots) {
       if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
     }
@@ -177,19 +189,22 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
 }
 
 std::shared_ptr<job_record> dispatcher::best_waiting() const {
-  auto const found = std::find_if(waiting_.begin(), waiting_.end(), [](auto const& job) { return job->wanted() == job_record::wish::run; });
+  auto const found = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [](auto const& job) { return job->wanted() == job_record::wish::run; });
   return found != waiting_.end() ? *found : nullptr;
 }
 
-/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest: it is the
-/// only one that captured graphs have.
+/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest:
+/// it is the only one that captured graphs have.
 bool dispatcher::gives_way(int index) const {
   std::shared_ptr<job_record> const next = best_waiting();
   place const& here = places_[static_cast<std::size_t>(index)];
   place const& other = places_[static_cast<std::size_t>(1 - index)];
   int const mine = here.who->description().priority;
   if (index == 0 && other.at == place_state::standing && other.who->description().priority > mine) return true;
-  if (index == 1 && other.at == place_state::empty && (next != nullptr ? mine > next->description().priority : in_graphs())) return true;
+  if (index == 1 && other.at == place_state::empty &&
+      (next != nullptr ? mine > next->description().priority : in_graphs()))
+    return true;
   if (next == nullptr) return false;
   bool const last = other.who == nullptr || goes_before(*other.who, *here.who);
   return last && next->description().priority > mine;
@@ -201,14 +216,16 @@ void dispatcher::choose_for(int index) {
   std::shared_ptr<job_record> const next = best_waiting();
   job_record const* const behind = index == 0 ? places_[1].who.get() : nullptr;
   if (next == nullptr || (behind != nullptr && behind->description().priority > next->description().priority)) return;
-  if (next->move_to(job_state::queued) != job_state::queued) return;  // its owner has paused or cancelled it a moment ago
+  if (next->move_to(job_state::queued) != job_state::queued)
+    return;  // its owner has paused or cancelled it a moment ago
   where.who = next;
   std::erase(waiting_, next);
   where.at = place_state::filling;
 }
 
 bool dispatcher::in_graphs() const {
-  return std::any_of(places_[0].slots.begin(), places_[0].slots.end(), [](slot_of_gate const& slot) { return slot.graph != nullptr; });
+  return std::any_of(places_[0].slots.begin(), places_[0].slots.end(),
+                     [](slot_of_gate const& slot) { return slot.graph != nullptr; });
 }
 
 /// One exchange under way for each slot; true when all have succeeded.
@@ -240,8 +257,8 @@ bool dispatcher::move_slots(int index, bool fill) {
   return all;
 }
 
-/// The program's callback is called without the lock, for it may wait for another of the program's threads that is inside one of our calls;
-/// only the dispatcher changes a place meanwhile.
+/// The program's callback is called without the lock, for it may wait for another of the program's threads that is
+/// inside one of our calls; only the dispatcher changes a place meanwhile.
 void dispatcher::say(std::string const& line, std::unique_lock<std::mutex>& lock) {
   if (!log_) return;
   lock.unlock();
@@ -253,11 +270,14 @@ void dispatcher::say(std::string const& line, std::unique_lock<std::mutex>& lock
 job_state dispatcher::settle(job_record& job, std::unique_lock<std::mutex>& lock) {
   job.read_totals();
   switch (job.reached()) {
-    case phase_state::finished: return job.move_to(job_state::finished);
+    case phase_state::finished:
+      return job.move_to(job_state::finished);
     case phase_state::failed:
-      say("job '" + job.description().name + "' failed: a phase has more items than a cursor can count", lock);  // before anybody sees it over
+      say("job '" + job.description().name + "' failed: a phase has more items than a cursor can count",
+          lock);  // before anybody sees it over
       return job.move_to(job_state::failed);
-    default: return job.move_to(given_up_ ? job_state::failed : job_state::queued);
+    default:
+      return job.move_to(given_up_ ? job_state::failed : job_state::queued);
   }
 }
 
@@ -300,7 +320,8 @@ void dispatcher::fail_all() noexcept {
 
 bool dispatcher::empty() const {
   std::lock_guard const lock{mutex_};
-  return waiting_.empty() && std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::empty; });
+  return waiting_.empty() &&
+         std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::empty; });
 }
 
 void dispatcher::be_quiet() noexcept { ++quiet_; }

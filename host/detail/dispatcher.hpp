@@ -16,15 +16,15 @@
 #include <lull/host/array.hpp>
 #include <lull/host/detail/captured_gates.hpp>
 #include <lull/host/detail/forecast.hpp>
-#include <lull/host/executor.hpp>
 #include <lull/host/detail/gate.hpp>
-#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/detail/job_record.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 
 namespace lull::detail {
 
-/// Puts jobs into places and takes them out, through control alone; never on the trainer's path. One thread calls `round`
-/// from time to time; a round makes no blocking call.
+/// Puts jobs into places and takes them out, through control alone; never on the trainer's path. One thread calls
+/// `round` from time to time; a round makes no blocking call.
 ///
 /// A place goes empty → filling → standing → emptying → empty, on all gates together.
 class dispatcher {
@@ -32,9 +32,10 @@ class dispatcher {
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds later{5};  // a round, while a job stands ready, or graphs may be replayed
 
-  /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a job.
-  dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured, device_clock& clock,
-         std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log);
+  /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a
+  /// job.
+  dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+             device_clock& clock, std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log);
   ~dispatcher();
 
   /// Throws limit_error.
@@ -63,13 +64,14 @@ class dispatcher {
   std::uint64_t raised() const;
 
  private:
-  static constexpr std::chrono::milliseconds soon{1};        // while bubbles are under way
+  static constexpr std::chrono::milliseconds soon{1};         // while bubbles are under way
   static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
   static constexpr std::chrono::microseconds at_once{200};    // while control is at work
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t max_bubbles = 65'536;
   static constexpr std::chrono::milliseconds read_captures_every{5};
-  static constexpr std::uint64_t control_limit_ns = 10'000'000;  // how long one attempt to empty a slot waits on the device
+  static constexpr std::uint64_t control_limit_ns =
+      10'000'000;  // how long one attempt to empty a slot waits on the device
 
   enum class place_state { empty, filling, standing, emptying };
   struct slot_of_gate {
@@ -91,7 +93,8 @@ class dispatcher {
   struct place {
     place_state at = place_state::empty;
     std::shared_ptr<job_record> who;
-    std::vector<slot_of_gate> slots;  // of each kind of worker one a gate; of captured graphs, which have but the first place
+    std::vector<slot_of_gate>
+        slots;  // of each kind of worker one a gate; of captured graphs, which have but the first place
   };
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
@@ -122,7 +125,7 @@ class dispatcher {
   device_clock& clock_;
   std::shared_ptr<wake_signal> const wakes_;
   std::atomic<int> quiet_{0};
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;            // all that follows
   std::deque<slot_memory> of_streams_;  // a piece for each kind of worker
   bool given_up_ = false;
   std::uint64_t submitted_ = 0;

@@ -20,8 +20,8 @@ std::chrono::nanoseconds dispatcher::collect_bubbles(bool at_the_end) {
   return longest;
 }
 
-/// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has enqueued, and the
-/// dispatcher has more to do than to wait for that.
+/// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has
+/// enqueued, and the dispatcher has more to do than to wait for that.
 void dispatcher::copy_bubbles(bool at_the_end) {
   if (!lane_->done()) return;
   for (gate* const each : copying_) each->collect(bubbles_, clock_);
@@ -50,13 +50,17 @@ void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
   bool const more = machine_->keep_more_off();
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) tell_reserved(*where, ++raised_);
-  std::string const outcome = more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off";
+  std::string const outcome =
+      more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off";
   say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
 }
 
 void dispatcher::tell_reserved(std::string const& raised_at, std::uint64_t raised) {
   placement const place = machine_->place();
-  summary_.tell({.processors = place.processors, .for_workers = place.owned_processors, .raised = raised, .raised_at = raised_at});
+  summary_.tell({.processors = place.processors,
+                 .for_workers = place.owned_processors,
+                 .raised = raised,
+                 .raised_at = raised_at});
 }
 
 void dispatcher::collect() {

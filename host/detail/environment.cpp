@@ -20,8 +20,8 @@ std::string environment(char const* name) {
 }
 
 /// By file name, as their vendor ships them with CUDA 13.
-constexpr std::array<std::string_view, 4> tools{"libsanitizer-collection.so", "libsanitizer-public.so", "libcuda-injection.so",
-                                                "libToolsInjection64.so"};
+constexpr std::array<std::string_view, 4> tools{"libsanitizer-collection.so", "libsanitizer-public.so",
+                                                "libcuda-injection.so", "libToolsInjection64.so"};
 
 int note_tool(dl_phdr_info* library, std::size_t, void* into) {
   std::string_view const path = library->dlpi_name;
@@ -67,13 +67,15 @@ std::optional<std::string> too_few_connections() {
   std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
   if (asked != "2" && asked != "3") return std::nullopt;
   return "CUDA_DEVICE_MAX_CONNECTIONS=" + asked +
-         ": streams of the trainer that wait for each other would share queues with each other or with Lull's, and may wait for ever: leave it unset, or set it to 1";
+         ": streams of the trainer that wait for each other would share queues with each other or with Lull's, and may "
+         "wait for ever: leave it unset, or set it to 1";
 }
 
 runtime_options allowed_options(runtime_options asked, executor_kind kind) {
-  if (asked.armed_ahead && (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
-    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) + " ns: it must be 0 to " +
-                      std::to_string(max_armed_ahead.count()) + ", or left out"};
+  if (asked.armed_ahead &&
+      (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
+    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
+                      " ns: it must be 0 to " + std::to_string(max_armed_ahead.count()) + ", or left out"};
   }
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);

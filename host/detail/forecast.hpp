@@ -11,15 +11,19 @@
 
 namespace lull::detail {
 
-/// When the next bubble of a site will open, learnt from how long after the bubble before it the last ones opened. A hint: one that
-/// is wrong costs a little harvest or a little waiting, never correctness. Times are of the device's clock.
+/// When the next bubble of a site will open, learnt from how long after the bubble before it the last ones opened. A
+/// hint: one that is wrong costs a little harvest or a little waiting, never correctness. Times are of the device's
+/// clock.
 class forecast {
  public:
-  static constexpr std::chrono::nanoseconds min_launch = std::chrono::microseconds{100};  // a timer's lateness, and a launch
+  static constexpr std::chrono::nanoseconds min_launch =
+      std::chrono::microseconds{100};  // a timer's lateness, and a launch
   static constexpr std::chrono::nanoseconds max_launch = std::chrono::microseconds{2'000};
-  static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};  // of expectations, until some are known
-  static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};  // after a bubble that was missed
-  static constexpr int shorter_after = 64;                                              // bubbles in a row that were not
+  static constexpr std::chrono::nanoseconds unknown_error =
+      std::chrono::microseconds{1'000};  // of expectations, until some are known
+  static constexpr std::chrono::nanoseconds longer_by =
+      std::chrono::microseconds{50};        // after a bubble that was missed
+  static constexpr int shorter_after = 64;  // bubbles in a row that were not
 
   /// By how much a steady trainer's bubble may open earlier than expected, for one that was expected so far ahead. The
   /// time that its kernels take varies by about a percent (docs/decisions/armed-late.md).
@@ -28,11 +32,14 @@ class forecast {
     return std::clamp(distance / 32, least, 125 * least);
   }
   /// The same after a pause: how far the host runs ahead of the device varies by some per cent.
-  static constexpr std::chrono::nanoseconds call_error(std::chrono::nanoseconds after_call) noexcept { return after_call / 8; }
+  static constexpr std::chrono::nanoseconds call_error(std::chrono::nanoseconds after_call) noexcept {
+    return after_call / 8;
+  }
 
   /// A bubble opened. `before` names the site of the bubble before it; it is known of
   /// four of them.
-  void add(void const* before, std::chrono::nanoseconds after_opening, std::optional<std::chrono::nanoseconds> after_close) noexcept {
+  void add(void const* before, std::chrono::nanoseconds after_opening,
+           std::optional<std::chrono::nanoseconds> after_close) noexcept {
     auto at = std::find_if(after_.begin(), after_.end(), [&](auto const& each) { return each.before == before; });
     if (at == after_.end()) {
       at = after_.begin() + static_cast<std::ptrdiff_t>(next_++ % after_.size());
@@ -44,16 +51,21 @@ class forecast {
     if (after_close) at->closes.add(*after_close);
   }
 
-  /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's call.
+  /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's
+  /// call.
   void add_after_pause(std::chrono::nanoseconds after_call) noexcept { calls_.add(after_call); }
   std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(1); }  // pauses are rare
 
   /// From the opening, and from the close, of the bubble before; nothing where that is not known.
-  std::optional<std::chrono::nanoseconds> after_opening(void const* before) const noexcept { return of(before, &after::openings); }
-  std::optional<std::chrono::nanoseconds> after_close(void const* before) const noexcept { return of(before, &after::closes); }
+  std::optional<std::chrono::nanoseconds> after_opening(void const* before) const noexcept {
+    return of(before, &after::openings);
+  }
+  std::optional<std::chrono::nanoseconds> after_close(void const* before) const noexcept {
+    return of(before, &after::closes);
+  }
 
-  /// Whether a worker was enqueued before its bubble opened. Each miss asks for more time; so many hits in a row take away a quarter of
-  /// what is above the least. So about one bubble in so many is missed, however long launches take.
+  /// Whether a worker was enqueued before its bubble opened. Each miss asks for more time; so many hits in a row take
+  /// away a quarter of what is above the least. So about one bubble in so many is missed, however long launches take.
   void note(bool in_time) noexcept {
     if (!in_time) {
       launch_ = std::min(launch_ + longer_by, max_launch);
@@ -63,14 +75,16 @@ class forecast {
       hits_ = 0;
     }
   }
-  /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles opened earlier than
-  /// was expected lately, for one that is expected so long after what it is counted from.
+  /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles
+  /// opened earlier than was expected lately, for one that is expected so long after what it is counted from.
   std::chrono::nanoseconds ahead(std::chrono::nanoseconds distance) const noexcept {
     auto const error = early_.greatest(3).value_or(unknown_error);
     return launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
   }
   /// The same for one that is expected so long after the host's call.
-  std::chrono::nanoseconds ahead_of_call(std::chrono::nanoseconds after_call) const noexcept { return launch_ + call_error(after_call); }
+  std::chrono::nanoseconds ahead_of_call(std::chrono::nanoseconds after_call) const noexcept {
+    return launch_ + call_error(after_call);
+  }
 
  private:
   /// The last so many.
@@ -78,8 +92,8 @@ class forecast {
   class recent {
    public:
     void add(std::chrono::nanoseconds value) noexcept { values_[count_++ % values_.size()] = value; }
-    /// Nothing of fewer than so many. Of two in the middle the smaller: a worker that comes too early waits, one that comes too late
-    /// may lose its bubble.
+    /// Nothing of fewer than so many. Of two in the middle the smaller: a worker that comes too early waits, one that
+    /// comes too late may lose its bubble.
     std::optional<std::chrono::nanoseconds> median(std::size_t fewest = 2) const noexcept {
       std::size_t const known = std::min(count_, values_.size());
       if (known < fewest) return std::nullopt;
@@ -91,7 +105,8 @@ class forecast {
 
     std::optional<std::chrono::nanoseconds> greatest(std::size_t fewest) const noexcept {
       if (count_ < fewest) return std::nullopt;
-      return *std::max_element(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, values_.size())));
+      return *std::max_element(values_.begin(),
+                               values_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, values_.size())));
     }
 
    private:
@@ -114,14 +129,15 @@ class forecast {
   std::array<after, 4> after_{};
   lengths calls_;
   std::size_t next_ = 0;
-  // Of n errors that vary by chance the next is above all with 1 in n + 1, and a bubble whose worker is late may be lost whole.
+  // Of n errors that vary by chance the next is above all with 1 in n + 1, and a bubble whose worker is late may be
+  // lost whole.
   recent<32> early_;
   std::chrono::nanoseconds launch_{250'000};
   int hits_ = 0;
 };
 
-/// The device's clock as the host sees it. The host learns of each moment of the device only afterwards, so the least difference
-/// of the last seconds is the best known; older ones are forgotten, for clocks drift. Thread-safe.
+/// The device's clock as the host sees it. The host learns of each moment of the device only afterwards, so the least
+/// difference of the last seconds is the best known; older ones are forgotten, for clocks drift. Thread-safe.
 class device_clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;

@@ -15,7 +15,13 @@ using steady = std::chrono::steady_clock;
 }  // namespace
 
 gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
-    : machine_(machine), index_(index), line_(machine, 1), ring_(machine, places * records), tells_(machine, 1), value_(first_value), pinned_(machine, 1) {
+    : machine_(machine),
+      index_(index),
+      line_(machine, 1),
+      ring_(machine, places * records),
+      tells_(machine, 1),
+      value_(first_value),
+      pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   seen_.value = first_value;
   line_.write({&seen_, 1});
@@ -91,9 +97,14 @@ bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, 
   std::shared_ptr<site_state> const at = sites_.find(where.name);
   if (mode == runtime_mode::on) {
     switch (at->past.judge()) {
-      case history::verdict::harvest: break;
-      case history::verdict::too_short: ++counts_.too_short; return {};
-      case history::verdict::fruitless: ++counts_.fruitless; return {};
+      case history::verdict::harvest:
+        break;
+      case history::verdict::too_short:
+        ++counts_.too_short;
+        return {};
+      case history::verdict::fruitless:
+        ++counts_.fruitless;
+        return {};
     }
   }
   std::uint64_t const bubble = bubbles_ + 1;
@@ -127,7 +138,8 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
     ++counts_.unmatched;
     return;
   }
-  closing const how = placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(machine_.launch_gap()));
+  closing const how =
+      placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(machine_.launch_gap()));
   lock.unlock();
   end_bubble(stream, how);
 }
@@ -157,18 +169,19 @@ std::optional<launch_request> gate::request() const {
   if (!ended && (!of.at_open || of.timed)) return std::nullopt;
   auto const opens = expected(next);
   auto const after_call = of.where->opens.after_call();
-  return launch_request{.bubble = next,
-                        .wanted = !of.timed && !of.abandoned,
-                        .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
-                        .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
-                        .opened_ns = opened_ns(),
-                        .usual_length = of.where->past.longest(),
-                        .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
-                        .ahead = of.where->opens.ahead(opens.value_or(opening{}).distance),
-                        .since = ended ? of.closed : of.opened,
-                        .called = of.opened,
-                        .after_call = after_call,
-                        .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
+  return launch_request{
+      .bubble = next,
+      .wanted = !of.timed && !of.abandoned,
+      .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
+      .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
+      .opened_ns = opened_ns(),
+      .usual_length = of.where->past.longest(),
+      .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
+      .ahead = of.where->opens.ahead(opens.value_or(opening{}).distance),
+      .since = ended ? of.closed : of.opened,
+      .called = of.opened,
+      .after_call = after_call,
+      .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
 }
 
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.
@@ -255,16 +268,15 @@ void gate::decided(std::uint64_t bubble) {
 
 /// Whether the workers could have been enqueued before the bubble opened, had the opening been expected in time.
 bool gate::expected_before_launch(placed const& of) const {
-  return !of.timed && of.host_ahead.value_or(false) && of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
+  return !of.timed && of.host_ahead.value_or(false) &&
+         of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
 }
 
 opening_numbers gate::numbers() const noexcept {
   return opening_numbers::of(machine_.load_mapped(&tells_.host()->numbers));
 }
 
-std::uint64_t gate::opened_ns() const noexcept {
-  return machine_.load_mapped(&tells_.host()->opened_ns);
-}
+std::uint64_t gate::opened_ns() const noexcept { return machine_.load_mapped(&tells_.host()->opened_ns); }
 
 std::optional<std::uint64_t> gate::new_opening() noexcept {
   std::uint32_t const opened = numbers().opened;

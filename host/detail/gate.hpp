@@ -17,10 +17,10 @@
 #include <lull/host/array.hpp>
 #include <lull/host/detail/close_policy.hpp>
 #include <lull/host/detail/forecast.hpp>
+#include <lull/host/detail/history.hpp>
 #include <lull/host/detail/pinned_array.hpp>
 #include <lull/host/detail/site_table.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/detail/history.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::detail {
@@ -37,26 +37,29 @@ struct armed_worker {
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
 struct launch_request {
   std::uint64_t bubble = 0;
-  bool wanted = true;                              // false: it gets no worker
+  bool wanted = true;  // false: it gets no worker
   bool opened = false;
-  bool over = false;                               // for certain: a later one has opened
-  std::uint64_t opened_ns = 0;                     // if it has
-  std::chrono::nanoseconds usual_length{0};        // 0: not known
-  std::optional<std::uint64_t> expected_ns{};      // the opening, on the device's clock
-  std::chrono::nanoseconds ahead{0};               // how long before that its workers should be enqueued, or before an unknown one
+  bool over = false;                           // for certain: a later one has opened
+  std::uint64_t opened_ns = 0;                 // if it has
+  std::chrono::nanoseconds usual_length{0};    // 0: not known
+  std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock
+  std::chrono::nanoseconds ahead{0};  // how long before that its workers should be enqueued, or before an unknown one
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
-  std::optional<std::chrono::nanoseconds> after_call{};  // the opening, where the trainer has paused before the host opened it
-  std::chrono::nanoseconds ahead_of_call{0};             // … and how long before that
+  std::optional<std::chrono::nanoseconds>
+      after_call{};                           // the opening, where the trainer has paused before the host opened it
+  std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that
 };
 
-/// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made ahead of its
-/// first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the trainer, one at a time;
-/// `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the dispatcher. No edge and no launch is enqueued
-/// under the lock that these share, so a stream whose queue is full keeps up nobody else.
+/// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made
+/// ahead of its first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the
+/// trainer, one at a time; `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the
+/// dispatcher. No edge and no launch is enqueued under the lock that these share, so a stream whose queue is full keeps
+/// up nobody else.
 class gate {
  public:
-  static constexpr std::uint64_t records = 256;  // bubbles that the dispatcher may fall behind; then they are passed over
+  static constexpr std::uint64_t records =
+      256;  // bubbles that the dispatcher may fall behind; then they are passed over
 
   gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
   gate(gate const&) = delete;
@@ -95,8 +98,11 @@ class gate {
   std::uint64_t opened_ns() const noexcept;
   /// The moment of an opening that was not asked for before.
   std::optional<std::uint64_t> new_opening() noexcept;
-  bool has_opened(std::uint64_t bubble) const noexcept { return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble)); }
-  /// Ends the wait of the workers that were enqueued for this bubble. They leave at once; the first time, it is asked for again.
+  bool has_opened(std::uint64_t bubble) const noexcept {
+    return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble));
+  }
+  /// Ends the wait of the workers that were enqueued for this bubble. They leave at once; the first time, it is asked
+  /// for again.
   void release(std::uint64_t bubble, bool first_time);
   /// Whether the workers that were enqueued for this bubble are out.
   bool workers_left(std::uint64_t bubble) { return machine_.workers_left(mark_of(bubble)); }
@@ -112,7 +118,8 @@ class gate {
   /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
   std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const;
-  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was copied.
+  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was
+  /// copied.
   bool passed() const;
   void note_lease(std::chrono::nanoseconds lease) noexcept;
 
@@ -168,10 +175,14 @@ class gate {
   /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
   bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
   void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);
-  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept { return pinned_.data()->of_worker[worker][bubble % records]; }
-  bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now, device_clock const& clock) const;
+  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept {
+    return pinned_.data()->of_worker[worker][bubble % records];
+  }
+  bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now,
+                   device_clock const& clock) const;
   bubble_report told(std::uint64_t bubble) const;
-  void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock);
+  void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
+             device_clock const& clock);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
   placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
   placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
@@ -186,22 +197,22 @@ class gate {
   std::mutex edges_;  // the trainer's: held while edges are enqueued, taken before `mutex_`
   mutable std::mutex mutex_;
   std::uint32_t value_;
-  std::uint64_t bubbles_ = 0;   // opened by the host
+  std::uint64_t bubbles_ = 0;  // opened by the host
   bool open_ = false;
-  std::uint64_t launched_ = 0;  // up to this one all workers are enqueued, or never will be, but for those of
+  std::uint64_t launched_ = 0;       // up to this one all workers are enqueued, or never will be, but for those of
   std::deque<std::uint64_t> again_;  // bubbles whose workers were let go too early
   std::uint64_t collected_ = 0;
   known last_;
   close_policy close_policy_;
   std::array<armed_worker, places> armed_;
   site_table<site_state> sites_;
-  std::uint32_t opening_told_ = 0;  // the launcher's
+  std::uint32_t opening_told_ = 0;                   // the launcher's
   std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
   std::array<placed, records> placed_;
   runtime_counts counts_;
   std::chrono::steady_clock::time_point last_used_{};
   std::chrono::nanoseconds lease_{0};
-  pinned_array<copies> pinned_;    // (1,)
+  pinned_array<copies> pinned_;  // (1,)
   std::optional<std::string> held_up_;
   std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
   std::uint64_t copied_past_ = 0;

@@ -25,12 +25,13 @@ void add_workers(bubble_record& sum, bubble_record const& more) {
   for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
     sum.*latest = std::max(sum.*latest, more.*latest);
   }
-  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns, &bubble_record::early_ns,
-                           &bubble_record::chunks, &bubble_record::items}) {
+  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns,
+                           &bubble_record::early_ns, &bubble_record::chunks, &bubble_record::items}) {
     sum.*total += more.*total;
   }
-  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks, &bubble_record::idle_blocks,
-                           &bubble_record::starved_blocks, &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
+  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks,
+                           &bubble_record::idle_blocks, &bubble_record::starved_blocks, &bubble_record::handed_back,
+                           &bubble_record::late_blocks, &bubble_record::refused}) {
     sum.*count += more.*count;
   }
 }
@@ -65,7 +66,8 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   copied_successors_ = [&] {
     std::lock_guard const lock{mutex_};
     bool any = false;  // of the bubble before, too: a late block works in the one after its own
-    for (std::uint64_t bubble = copied_from_ - 1; bubble < copied_past_; ++bubble) any = any || placed_of(bubble).blocks[1] != 0;
+    for (std::uint64_t bubble = copied_from_ - 1; bubble < copied_past_; ++bubble)
+      any = any || placed_of(bubble).blocks[1] != 0;
     return any;
   }();
   copy_records(lane, 0, copied_from_, copied_past_);
@@ -84,7 +86,8 @@ bool gate::may_pass_unseen(bool at_the_end) const {
 void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past) {
   for (std::uint64_t bubble = from; bubble < past;) {
     std::uint64_t const first = bubble % records;
-    std::uint64_t const count = std::min(past - bubble, records - first);  // to the end of the ring, then from its start
+    std::uint64_t const count =
+        std::min(past - bubble, records - first);  // to the end of the ring, then from its start
     bubble_record* const at = ring(worker) + first;
     lane.copy_out(&pinned_.data()->of_worker[worker][first], at, count * sizeof *at);
     lane.copy_in(at, pinned_.data()->zeros.data(), count * sizeof *at);
@@ -114,9 +117,11 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
   seen_ = pinned_.data()->line;
 }
 
-/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them, or it is a pause of
-/// the trainer that ended there by chance. Where the host may wait inside the bubble it may be the host that waited.
-bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now, device_clock const& clock) const {
+/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them,
+/// or it is a pause of the trainer that ended there by chance. Where the host may wait inside the bubble it may be the
+/// host that waited.
+bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now,
+                       device_clock const& clock) const {
   if (was.timed || was.at_open || !all_left_by_lease(record)) return false;
   gate_line const& line = pinned_.data()->line;
   bool const closed = line.bubbles > was.bubble || !is_open(line.value);
@@ -125,14 +130,16 @@ bool gate::was_held_up(placed const& was, bubble_record const& record, steady::t
 }
 
 /// What a bubble that is over says of its site.
-void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length, device_clock const& clock) {
+void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
+                 device_clock const& clock) {
   site_state& at = *was.where;
   if (was.timed) {
     if (length) at.past.add_length(*length);
   } else {
-    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it waited for them
-    // its own length is not known.
-    std::chrono::nanoseconds const at_least = record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
+    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it
+    // waited for them its own length is not known.
+    std::chrono::nanoseconds const at_least =
+        record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
     std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
     at.past.add({.length = length.value_or(at_least),
                  .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
@@ -147,15 +154,17 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
       if (auto const opened = clock.at(record.opened_ns)) at.opens.add_after_pause(*opened - was.opened);
     } else if (last_.bubble != 0 && last_.bubble + 1 == was.bubble) {
       auto const since = [&](std::uint64_t moment) { return std::chrono::nanoseconds{record.opened_ns - moment}; };
-      at.opens.add(last_.where, since(last_.opened_ns), last_.closed_ns != 0 ? std::optional{since(last_.closed_ns)} : std::nullopt);
+      at.opens.add(last_.where, since(last_.opened_ns),
+                   last_.closed_ns != 0 ? std::optional{since(last_.closed_ns)} : std::nullopt);
     }
     last_ = {was.bubble, &at, record.opened_ns, closed_ns(record)};
   }
   sites_.note(at);
 }
 
-/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that has no worker,
-/// since its job went before the close. Of an observed bubble its end is reached: the length is asked for once, and kept.
+/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that
+/// has no worker, since its job went before the close. Of an observed bubble its end is reached: the length is asked
+/// for once, and kept.
 bool gate::is_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
   bool const timed = [&] {

@@ -13,8 +13,8 @@ namespace lull::detail {
 
 namespace {
 
-/// For each device 1 + the forks of the process whose runtime harvests it; 0: nobody's. Words, since a lock could be held for ever in a
-/// child.
+/// For each device 1 + the forks of the process whose runtime harvests it; 0: nobody's. Words, since a lock could be
+/// held for ever in a child.
 std::array<std::atomic<std::uint64_t>, harvested_device::max_devices> harvested{};
 
 std::size_t checked(int device) {

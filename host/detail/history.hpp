@@ -10,8 +10,9 @@
 
 namespace lull {
 
-/// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent bubble,
-/// within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble ten times as long as usual.
+/// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent
+/// bubble, within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble ten
+/// times as long as usual.
 inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanoseconds longest) noexcept {
   using namespace std::chrono_literals;
   if (longest.count() == 0) return 2s;
@@ -31,8 +32,8 @@ class hold_ups {
   static constexpr bool is_one(std::chrono::nanoseconds behind, std::chrono::nanoseconds lease) noexcept {
     return behind.count() >= 0 && behind < lease / 8;
   }
-  /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just behind a lease, but
-  /// a kernel that finds no room waits again in the next bubble.
+  /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just
+  /// behind a lease, but a kernel that finds no room waits again in the next bubble.
   bool add(bool held_up) noexcept {
     in_a_row_ = held_up ? in_a_row_ + 1 : 0;
     if (in_a_row_ < 2) return false;
@@ -55,8 +56,8 @@ struct harvest_seen {
   bool host_late = false;              // the bubble had opened by then
 };
 
-/// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is launched, and
-/// how long a worker launched at open may stay.
+/// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is
+/// launched, and how long a worker launched at open may stay.
 class history {
  public:
   /// A site that is passed over is measured again one time in so many.
@@ -84,17 +85,18 @@ class history {
   /// Called once a bubble.
   verdict judge() noexcept {
     verdict const found = lengths_.full() && longest() < min_bubble ? verdict::too_short
-                          : fruitless_.always()                ? verdict::fruitless
-                                                               : verdict::harvest;
+                          : fruitless_.always()                     ? verdict::fruitless
+                                                                    : verdict::harvest;
     if (found == verdict::harvest) return found;
     return ++passed_ % look_again != 0 ? found : verdict::harvest;
   }
 
-  /// The trainer's host enqueues the close so late that workers launched behind it find half of the bubble gone. Called once a
-  /// bubble.
+  /// The trainer's host enqueues the close so late that workers launched behind it find half of the bubble gone. Called
+  /// once a bubble.
   bool better_at_open() noexcept { return host_behind_.always() && ++launched_early_ % look_again != 0; }
 
-  /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open may grow.
+  /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open
+  /// may grow.
   void add_host_time(std::chrono::nanoseconds took) noexcept {
     lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, max_lease_at_open(longest()));
   }

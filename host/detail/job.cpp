@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <lull/host/detail/deadline.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/detail/job_record.hpp>
+#include <lull/host/error.hpp>
 
 namespace lull {
 
@@ -25,12 +25,18 @@ detail::job_record& checked(std::shared_ptr<detail::job_record> const& state) {
 
 char const* name_of(job_state state) noexcept {
   switch (state) {
-    case job_state::queued: return "queued";
-    case job_state::placed: return "placed";
-    case job_state::paused: return "paused";
-    case job_state::finished: return "finished";
-    case job_state::failed: return "failed";
-    case job_state::cancelled: return "cancelled";
+    case job_state::queued:
+      return "queued";
+    case job_state::placed:
+      return "placed";
+    case job_state::paused:
+      return "paused";
+    case job_state::finished:
+      return "finished";
+    case job_state::failed:
+      return "failed";
+    case job_state::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
@@ -51,7 +57,8 @@ job_record& state_of(job const& handle) { return checked(handle.state_); }
 namespace {
 
 job_description with_a_grain(job_description description) {
-  if (description.grain == 0) throw usage_error{"job '" + description.name + "': a grain of no items; ask for 1 or more"};
+  if (description.grain == 0)
+    throw usage_error{"job '" + description.name + "': a grain of no items; ask for 1 or more"};
   return description;
 }
 
@@ -128,9 +135,7 @@ void job_record::write(cursor const& words) { cursor_.write({&words, 1}); }
 
 phase_state job_record::reached() const noexcept { return where().state(); }
 
-progress_word job_record::where() const noexcept {
-  return progress_word{machine_->load_mapped(&line_.host()->where)};
-}
+progress_word job_record::where() const noexcept { return progress_word{machine_->load_mapped(&line_.host()->where)}; }
 
 std::uint64_t job_record::rounds() const noexcept {
   // What the word says was done before it; the whole round beside it may be older or newer.
@@ -158,11 +163,14 @@ std::vector<std::uint64_t> job_record::save() {
   cursor const now = read();
   std::vector<ring_group> const places = places_.read();
   std::uint64_t const handed_back = now.ring.pushed - now.ring.popped;
-  std::vector<std::uint64_t> saved{now.ticket, now.done, now.limit, now.round, now.step, now.phases, now.items, now.state, now.fed, handed_back};
-  if (saved.size() + 2 * handed_back > state_words) throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
+  std::vector<std::uint64_t> saved{now.ticket, now.done,  now.limit, now.round, now.step,
+                                   now.phases, now.items, now.state, now.fed,   handed_back};
+  if (saved.size() + 2 * handed_back > state_words)
+    throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
   for (ring_group const& group : places) {
     for (std::uint64_t at = 0; at < ring_group::places; ++at) {
-      if ((group.full >> at & 1) != 0) saved.insert(saved.end(), {group.cells[at].tag_and_begin, group.cells[at].count});
+      if ((group.full >> at & 1) != 0)
+        saved.insert(saved.end(), {group.cells[at].tag_and_begin, group.cells[at].count});
     }
   }
   saved.resize(state_words);
@@ -171,7 +179,8 @@ std::vector<std::uint64_t> job_record::save() {
 
 namespace {
 
-/// What `save` gives of a job of so many steps a round in which no block is. The words come from a file: nothing of them is believed.
+/// What `save` gives of a job of so many steps a round in which no block is. The words come from a file: nothing of
+/// them is believed.
 bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   if (saved.size() != job_record::state_words || saved[4] >= steps || saved[7] >> 32 != 0) return false;
   tagged const ticket{saved[0]};
@@ -180,7 +189,8 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   tagged_state const now{static_cast<std::uint32_t>(saved[7])};
   std::uint64_t const handed_back = saved[9];
   if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
-  // The block that opens a phase leaves one tag in all three. Under another no block could open the next phase, and all would wait for ever.
+  // The block that opens a phase leaves one tag in all three. Under another no block could open the next phase, and all
+  // would wait for ever.
   if (now.tag() != limit.tag() || ticket.tag() != limit.tag()) return false;
   std::uint64_t const claimed = std::min(ticket.item(), limit.item());
   // Between two phases all was claimed and added up: items that were left would be done again.
@@ -190,7 +200,9 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   for (std::uint64_t at = 0; at < handed_back; ++at) {
     tagged const begin{saved[10 + 2 * at]};
     std::uint64_t const count = saved[11 + 2 * at];
-    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > claimed || begin.item() > claimed - count) return false;
+    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > claimed ||
+        begin.item() > claimed - count)
+      return false;
     left += count;
   }
   return done + left == limit.item();  // else the phase would have no end, or end too soon
@@ -200,7 +212,9 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
 
 void job_record::restore(std::span<std::uint64_t const> saved) {
   if (!at_rest(saved, kernel().shape.steps)) {
-    throw usage_error{"job '" + description_.name + "': what was saved says of no phase how far it is: the file is damaged, or another program wrote it; start again"};
+    throw usage_error{"job '" + description_.name +
+                      "': what was saved says of no phase how far it is: the file is damaged, or another program wrote "
+                      "it; start again"};
   }
   cursor now = read();
   now.ticket = saved[0];
@@ -213,7 +227,8 @@ void job_record::restore(std::span<std::uint64_t const> saved) {
   now.state = static_cast<std::uint32_t>(saved[7]);
   now.fed = saved[8];
   std::uint64_t const handed_back = saved[9];
-  if (handed_back > capacity_) throw limit_error{"job '" + description_.name + "': more chunks were handed back than this machine has room for"};
+  if (handed_back > capacity_)
+    throw limit_error{"job '" + description_.name + "': more chunks were handed back than this machine has room for"};
   std::vector<ring_group> places(groups());
   for (std::uint64_t at = 0; at < handed_back; ++at) {
     ring_group& group = places[at / ring_group::places];
@@ -224,7 +239,8 @@ void job_record::restore(std::span<std::uint64_t const> saved) {
   places_.write(places);
   write(now);
   // No block will say this again of a job that was over.
-  *line_.host() = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
+  *line_.host() = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(),
+                   now.why};
 }
 
 void job_record::read_totals() {

@@ -20,13 +20,14 @@ class job_record {
  public:
   enum class wish { run, pause, cancel };
 
-  /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that can be alive or more.
+  /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that
+  /// can be alive or more.
   job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
   job_record(job_record const&) = delete;
   job_record& operator=(job_record const&) = delete;
 
-  std::uint64_t order = 0;  // of submission; the dispatcher's
-  worker_grid grid{};       // of its workers
+  std::uint64_t order = 0;               // of submission; the dispatcher's
+  worker_grid grid{};                    // of its workers
   std::shared_ptr<wake_signal> wakes{};  // the dispatcher; null: none keeps it
 
   job_description const& description() const noexcept { return description_; }
@@ -37,9 +38,9 @@ class job_record {
   void want(wish what);
   wish wanted() const;
   job_state state() const;
-  /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job that no block works
-  /// on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be placed. So after
-  /// `paused` is seen no block is inside until the job is resumed.
+  /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job
+  /// that no block works on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be
+  /// placed. So after `paused` is seen no block is inside until the job is resumed.
   job_state move_to(job_state next);
   bool wait(std::chrono::nanoseconds at_most);
 
@@ -50,12 +51,12 @@ class job_record {
   /// Blocks for its own small copy.
   void feed(std::uint64_t fed);
   job_progress progress() const;
-  /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no block is
-  /// inside. Throws limit_error where more chunks are handed back than fit.
+  /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no
+  /// block is inside. Throws limit_error where more chunks are handed back than fit.
   static constexpr std::size_t state_words = 10 + 2 * 4096;
   std::vector<std::uint64_t> save();
-  /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside. Throws limit_error
-  /// where this machine's ring is too small, usage_error for what `save` never gives.
+  /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside.
+  /// Throws limit_error where this machine's ring is too small, usage_error for what `save` never gives.
   void restore(std::span<std::uint64_t const> saved);
   /// Reads what was done; called when no block is inside.
   void read_totals();

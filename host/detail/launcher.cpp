@@ -11,17 +11,17 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
-// Past the expected opening a worker waits as long as its bubble usually lasts. A longer wait could cost the trainer more
-// than the bubble brings; a shorter one may lose the bubble, since a launch into an open one can return only when it ends.
-// Where no opening was expected, or no length is known, it waits for the most.
+// Past the expected opening a worker waits as long as its bubble usually lasts. A longer wait could cost the trainer
+// more than the bubble brings; a shorter one may lose the bubble, since a launch into an open one can return only when
+// it ends. Where no opening was expected, or no length is known, it waits for the most.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds min_look = 20us;
 constexpr std::chrono::nanoseconds max_look = 500us;
 
-/// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long wait.
-/// Where the trainer's host stands in front of a full queue, a launch that comes 70 µs after the opening may return only when
-/// the bubble ends; one that comes 40 µs after it does not (docs/decisions/armed-late.md).
+/// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long
+/// wait. Where the trainer's host stands in front of a full queue, a launch that comes 70 µs after the opening may
+/// return only when the bubble ends; one that comes 40 µs after it does not (docs/decisions/armed-late.md).
 std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
   return std::clamp<std::chrono::nanoseconds>(distance / 32, min_look, max_look);
 }
@@ -29,7 +29,8 @@ std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
 }  // namespace
 
 launcher::time_point launcher::offer(gate& at) {
-  // The dispatcher may be at work for others. In line, and where workers are to be enqueued at once, there is no later moment.
+  // The dispatcher may be at work for others. In line, and where workers are to be enqueued at once, there is no later
+  // moment.
   bool const at_once = policy_.in_line || policy_.armed_ahead.value_or(std::chrono::nanoseconds{0}) > unknown_ahead;
   std::unique_lock lock{mutex_, std::defer_lock};
   if (at_once) {
@@ -70,8 +71,9 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       at.pass(asked->bubble);
       continue;
     }
-    bool const is_enqueued =
-        std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) { return each.at == &at && each.bubble == asked->bubble; });
+    bool const is_enqueued = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
+      return each.at == &at && each.bubble == asked->bubble;
+    });
     if (is_enqueued) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
     if (order_.size() >= (several_ && !policy_.in_line ? 1 : max_in_flight)) {
       // A worker that could work at once is worth more than one that waits.
@@ -126,7 +128,8 @@ std::chrono::nanoseconds launcher::overdue_limit(launch_request const& asked, bo
   return known ? std::clamp(asked.usual_length, min_overdue, max_overdue) : max_overdue;
 }
 
-void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known) {
+void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now,
+                       std::optional<expectation> known) {
   auto const expected_at = known ? std::max(now, known->opening) : now;
   if (when == start_when::opened && !policy_.in_line) {
     limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
@@ -138,7 +141,8 @@ void launcher::enqueue(gate& at, launch_request const& asked, start_when when, t
   }
 }
 
-/// Soon after a bubble opens it tells how the device's clock stands; where several gates share the stream, another may follow then.
+/// Soon after a bubble opens it tells how the device's clock stands; where several gates share the stream, another may
+/// follow then.
 launcher::time_point launcher::next_look(time_point now) const {
   if (order_.empty() || policy_.in_line) return never;
   enqueued const& head = order_.front();

@@ -9,31 +9,34 @@
 #include <optional>
 #include <vector>
 
-#include <lull/host/detail/wait_limits.hpp>
 #include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/wait_limits.hpp>
 
 namespace lull::detail {
 
 /// How workers are enqueued.
 struct launch_policy {
-  /// How long before its bubble a worker may be enqueued; none: as the site needs, or at once where nothing is known; 0: only when the
-  /// bubble is open.
+  /// How long before its bubble a worker may be enqueued; none: as the site needs, or at once where nothing is known;
+  /// 0: only when the bubble is open.
   std::optional<std::chrono::nanoseconds> armed_ahead{};
-  /// All streams share one queue of the device: what is enqueued later comes later, so workers are enqueued with the opening edge.
+  /// All streams share one queue of the device: what is enqueued later comes later, so workers are enqueued with the
+  /// opening edge.
   bool in_line = false;
-  /// How long a worker may wait past the expected opening where several streams of the trainer have gates: what else is on its
-  /// channel waits with it.
+  /// How long a worker may wait past the expected opening where several streams of the trainer have gates: what else is
+  /// on its channel waits with it.
   std::chrono::nanoseconds shared_overdue = std::chrono::milliseconds{1};
 };
 
-/// Enqueues workers shortly before their bubbles open, or as soon as they are seen to be open (docs/decisions/armed-late.md). All
-/// workers go to one stream. Where several streams of the trainer have gates, a worker is enqueued only when that stream is empty:
-/// after another it might hold up the very stream that the other's bubble waits for. Thread-safe.
+/// Enqueues workers shortly before their bubbles open, or as soon as they are seen to be open
+/// (docs/decisions/armed-late.md). All workers go to one stream. Where several streams of the trainer have gates, a
+/// worker is enqueued only when that stream is empty: after another it might hold up the very stream that the other's
+/// bubble waits for. Thread-safe.
 class launcher {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::size_t max_in_flight = 96;  // bubbles; far from what makes a launch wait for the device
-  static constexpr std::chrono::nanoseconds unknown_ahead = std::chrono::seconds{1};  // an opening of which nothing is known is that far away
+  static constexpr std::chrono::nanoseconds unknown_ahead =
+      std::chrono::seconds{1};  // an opening of which nothing is known is that far away
 
   launcher(std::vector<std::unique_ptr<gate>>& gates, launch_policy policy) : gates_(gates), policy_(policy) {}
 
@@ -59,7 +62,8 @@ class launcher {
   };
 
   time_point serve(gate& at, time_point now);
-  void enqueue(gate& at, launch_request const& asked, start_when when, time_point now, std::optional<expectation> known = {});
+  void enqueue(gate& at, launch_request const& asked, start_when when, time_point now,
+               std::optional<expectation> known = {});
   std::chrono::nanoseconds overdue_limit(launch_request const& asked, bool is_expected) const;
   time_point next_look(time_point now) const;
   std::optional<expectation> expected(gate& at, launch_request const& asked) const;
@@ -68,8 +72,8 @@ class launcher {
   launch_policy const policy_;
   std::mutex mutex_;  // all that follows
   bool stopped_ = false;
-  bool several_ = false;          // gates are in use
-  std::deque<enqueued> order_;    // workers that may not be out, as they stand on their stream
+  bool several_ = false;        // gates are in use
+  std::deque<enqueued> order_;  // workers that may not be out, as they stand on their stream
   device_clock clock_;
   wait_limits limits_;
 };

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <lull/host/detail/captured_gates.hpp>
-#include <lull/host/executor.hpp>
-#include <lull/host/detail/gate.hpp>
 #include <lull/host/detail/dispatcher.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/host/executor.hpp>
 
 namespace lull::detail {
 
@@ -20,8 +20,8 @@ struct orphans {
   std::unique_ptr<dispatcher> kept;
 };
 
-/// Keeps what must outlive the runtime: for ever, or until the graphs are gone that refer to it. Those of earlier runtimes whose time
-/// is over go now. Thread-safe.
+/// Keeps what must outlive the runtime: for ever, or until the graphs are gone that refer to it. Those of earlier
+/// runtimes whose time is over go now. Thread-safe.
 void leave_behind(orphans what) noexcept;
 
 }  // namespace lull::detail

@@ -9,14 +9,16 @@
 
 namespace lull::detail {
 
-/// Pinned host memory that copy lanes reach, owned. It must go before the machine does, and behind every copy that uses it.
+/// Pinned host memory that copy lanes reach, owned. It must go before the machine does, and behind every copy that uses
+/// it.
 template <class T>
 class pinned_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   /// Zeroed. Throws limit_error.
-  pinned_array(executor& machine, std::size_t count) : machine_(machine), data_(static_cast<T*>(machine.pin(count * sizeof(T)))) {
+  pinned_array(executor& machine, std::size_t count)
+      : machine_(machine), data_(static_cast<T*>(machine.pin(count * sizeof(T)))) {
     std::fill_n(data_, count, T{});
   }
   ~pinned_array() { machine_.unpin(data_); }

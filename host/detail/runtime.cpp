@@ -7,19 +7,19 @@
 #include <mutex>
 #include <thread>
 
+#include <lull/host/cuda/nvtx.hpp>
 #include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/detail/dispatcher.hpp>
+#include <lull/host/detail/environment.hpp>
 #include <lull/host/detail/forks.hpp>
+#include <lull/host/detail/gate.hpp>
 #include <lull/host/detail/harvested_device.hpp>
+#include <lull/host/detail/job_record.hpp>
 #include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/orphans.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/detail/gate.hpp>
-#include <lull/host/detail/dispatcher.hpp>
-#include <lull/host/cuda/nvtx.hpp>
-#include <lull/host/detail/orphans.hpp>
 #include <lull/host/report/at_end.hpp>
-#include <lull/host/detail/job_record.hpp>
-#include <lull/host/detail/environment.hpp>
 
 namespace lull {
 
@@ -58,15 +58,18 @@ class runtime::state {
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(detail::forks_now()) {
-    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda) harvested_.emplace(machine_->place().device);
+    if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
+      harvested_.emplace(machine_->place().device);
     device_guard const here{*machine_};
     if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
     for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
-    captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates), options_.log);
+    captured_ =
+        std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates), options_.log);
     for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
     bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
     launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
-    dispatcher_ = std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_, options_.log);
+    dispatcher_ =
+        std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_, options_.log);
     thread_ = std::thread{[this] { serve(); }};
   }
 
@@ -94,7 +97,8 @@ class runtime::state {
   }
 
   job submit(job_description description) {
-    if (in_child()) throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
+    if (in_child())
+      throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
     detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
     device_guard const here{*machine_};
@@ -123,14 +127,16 @@ class runtime::state {
   }
 
   bubble_id open_on(stream_found const& found, stream_handle stream, site where, detail::gate*& gate) {
-      if (found.is == stream_found::foreign) {
+    if (found.is == stream_found::foreign) {
       ++foreign_;
       return {};
     }
     if (found.is == stream_found::captured) {
       if (found.capture != 0) {
         bubble_id const opened = captured_->open(found.capture, stream, where, mode_);
-        if (opened.bubble != 0) wake_->notify_before(std::chrono::steady_clock::now() + detail::dispatcher::later);  // it may be replayed from now on
+        if (opened.bubble != 0)
+          wake_->notify_before(std::chrono::steady_clock::now() +
+                               detail::dispatcher::later);  // it may be replayed from now on
         return opened;
       }
       ++unaskable_;
@@ -205,7 +211,8 @@ class runtime::state {
   /// A stream's gate, or the one that it would get.
   detail::gate* find_gate(std::uint64_t stream_id) const noexcept {
     for (std::uint64_t const wanted : {stream_id, std::uint64_t{0}}) {
-      auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->stream_id() == wanted; });
+      auto const found =
+          std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->stream_id() == wanted; });
       if (found != gates_.end()) return found->get();
     }
     return nullptr;
@@ -219,7 +226,8 @@ class runtime::state {
       if (found != nullptr && found->stream_id() == 0) found->take(stream_id);
     }
     // under no lock: the program's callback may wait for another of its threads
-    if (found == nullptr && !gates_used_up_.exchange(true)) log("more trainer streams than gates at a time: the others are not harvested");
+    if (found == nullptr && !gates_used_up_.exchange(true))
+      log("more trainer streams than gates at a time: the others are not harvested");
     return found;
   }
 
@@ -250,7 +258,8 @@ class runtime::state {
   template <class F>
   static bool until(std::chrono::nanoseconds at_most, F&& so) {
     // a day is for ever, and cannot overflow
-    auto const give_up = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24});
+    auto const give_up =
+        std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24});
     for (;;) {
       if (so()) return true;
       if (std::chrono::steady_clock::now() >= give_up) return false;
@@ -303,8 +312,8 @@ class runtime::state {
     }
   }
 
-  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any job: they are
-  /// over then, and not before.
+  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
+  /// job: they are over then, and not before.
   void serve() {
     using namespace std::chrono_literals;
     constexpr auto after_an_error = 10ms;

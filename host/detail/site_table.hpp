@@ -24,8 +24,8 @@ class site_table {
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
   std::shared_ptr<State> const& find(std::string_view name) {
-    // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look into the map, whose
-    // nodes are in no cache.
+    // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look
+    // into the map, whose nodes are in no cache.
     if (!by_use_.empty() && by_use_.back()->name == name) {
       by_use_.splice(by_use_.begin(), by_use_, std::prev(by_use_.end()));
       return by_use_.front();
@@ -57,13 +57,14 @@ class site_table {
     max_before_ = std::exchange(longest_, {});
     noted_ = 0;
   }
-  /// The longest recent bubble of all sites of which any was noted lately: among as many bubbles as there are sites, or twice as many.
+  /// The longest recent bubble of all sites of which any was noted lately: among as many bubbles as there are sites, or
+  /// twice as many.
   std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, max_before_); }
 
  private:
   using sites = std::list<std::shared_ptr<State>>;
 
-  sites by_use_;                                                      // the one that was used last in front
+  sites by_use_;                                                            // the one that was used last in front
   std::unordered_map<std::string_view, typename sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};
   std::chrono::nanoseconds max_before_{0};

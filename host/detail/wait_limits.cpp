@@ -9,7 +9,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-/// An opening edge stores its number, too, and may put one over the host's that is less: so a wait that was ended is looked at again.
+/// An opening edge stores its number, too, and may put one over the host's that is less: so a wait that was ended is
+/// looked at again.
 constexpr std::chrono::microseconds again{200};
 
 }  // namespace

@@ -12,8 +12,9 @@
 
 namespace lull::detail {
 
-/// Ends the waits of workers on the device that take too long. Its thread makes no call to the driver, and takes no lock under which
-/// one is made: such a call may itself wait for what stands after such a wait on a channel (tests/model/channels.pml). Thread-safe.
+/// Ends the waits of workers on the device that take too long. Its thread makes no call to the driver, and takes no
+/// lock under which one is made: such a call may itself wait for what stands after such a wait on a channel
+/// (tests/model/channels.pml). Thread-safe.
 class wait_limits {
  public:
   using time_point = std::chrono::steady_clock::time_point;

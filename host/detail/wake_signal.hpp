@@ -29,7 +29,8 @@ class wake_signal {
     std::unique_lock lock{mutex_};
     // release: what it has looked at by now. Who comes later than this, and wants it no sooner, need not wake it.
     planned_.store(when.time_since_epoch().count(), std::memory_order_release);
-    while (std::chrono::steady_clock::now() < std::min(when, sooner_)) changed_.wait_until(lock, std::min(when, sooner_));
+    while (std::chrono::steady_clock::now() < std::min(when, sooner_))
+      changed_.wait_until(lock, std::min(when, sooner_));
     sooner_ = time_point::max();
     // Awake, it may have looked already where something is new.
     planned_.store(time_point::max().time_since_epoch().count(), std::memory_order_release);

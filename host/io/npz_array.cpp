@@ -31,8 +31,7 @@ std::string npz_fault(npz_array const& array) {
     return "its name is not 1 to " + std::to_string(max_name) + " letters, digits, '_', '-' and '.'";
   }
   if (array.name.ends_with(".npy")) return "its name ends in .npy, which NumPy takes off";
-  if (array.shape.size() > max_dimensions)
-    return "it has more than " + std::to_string(max_dimensions) + " dimensions";
+  if (array.shape.size() > max_dimensions) return "it has more than " + std::to_string(max_dimensions) + " dimensions";
   std::uint64_t room = max_bytes / element_bytes(array.type);
   for (std::uint64_t const extent :
        array.shape) {  // a zero after large extents does not excuse them: NumPy multiplies, too

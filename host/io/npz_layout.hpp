@@ -12,8 +12,8 @@ namespace lull::detail {
 
 // The bytes of an .npz file but for the data: both the writer and the reader, which compares, have them from here, so a
 // file has one form only. In order: for each member its opening, its data and its closing; then an entry for each
-// member; then the end. Sizes and checksum stand behind the data (flag 3 of the zip format), for programs that write in one
-// go does not know the checksum before.
+// member; then the end. Sizes and checksum stand behind the data (flag 3 of the zip format), for programs that write in
+// one go does not know the checksum before.
 //
 // Sources: PKWARE, APPNOTE 6.3.10, .ZIP file format specification, §4.3 to 4.5; NumPy enhancement proposal 1, the .npy
 // format, 1.0.

@@ -14,8 +14,8 @@
 namespace lull {
 
 /// Reads .npz files of npz_writer, and no others: everything in such a file but the data has one possible form, and the
-/// reader writes it again and compares, byte by byte. So a changed bit is found wherever it is, and no field of a foreign
-/// file is believed.
+/// reader writes it again and compares, byte by byte. So a changed bit is found wherever it is, and no field of a
+/// foreign file is believed.
 ///
 /// Errors: input_error with the file's name and the reason for a file that cannot be read, is no regular file, is cut
 /// short, is over the limit, holds two arrays of one name, or is damaged or foreign in any other way; usage_error for

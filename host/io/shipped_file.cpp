@@ -18,7 +18,9 @@ std::filesystem::path shipped_file(std::string const& name, std::string const& i
     if (std::filesystem::is_regular_file(folder / name, ignored)) return folder / name;
     tried += (tried.empty() ? "" : " or ") + folder.string();
   }
-  throw input_error(name, 0, "not found in " + tried + "; name the folder that holds it in the environment variable LULL_DATA, or give " + instead);
+  throw input_error(name, 0,
+                    "not found in " + tried +
+                        "; name the folder that holds it in the environment variable LULL_DATA, or give " + instead);
 }
 
 }  // namespace lull

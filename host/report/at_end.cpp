@@ -31,12 +31,14 @@ std::string report_path(std::string const& asked, int device) {
   bubble_format_of(path);
   std::filesystem::path const folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::is_directory(folder)) {
-    throw usage_error{"a bubble report's file is '" + path + "': there is no folder '" + folder.string() + "'; make it first"};
+    throw usage_error{"a bubble report's file is '" + path + "': there is no folder '" + folder.string() +
+                      "'; make it first"};
   }
   return path;
 }
 
-void hand_over(bubble_summary const& sum, std::string const& path, std::function<void(std::string_view)> const& log) noexcept {
+void hand_over(bubble_summary const& sum, std::string const& path,
+               std::function<void(std::string_view)> const& log) noexcept {
   auto const say = [&](std::string const& line) {
     if (log) log(line);
   };

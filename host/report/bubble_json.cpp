@@ -55,13 +55,14 @@ json reserved(bubble_summary const& sum) {
 
 std::string bubble_json(bubble_summary const& sum) {
   harvest_assumptions const& assumed = sum.settings().harvest;
-  json all{{"schema", "lull.bubbles/1"},
-           {"time", sum.settings().cpu_time ? "cpu" : "device"},
-           {"percentile_error", length_histogram::relative_error},
-           {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
-           {"in_other_sites", sum.in_other_sites()},
-           {"reserved", reserved(sum)},
-           {"gates", json::array()}};
+  json all{
+      {"schema", "lull.bubbles/1"},
+      {"time", sum.settings().cpu_time ? "cpu" : "device"},
+      {"percentile_error", length_histogram::relative_error},
+      {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
+      {"in_other_sites", sum.in_other_sites()},
+      {"reserved", reserved(sum)},
+      {"gates", json::array()}};
   std::vector<site_summary> const sites = sum.sites();
   for (site_summary const& gate : sum.gates()) {
     json one{{"gate", gate.gate}, {"observed_ms", gate.observed ? json(ms(*gate.observed)) : json(nullptr)}};

@@ -7,7 +7,8 @@ namespace lull {
 namespace {
 
 latest_bubble drawn(bubble_report const& bubble, std::size_t site) {
-  latest_bubble one{.site = site, .opened_ns = bubble.opened_ns, .length_ns = bubble.length.count(), .host_ahead = bubble.host_ahead};
+  latest_bubble one{
+      .site = site, .opened_ns = bubble.opened_ns, .length_ns = bubble.length.count(), .host_ahead = bubble.host_ahead};
   bubble_record const& record = bubble.record;
   if (record.blocks == 0) return one;
   // The record's clock is the device's own: only what passed since the opening can be carried over.
@@ -104,7 +105,8 @@ site_summary bubble_summary::figures_of(site_state const& of, site_state const& 
   figures.harvestable = ns(of.harvestable_ns);
   figures.side = of.side;
   figures.side.time = ns(of.side_ns);
-  if (of.host_known != 0) figures.host_ahead = ratio(static_cast<double>(of.host_ahead), static_cast<double>(of.host_known));
+  if (of.host_known != 0)
+    figures.host_ahead = ratio(static_cast<double>(of.host_ahead), static_cast<double>(of.host_known));
   if (of.total_ns != 0) {
     figures.harvestable_of_idle = ratio(static_cast<double>(of.harvestable_ns), static_cast<double>(of.total_ns));
     figures.side.of_idle = ratio(of.side_ns, static_cast<double>(of.total_ns));
@@ -148,7 +150,8 @@ std::vector<std::pair<std::uint32_t, std::string>> bubble_summary::names() const
 
 std::vector<latest_bubble> bubble_summary::latest() const {
   std::vector<latest_bubble> bubbles{latest_.begin(), latest_.end()};
-  std::stable_sort(bubbles.begin(), bubbles.end(), [](auto const& a, auto const& b) { return a.opened_ns < b.opened_ns; });
+  std::stable_sort(bubbles.begin(), bubbles.end(),
+                   [](auto const& a, auto const& b) { return a.opened_ns < b.opened_ns; });
   return bubbles;
 }
 

@@ -19,10 +19,11 @@
 
 namespace lull {
 
-/// What a harvest is assumed to bring: of each bubble that is worth it, its length less what starting and draining a worker
-/// cost. These are the slowest p50 of the three tasks of docs/results/yield.json (`start_p50`: compute 4.1 to 4.2 µs, streaming
-/// 5.1 to 5.9, PageRank 5.0 to 5.8; `drain_p50`: 3.6 to 3.7, 6.7 to 6.8, 6.9 to 7.0), rounded up. It is GPU time on the SMs that
-/// workers may use: SMs that are kept off as rooms, and what a task runs slower beside training, are not in it.
+/// What a harvest is assumed to bring: of each bubble that is worth it, its length less what starting and draining a
+/// worker cost. These are the slowest p50 of the three tasks of docs/results/yield.json (`start_p50`: compute 4.1
+/// to 4.2 µs, streaming 5.1 to 5.9, PageRank 5.0 to 5.8; `drain_p50`: 3.6 to 3.7, 6.7 to 6.8, 6.9 to 7.0), rounded up.
+/// It is GPU time on the SMs that workers may use: SMs that are kept off as rooms, and what a task runs slower beside
+/// training, are not in it.
 struct harvest_assumptions {
   std::chrono::nanoseconds worth = min_bubble;
   std::chrono::nanoseconds start = std::chrono::microseconds{6};
@@ -37,9 +38,9 @@ struct summary_settings {
 /// The idle time of one site of one gate, or of all sites of a gate together. What is not known is nothing, never 0.
 struct site_summary {
   std::uint32_t gate = 0;
-  std::string site;                // empty: all of the gate
-  std::uint64_t bubbles = 0;       // of known length; all below but `unknown` and `side` is over these
-  std::uint64_t unknown = 0;       // bubbles whose length is not known
+  std::string site;                 // empty: all of the gate
+  std::uint64_t bubbles = 0;        // of known length; all below but `unknown` and `side` is over these
+  std::uint64_t unknown = 0;        // bubbles whose length is not known
   std::chrono::nanoseconds p50{0};  // within length_histogram::relative_error; so too p99
   std::chrono::nanoseconds p99{0};
   std::chrono::nanoseconds longest{0};
@@ -49,16 +50,16 @@ struct site_summary {
   std::optional<double> share{};                       // of the time observed that was idle here
   std::optional<double> host_ahead{};                  // share of the bubbles of which it is known
 
-  std::uint64_t worth_it = 0;                 // bubbles
-  std::chrono::nanoseconds harvestable{0};    // what a harvest would bring, by the assumptions
+  std::uint64_t worth_it = 0;                    // bubbles
+  std::chrono::nanoseconds harvestable{0};       // what a harvest would bring, by the assumptions
   std::optional<double> harvestable_a_second{};  // s of GPU time in a second of the time observed
   std::optional<double> harvestable_of_idle{};   // share of `total`
 
   /// What a harvest did bring, where one was on.
   struct side_work {
-    std::uint64_t bubbles = 0;          // in which a block found a chunk
-    std::chrono::nanoseconds time{0};   // GPU time: first chunk → leaving, summed over blocks, by blocks launched
-    std::optional<double> of_idle{};      // share of `total`; may pass 1 by what blocks stayed beyond the close
+    std::uint64_t bubbles = 0;         // in which a block found a chunk
+    std::chrono::nanoseconds time{0};  // GPU time: first chunk → leaving, summed over blocks, by blocks launched
+    std::optional<double> of_idle{};   // share of `total`; may pass 1 by what blocks stayed beyond the close
     std::uint64_t items = 0;
     std::uint64_t chunks = 0;
     std::uint64_t handed_back = 0;  // chunks
@@ -85,11 +86,12 @@ struct reserved_processors {
   std::string raised_at{};   // in which site's bubble that was last
 };
 
-/// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles one by
-/// one. At most about 12 MB. Not thread-safe.
+/// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles
+/// one by one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
  public:
-  static constexpr std::size_t max_sites = 256;      // a site at two gates is two; further ones of a gate are summed up as one
+  static constexpr std::size_t max_sites =
+      256;  // a site at two gates is two; further ones of a gate are summed up as one
   static constexpr std::string_view other_sites = "(other sites)";
   static constexpr std::size_t max_latest = 65'536;  // bubbles for trace and picture
 
@@ -101,7 +103,7 @@ class bubble_summary {
   summary_settings const& settings() const noexcept { return settings_; }
   void tell(reserved_processors now) { reserved_ = std::move(now); }
   std::optional<reserved_processors> const& reserved() const noexcept { return reserved_; }
-  std::uint64_t seen() const noexcept { return seen_; }          // all that were added
+  std::uint64_t seen() const noexcept { return seen_; }  // all that were added
   std::uint64_t in_other_sites() const noexcept { return in_other_sites_; }
 
   /// By gate, and at each in the order in which they were first seen.

@@ -20,7 +20,9 @@ constexpr std::size_t items_width = 14;
 /// Of UTF-8: characters, which are its bytes but for those that go on with one.
 bool begins(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
 
-std::size_t columns(std::string_view text) { return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins)); }
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+}
 
 std::string right(std::string const& text, std::size_t width) {
   std::size_t const taken = columns(text);
@@ -29,7 +31,8 @@ std::string right(std::string const& text, std::size_t width) {
 
 /// What a site is called, in a line of text.
 std::string shortened(std::string text, std::size_t width) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
   if (columns(text) > width) {
     std::size_t end = 0;
     for (std::size_t taken = 0; taken + 3 < width || !begins(text[end]); ++end) taken += begins(text[end]) ? 1 : 0;
@@ -53,9 +56,9 @@ std::string percent(std::optional<double> share) {
 std::string rate(std::optional<double> share) { return share ? formatted("%.1f ms/s", 1000 * *share) : "-"; }
 
 std::string heading() {
-  return "  " + left("site", name_width) + right("count", count_width) + right("p50", time_width) + right("p99", time_width) +
-         right("total", time_width) + right("share", share_width) + right("ahead", share_width) + right("harvest", rate_width) +
-         right("of idle", share_width) + "\n";
+  return "  " + left("site", name_width) + right("count", count_width) + right("p50", time_width) +
+         right("p99", time_width) + right("total", time_width) + right("share", share_width) +
+         right("ahead", share_width) + right("harvest", rate_width) + right("of idle", share_width) + "\n";
 }
 
 std::string row(site_summary const& of) {
@@ -68,15 +71,16 @@ std::string row(site_summary const& of) {
 
 std::string side_heading() {
   return "  " + left("side work at", name_width) + right("bubbles", count_width) + right("GPU time", time_width) +
-         right("of idle", time_width) + right("items", items_width) + right("chunks", items_width) + right("handed back", items_width) +
-         "\n";
+         right("of idle", time_width) + right("items", items_width) + right("chunks", items_width) +
+         right("handed back", items_width) + "\n";
 }
 
 std::string side_row(site_summary const& of) {
   site_summary::side_work const& side = of.side;
-  return "  " + left(of.site, name_width) + right(std::to_string(side.bubbles), count_width) + right(time(side.time), time_width) +
-         right(percent(side.of_idle), time_width) + right(std::to_string(side.items), items_width) +
-         right(std::to_string(side.chunks), items_width) + right(std::to_string(side.handed_back), items_width) + "\n";
+  return "  " + left(of.site, name_width) + right(std::to_string(side.bubbles), count_width) +
+         right(time(side.time), time_width) + right(percent(side.of_idle), time_width) +
+         right(std::to_string(side.items), items_width) + right(std::to_string(side.chunks), items_width) +
+         right(std::to_string(side.handed_back), items_width) + "\n";
 }
 
 std::string gate_table(site_summary const& all, std::vector<site_summary> const& sites) {
@@ -91,7 +95,8 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
     if (site.gate == all.gate) text += row(site);
   }
   text += row(all);
-  if (all.unknown != 0) text += "  bubbles of unknown length, in no figure above: " + std::to_string(all.unknown) + "\n";
+  if (all.unknown != 0)
+    text += "  bubbles of unknown length, in no figure above: " + std::to_string(all.unknown) + "\n";
   if (all.side.bubbles != 0) text += side_heading();
   for (site_summary const& site : sites) {
     if (site.gate == all.gate && site.side.bubbles != 0) text += side_row(site);
@@ -103,11 +108,12 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
 std::string reserved(bubble_summary const& sum) {
   auto const& told = sum.reserved();
   if (!told || told->for_workers == told->processors) return {};
-  std::string text = "Side work keeps off " + std::to_string(told->processors - told->for_workers) + " of " + std::to_string(told->processors) + " SMs";
+  std::string text = "Side work keeps off " + std::to_string(told->processors - told->for_workers) + " of " +
+                     std::to_string(told->processors) + " SMs";
   if (told->raised != 0) {
     text += ": since " + std::to_string(told->raised) + (told->raised == 1 ? " time" : " times") +
-            " a kernel of training waited for it, last in\n'" +
-            shortened(told->raised_at, name_width) + "', 8 more each time";
+            " a kernel of training waited for it, last in\n'" + shortened(told->raised_at, name_width) +
+            "', 8 more each time";
   }
   return text + ".\n\n";
 }

@@ -20,15 +20,16 @@ constexpr double right = width - 24;
 constexpr double lane_height = 48;
 constexpr double lane_step = lane_height + 44;
 constexpr double first_lane_top = 140;
-constexpr double side_inset = 16;      // so that the bubble shows around the side work
-constexpr double narrowest = 0.75;     // px, so that a bubble can be seen
+constexpr double side_inset = 16;         // so that the bubble shows around the side work
+constexpr double narrowest = 0.75;        // px, so that a bubble can be seen
 constexpr std::size_t entries_a_row = 4;  // of the legend
 constexpr double row_height = 26;
 constexpr std::string_view others = "#bbbbbb";
 constexpr std::string_view worker = "#111111";
 
 // Okabe and Ito's colours, without black.
-constexpr std::array<std::string_view, 8> colours{"#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442", "#7f6fc4"};
+constexpr std::array<std::string_view, 8> colours{"#56b4e9", "#e69f00", "#009e73", "#cc79a7",
+                                                  "#0072b2", "#d55e00", "#f0e442", "#7f6fc4"};
 
 std::string percent(double share) { return formatted("%.1f", 100 * share) + " %"; }
 
@@ -79,7 +80,8 @@ class painter {
   }
 
   std::string paint() {
-    double const axis_top = first_lane_top + lane_step * static_cast<double>(std::max<std::size_t>(gates_.size(), 1)) - 30;
+    double const axis_top =
+        first_lane_top + lane_step * static_cast<double>(std::max<std::size_t>(gates_.size(), 1)) - 30;
     double const legend_top = axis_top + 46;
     std::vector<entry> const entries = legend();
     std::size_t const rows = (entries.size() + entries_a_row - 1) / entries_a_row;
@@ -128,7 +130,8 @@ class painter {
     std::uint64_t const all = sum_.latest().size() + sum_.not_latest();
     std::string const over = " bubbles, over " + time_text(shown_ns_);
     if (drawn_.size() == all) return "All " + std::to_string(all) + over;
-    return "The latest " + std::to_string(drawn_.size()) + " of " + std::to_string(all) + over + "; the figures are of all";
+    return "The latest " + std::to_string(drawn_.size()) + " of " + std::to_string(all) + over +
+           "; the figures are of all";
   }
 
   std::string description() const {
@@ -144,7 +147,8 @@ class painter {
     double const top = top_of(*lane_of(one));
     std::string hint = site + ", " + time_text(length) + ", from " + time_text(start);
     if (one.host_ahead) hint += *one.host_ahead ? ", host ahead" : ", host late";
-    svg_.rect(x_of(start), top, std::max(narrowest, x_of(start + length) - x_of(start)), lane_height, colour_of(site), "", hint);
+    svg_.rect(x_of(start), top, std::max(narrowest, x_of(start + length) - x_of(start)), lane_height, colour_of(site),
+              "", hint);
     if (one.work_until_ns <= one.work_from_ns) return;
     double const from = x_of(start + static_cast<double>(one.work_from_ns));
     double const until = x_of(start + static_cast<double>(one.work_until_ns));
@@ -161,7 +165,8 @@ class painter {
     std::vector<entry> entries;
     for (std::size_t i = 0; i < named; ++i) entries.push_back({colours[i], shortened(sites_[i])});
     if (sites_.size() > named) entries.push_back({others, std::to_string(sites_.size() - named) + " further sites"});
-    bool const worked = std::any_of(drawn_.begin(), drawn_.end(), [](latest_bubble const& one) { return one.work_until_ns != 0; });
+    bool const worked =
+        std::any_of(drawn_.begin(), drawn_.end(), [](latest_bubble const& one) { return one.work_until_ns != 0; });
     if (worked) entries.push_back({worker, "side work"});
     return entries;
   }

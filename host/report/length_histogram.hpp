@@ -6,8 +6,8 @@
 
 namespace lull {
 
-/// Lengths in ns, as many as there are, in at most 22 KB: every octave has 64 buckets of equal width. Lengths from 2^47 ns
-/// (39 hours) on share the last one. Not thread-safe.
+/// Lengths in ns, as many as there are, in at most 22 KB: every octave has 64 buckets of equal width. Lengths from 2^47
+/// ns (39 hours) on share the last one. Not thread-safe.
 class length_histogram {
  public:
   /// How far a percentile may be off: half a bucket.
@@ -18,8 +18,9 @@ class length_histogram {
 
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t max_ns() const noexcept { return longest_; }
-  /// By nearest rank (the smallest length that at least `per_mille` thousandths do not exceed), within the relative error, and
-  /// exact where it is the shortest or the longest: so the p99 of ten lengths is their maximum. 0 where there are none.
+  /// By nearest rank (the smallest length that at least `per_mille` thousandths do not exceed), within the relative
+  /// error, and exact where it is the shortest or the longest: so the p99 of ten lengths is their maximum. 0 where
+  /// there are none.
   std::uint64_t percentile_ns(std::uint32_t per_mille) const noexcept;  // 1 to 1000
 
  private:

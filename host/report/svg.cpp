@@ -105,7 +105,8 @@ void svg::line(double x1, double y1, double x2, double y2, std::string_view stro
 void svg::polyline(std::span<point const> points, std::string_view stroke) {
   std::string places;
   for (point const& each : points) places += (places.empty() ? "" : " ") + number(each.x) + "," + number(each.y);
-  content_ += "<polyline" + attribute("points", places) + attribute("fill", "none") + attribute("stroke", stroke) + "/>\n";
+  content_ +=
+      "<polyline" + attribute("points", places) + attribute("fill", "none") + attribute("stroke", stroke) + "/>\n";
 }
 
 void svg::text(double x, double y, std::string_view text, text_style const& style) {

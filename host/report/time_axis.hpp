@@ -5,7 +5,8 @@
 
 namespace lull {
 
-/// The axis under lanes that share a time line from 0: ticks at round times, and a thin line up through the lanes at each.
+/// The axis under lanes that share a time line from 0: ticks at round times, and a thin line up through the lanes at
+/// each.
 struct time_axis {
   double left;       // px, at time 0
   double right;      // px, at `shown_ns`

@@ -7,7 +7,8 @@
 namespace lull {
 
 /// Said wherever times of the threads executor are shown.
-inline constexpr std::string_view cpu_time_note = "Times are those of CPU threads that stand for a GPU: no measure of one.";
+inline constexpr std::string_view cpu_time_note =
+    "Times are those of CPU threads that stand for a GPU: no measure of one.";
 
 struct time_unit {
   double ns;

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <string_view>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 namespace {

@@ -7,7 +7,8 @@
 
 namespace lull {
 
-/// Random lengths between two, log-uniform: as many fall between 50 and 500 us as between 0.5 and 5 ms. The same seed draws the same.
+/// Random lengths between two, log-uniform: as many fall between 50 and 500 us as between 0.5 and 5 ms. The same seed
+/// draws the same.
 class bubble_lengths {
  public:
   /// Throws usage_error unless 0 < shortest <= longest.

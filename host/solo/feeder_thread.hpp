@@ -10,12 +10,14 @@
 
 namespace lull {
 
-/// The thread that serves a job of an owner, from the job's submission until it is over. An owner that throws cancels the job.
+/// The thread that serves a job of an owner, from the job's submission until it is over. An owner that throws cancels
+/// the job.
 class feeder_thread {
  public:
   /// Both outlive this.
   feeder_thread(task_owner& owner, executor& machine, job handle);
-  /// Cancels the job if it is not over, and waits for the owner to see that; the job reaches its final state in the dispatcher.
+  /// Cancels the job if it is not over, and waits for the owner to see that; the job reaches its final state in the
+  /// dispatcher.
   ~feeder_thread();
   feeder_thread(feeder_thread const&) = delete;
   feeder_thread& operator=(feeder_thread const&) = delete;

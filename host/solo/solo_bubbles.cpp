@@ -32,7 +32,9 @@ void solo_bubbles::give_up() noexcept {
 void solo_bubbles::begin(job_description job) {
   give_up();
   std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-  job_ = std::make_shared<detail::job_record>(borrowed, std::move(job), 4 * (grid_.blocks * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
+  job_ = std::make_shared<detail::job_record>(
+      borrowed, std::move(job),
+      4 * (grid_.blocks * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
   slot_line slot{};
   slot.at = tagged_cursor{0, job_->at()}.word();
   slot.lease_ns = lease_ns_;

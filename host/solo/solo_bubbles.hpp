@@ -14,8 +14,8 @@
 #include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/task/owner.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
@@ -23,11 +23,13 @@ namespace lull {
 struct solo_workers {
   std::chrono::nanoseconds lease;  // a block stays for so long at most
   int blocks_per_processor = 0;    // 0: as many as fit
-  std::size_t in_line = 1;         // workers, one or more, each behind the one before, so that another comes at once where one leaves by its lease
+  std::size_t in_line = 1;  // workers, one or more, each behind the one before, so that another comes at once where one
+                            // leaves by its lease
 };
 
 /// One task alone on a machine, in bubbles that the caller opens and closes: gate, slot and job, without a runtime. Not
-/// thread-safe; calls block. Throws limit_error where the machine's memory is used up. No block may be inside when it goes.
+/// thread-safe; calls block. Throws limit_error where the machine's memory is used up. No block may be inside when it
+/// goes.
 class solo_bubbles {
  public:
   /// Throws usage_error where the task was built without code for this machine.
@@ -73,7 +75,9 @@ class solo_bubbles {
  private:
   void give_up() noexcept;
   gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0}; }
-  void launch(bubble_mark& mark) { machine_.launch(kernel_, grid_, {slot_.data(), edges()}, &mark, start_when::at_once); }
+  void launch(bubble_mark& mark) {
+    machine_.launch(kernel_, grid_, {slot_.data(), edges()}, &mark, start_when::at_once);
+  }
 
   executor& machine_;
   worker_kernel const kernel_;

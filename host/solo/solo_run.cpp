@@ -7,9 +7,9 @@
 #include <thread>
 
 #include <lull/host/bubble.hpp>
-#include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/detail/deadline.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
 
 namespace lull {
@@ -72,7 +72,8 @@ solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const
   job_description task = owner.describe();
   if (how.grain != 0) task.grain = how.grain;
   if (task.grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
-  solo_bubbles bubbles{machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, {.lease = lease}};
+  solo_bubbles bubbles{
+      machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, {.lease = lease}};
   bubbles.begin(task);
   bubbles.serve(owner);
   std::optional<bubble_lengths> random;

@@ -12,7 +12,8 @@ namespace lull {
 
 struct solo_run_options {
   std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
-  /// Not 0: `bubble` is the shortest; lengths are random, and a close comes at its instant, not at the host's next look.
+  /// Not 0: `bubble` is the shortest; lengths are random, and a close comes at its instant, not at the host's next
+  /// look.
   std::chrono::nanoseconds max_bubble{0};
   std::uint64_t seed = 1;   // of the lengths
   std::uint32_t grain = 0;  // 0: the owner's
@@ -37,9 +38,9 @@ struct solo_run {
 };
 
 /// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
-/// owner is prepared, and at the start; it serves the job meanwhile. Blocks. Throws what `serve` throws; usage_error for a
-/// task without code for this machine, a grain of 0, one that fails, or one that starves when `serve` has returned, and
-/// for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up.
+/// owner is prepared, and at the start; it serves the job meanwhile. Blocks. Throws what `serve` throws; usage_error
+/// for a task without code for this machine, a grain of 0, one that fails, or one that starves when `serve` has
+/// returned, and for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up.
 solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how = {});
 
 /// Nearest rank, `share` in [0, 1]; 0 of nothing.

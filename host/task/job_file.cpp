@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 namespace {

@@ -4,8 +4,8 @@
 #include <ostream>
 #include <utility>
 
-#include <lull/host/task/option_row.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/option_row.hpp>
 #include <lull/host/task/options.hpp>
 
 namespace lull {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/task/options.hpp>
 
-#include <lull/host/task/option_row.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/option_row.hpp>
 
 namespace lull {
 

@@ -17,7 +17,8 @@ constexpr std::size_t max_tasks = 1000;  // of a list
 class task_parser {
  public:
   /// `between`: what separates a task's options.
-  task_parser(std::string_view text, std::span<task_options const> known, char between) : text_(text), known_(known), between_(between) {
+  task_parser(std::string_view text, std::span<task_options const> known, char between)
+      : text_(text), known_(known), between_(between) {
     if (text_.size() > max_text) fail(0, "is longer than " + std::to_string(max_text) + " bytes");
   }
 
@@ -54,14 +55,18 @@ class task_parser {
     return request;
   }
 
-  bool task_ended() const { return position_ == text_.size() || ends_.find(text_[position_]) != std::string_view::npos; }
+  bool task_ended() const {
+    return position_ == text_.size() || ends_.find(text_[position_]) != std::string_view::npos;
+  }
   bool option_ended() const { return task_ended() || text_[position_] == between_; }
 
   void read_option(option_values& values) {
     skip_blanks();
     std::size_t const start = position_;
     std::string_view const key = read_until(std::string{'=', between_});
-    if (key.empty()) fail(start, "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
+    if (key.empty())
+      fail(start,
+           "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
     if (option_ended()) {
       at(start, [&] { values.set(key); });
       return;
@@ -100,7 +105,8 @@ class task_parser {
 
   // Up to one of `stops` or the end of the task, without blanks at the right.
   std::string_view read_until(std::string_view stops) {
-    std::size_t const end = std::min({text_.find_first_of(stops, position_), text_.find_first_of(ends_, position_), text_.size()});
+    std::size_t const end =
+        std::min({text_.find_first_of(stops, position_), text_.find_first_of(ends_, position_), text_.size()});
     std::string_view word = text_.substr(position_, end - position_);
     while (word.ends_with(' ')) word.remove_suffix(1);
     position_ = end;

@@ -33,8 +33,8 @@ struct task_request {
 /// ones, the nearest first.
 task_request parse_task(std::string_view text, std::span<task_options const> known);
 
-/// Reads `NAME,NAME:key=value;key=value,…`: several tasks, where ';' separates the options of one. A value that holds a comma or a
-/// semicolon is quoted. An empty text holds no task; at most 1,000. Errors as of parse_task.
+/// Reads `NAME,NAME:key=value;key=value,…`: several tasks, where ';' separates the options of one. A value that holds a
+/// comma or a semicolon is quoted. An empty text holds no task; at most 1,000. Errors as of parse_task.
 std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known);
 
 /// The same as JSON: {"task": "pagerank", "options": {"damping": 0.85, "graph": "web.el"}}, or an array of such
@@ -47,8 +47,8 @@ std::vector<task_request> parse_job_file(std::string_view json, std::string cons
 /// parse_job_file of what a file holds (at most 1 MiB).
 std::vector<task_request> read_job_file(std::filesystem::path const& path, std::span<task_options const> known);
 
-/// NAME:key=value,… with what was given only, quoted where needed: parse_task reads it back as the same request. Or without the names
-/// of files: what a job's state depends on, but for what is in them.
+/// NAME:key=value,… with what was given only, quoted where needed: parse_task reads it back as the same request. Or
+/// without the names of files: what a job's state depends on, but for what is in them.
 enum class task_text { whole, without_files };
 std::string format_task(task_request const& request, task_text which = task_text::whole);
 

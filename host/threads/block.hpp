@@ -22,7 +22,7 @@ class basic_block_storage {
 
   /// `shared_bytes` as the task's shape says.
   basic_block_storage(int threads, std::size_t shared_bytes)
-      : barrier_(threads), shared_(new (std::align_val_t{64}) std::byte[shared_bytes + 1]) {}
+      : barrier_(threads), shared_(new(std::align_val_t{64}) std::byte[shared_bytes + 1]) {}
 
  private:
   template <class>
@@ -41,8 +41,8 @@ class basic_block_storage {
   value_bytes ranks_[max_threads];
 };
 
-/// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that is
-/// missing is missed.
+/// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that
+/// is missing is missed.
 template <class Barrier>
 class basic_thread_block {
  public:

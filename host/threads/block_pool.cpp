@@ -3,7 +3,8 @@
 
 namespace lull {
 
-block_pool::block_pool(int blocks, int width) : blocks_(blocks), width_(width), storage_(static_cast<std::size_t>(blocks)) {
+block_pool::block_pool(int blocks, int width)
+    : blocks_(blocks), width_(width), storage_(static_cast<std::size_t>(blocks)) {
   for (auto& storage : storage_) storage = std::make_unique<block_storage>(width_, 0);
   for (int block = 0; block < blocks_; ++block) {
     for (int rank = 0; rank < width_; ++rank) threads_.emplace_back([this, block, rank] { serve(block, rank); });
@@ -39,7 +40,8 @@ void block_pool::serve(int block, int rank) {
     if (ending_) return;
     seen = round_;
     auto const& body = *body_;
-    thread_block const me{*storage_[static_cast<std::size_t>(block)], rank, width_, static_cast<std::uint64_t>(blocks_)};
+    thread_block const me{*storage_[static_cast<std::size_t>(block)], rank, width_,
+                          static_cast<std::uint64_t>(blocks_)};
     lock.unlock();
     body(me, block);
     lock.lock();

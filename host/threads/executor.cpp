@@ -73,7 +73,8 @@ bool is_aligned(void const* at, std::size_t to) { return reinterpret_cast<std::u
 
 /// To the machine's memory; blocks may look at the same words, which are written one by one.
 void store_words(void* to, void const* from, std::size_t bytes) {
-  if (!is_aligned(to, bytes == sizeof(std::uint32_t) ? sizeof(std::uint32_t) : sizeof(std::uint64_t))) {  // no word of the protocol
+  if (!is_aligned(to, bytes == sizeof(std::uint32_t) ? sizeof(std::uint32_t)
+                                                     : sizeof(std::uint64_t))) {  // no word of the protocol
     std::memcpy(to, from, bytes);
     return;
   }
@@ -143,10 +144,13 @@ threads_executor::threads_executor(executor_options const& options)
 
 threads_executor::~threads_executor() = default;
 
-placement threads_executor::place() const { return {.processors = pool_.blocks(), .owned_processors = pool_.blocks(), .how = "CPU threads"}; }
+placement threads_executor::place() const {
+  return {.processors = pool_.blocks(), .owned_processors = pool_.blocks(), .how = "CPU threads"};
+}
 
 worker_grid threads_executor::load(worker_kernel const& kernel, int) {
-  if (!kernel) throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};
+  if (!kernel)
+    throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};
   return {static_cast<std::uint64_t>(pool_.blocks()), {}};
 }
 
@@ -222,8 +226,8 @@ void threads_executor::enqueue(stream_handle stream, F operation) {
   });
 }
 
-void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
-                                 bool) {
+void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble,
+                                 bubble_mark& mark, bool) {
   auto& both = static_cast<threads_mark&>(mark);
   both.opening();
   enqueue(stream, [gate, value, bubble, &both] {
@@ -232,7 +236,8 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
   });
 }
 
-void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool, closing how) {
+void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool,
+                                  closing how) {
   enqueue(stream, [gate, value, how, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
     if (how.waits) await_leaving<w>(*gate.line, max_wait_ns);
@@ -240,8 +245,8 @@ void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint
   });
 }
 
-void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_params const& params, bubble_mark* mark,
-                              start_when when) {
+void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_params const& params,
+                              bubble_mark* mark, start_when when) {
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
   workers_.enqueue([this, kernel, params, both, when] {
@@ -266,11 +271,14 @@ captured_opening threads_executor::capture_open(stream_handle stream, gate_ref g
   return nullptr;
 }
 
-void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening) {
+void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                                     captured_opening) {
   stream_of(stream).enqueue([gate, value, site] { close_captured_gate<w>(gate, value, site, 0); });
 }
 
-void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) { stream_of(stream).keep(std::move(what)); }
+void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) {
+  stream_of(stream).keep(std::move(what));
+}
 
 void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
                                    chunk const& items, std::uint32_t grain) {
@@ -298,7 +306,8 @@ void threads_executor::plain_between(stream_handle stream, worker_kernel const& 
     plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
       if (index != 0) return;
       std::uint64_t const items = between(functor.bytes, ended ? &*ended : nullptr, next, 0, block);
-      if (block.rank() == 0) w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(extent.device), items);
+      if (block.rank() == 0)
+        w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(extent.device), items);
     });
   });
 }
@@ -309,8 +318,8 @@ std::optional<std::chrono::nanoseconds> threads_executor::length(bubble_mark& ma
 
 bool threads_executor::workers_left(bubble_mark& mark) { return static_cast<threads_mark&>(mark).workers_left(); }
 
-void threads_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
-                                std::uint64_t id) {
+void threads_executor::exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
+                                std::uint64_t* done, std::uint64_t id) {
   control_.enqueue([slot, content, limit_ns, done, id] {
     bool const moved = lull::exchange<w>(*slot, content, limit_ns);
     w::store<order::release, scope::system>(*done, 2 * id + (moved ? 1 : 0));

@@ -12,8 +12,8 @@
 
 namespace lull {
 
-/// The machine is this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. What it
-/// shows is correctness; its times are CPU times, with no placement and no priorities.
+/// The machine is this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. What
+/// it shows is correctness; its times are CPU times, with no placement and no priorities.
 class threads_executor final : public executor {
  public:
   /// `options.processors` blocks at a time (0: one a core) of `options.team_width` threads.
@@ -42,8 +42,10 @@ class threads_executor final : public executor {
   std::unique_ptr<bubble_mark> make_mark() override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override;
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override;
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  closing how) override;
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
+              start_when when) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override;
@@ -53,11 +55,13 @@ class threads_executor final : public executor {
   stream_handle plain_stream() override { return &plain_; }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
                    std::uint32_t grain) override;
-  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, std::optional<position> ended,
-                     position next, mapped_memory extent) override;
+  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
+                     std::optional<position> ended, position next, mapped_memory extent) override;
   void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
-  bool passed(gate_line const&, std::uint32_t) const noexcept override { return on_their_way_.load(std::memory_order_acquire) == 0; }
+  bool passed(gate_line const&, std::uint32_t) const noexcept override {
+    return on_their_way_.load(std::memory_order_acquire) == 0;
+  }
   bool workers_left(bubble_mark& mark) override;
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;

@@ -34,7 +34,8 @@ class threads_stream {
   threads_stream(threads_stream const&) = delete;
   threads_stream& operator=(threads_stream const&) = delete;
 
-  /// Does not block. Throws limit_error when `max_queued` operations wait. Under capture the operation goes into the graph.
+  /// Does not block. Throws limit_error when `max_queued` operations wait. Under capture the operation goes into the
+  /// graph.
   void enqueue(std::function<void()> operation);
   /// Blocks until all that is queued now has run.
   void synchronize();

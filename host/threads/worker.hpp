@@ -56,7 +56,8 @@ std::uint64_t run_between(void const* functor, position const* ended, position n
 /// Instantiated in a .cpp by lull_side_task().
 template <side_task Task>
 worker_kernel threads_worker() {
-  return {reinterpret_cast<void const*>(&detail::stay_resident<Task>), reinterpret_cast<void const*>(&detail::run_phase<Task>),
+  return {reinterpret_cast<void const*>(&detail::stay_resident<Task>),
+          reinterpret_cast<void const*>(&detail::run_phase<Task>),
           reinterpret_cast<void const*>(&detail::run_between<Task>), Task::shape};
 }
 

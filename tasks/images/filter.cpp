@@ -41,7 +41,8 @@ std::uint32_t max_taps(image_filter filter, std::uint32_t from, std::uint32_t to
   return static_cast<std::uint32_t>(std::min<double>(from, std::ceil(2 * reach_of(filter, ratio)) + 1));
 }
 
-std::uint32_t max_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t together) noexcept {
+std::uint32_t max_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to,
+                              std::uint32_t together) noexcept {
   std::uint32_t most = 0;
   for (std::uint32_t at = 0; at < to; at += together) {
     span const first = span_of(filter, from, to, at);
@@ -63,9 +64,10 @@ std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t
     exact.clear();
     double sum = 0;
     for (std::uint32_t sample = first; sample < past; ++sample) {
-      double const weight = filter == image_filter::area
-                                ? std::max(0.0, std::min(sample + 1.0, centre + reach) - std::max<double>(sample, centre - reach))
-                                : lanczos3((sample + 0.5 - centre) / std::max(ratio, 1.0));
+      double const weight =
+          filter == image_filter::area
+              ? std::max(0.0, std::min(sample + 1.0, centre + reach) - std::max<double>(sample, centre - reach))
+              : lanczos3((sample + 0.5 - centre) / std::max(ratio, 1.0));
       exact.push_back(weight);
       sum += weight;
     }

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 
 namespace lull {
 
@@ -25,7 +25,8 @@ constexpr std::size_t piece = std::size_t{1} << 18;
 constexpr char const* start_again = "; remove it, or name another folder in --checkpoint, to start again";
 
 std::uint32_t sum_of(std::string_view bytes) {
-  return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(
+      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
 }
 
 /// Names may have any bytes; those that would break a line or a word become %XX.
@@ -119,9 +120,9 @@ void image_manifest::save(std::filesystem::path const& file) const {
   {
     std::lock_guard const lock{mutex_};
     for (auto const& [name, each] : entries_) {
-      std::snprintf(line, sizeof line, "%d %llu %lld %llu %08x ", each.out ? 1 : 0, static_cast<unsigned long long>(each.in.bytes),
-                    static_cast<long long>(each.in.changed_ns), static_cast<unsigned long long>(each.out ? each.out->bytes : 0),
-                    each.out ? each.out->sum : 0U);
+      std::snprintf(line, sizeof line, "%d %llu %lld %llu %08x ", each.out ? 1 : 0,
+                    static_cast<unsigned long long>(each.in.bytes), static_cast<long long>(each.in.changed_ns),
+                    static_cast<unsigned long long>(each.out ? each.out->bytes : 0), each.out ? each.out->sum : 0U);
       text += line + escaped(name) + "\n";
     }
   }
@@ -131,8 +132,10 @@ void image_manifest::save(std::filesystem::path const& file) const {
   write_file(file, text);
 }
 
-std::map<std::string, image_manifest::entry> image_manifest::read(std::filesystem::path const& file, std::string const& settings) {
-  if (!std::filesystem::is_regular_file(file)) throw input_error{file.string(), 0, std::string{"is no regular file"} + start_again};
+std::map<std::string, image_manifest::entry> image_manifest::read(std::filesystem::path const& file,
+                                                                  std::string const& settings) {
+  if (!std::filesystem::is_regular_file(file))
+    throw input_error{file.string(), 0, std::string{"is no regular file"} + start_again};
   std::string const text = read_file(file, max_bytes);
   manifest_reader from{file.string(), text};
   if (!std::string_view{text}.starts_with(beginning)) from.refuse("is no manifest of the task images");
@@ -141,8 +144,9 @@ std::map<std::string, image_manifest::entry> image_manifest::read(std::filesyste
   if (from.next(words) != "version") from.refuse_damaged();
   auto const found_version = from.number<std::uint64_t>(words);
   if (found_version != version) {
-    from.refuse("is a manifest of version " + std::to_string(found_version) + ", " + (found_version < version ? "older" : "newer") + " than version " +
-                std::to_string(version) + ", which this Lull reads: resume with the Lull that wrote it");
+    from.refuse("is a manifest of version " + std::to_string(found_version) + ", " +
+                (found_version < version ? "older" : "newer") + " than version " + std::to_string(version) +
+                ", which this Lull reads: resume with the Lull that wrote it");
   }
   // before anything of it is believed
   std::size_t const body = text.rfind('\n', text.size() - 2) + 1;
@@ -153,7 +157,8 @@ std::map<std::string, image_manifest::entry> image_manifest::read(std::filesyste
   if (from.next(words) != "settings") from.refuse_damaged();
   std::string const found_settings = from.name(words);
   if (found_settings != settings) {
-    from.refuse("is a manifest of \"" + found_settings + "\", but \"" + settings + "\" was asked for: resume with those");
+    from.refuse("is a manifest of \"" + found_settings + "\", but \"" + settings +
+                "\" was asked for: resume with those");
   }
   std::map<std::string, entry> entries;
   for (;;) {

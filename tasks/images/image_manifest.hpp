@@ -10,9 +10,9 @@
 
 namespace lull {
 
-/// Which files of a folder have been made into results, so that a run that was killed is taken up again: for each input its size and time
-/// of change, for each finished result its size and CRC-32. A text file of lines, with a version, what the results depend on, and a CRC-32
-/// at its end. Thread-safe.
+/// Which files of a folder have been made into results, so that a run that was killed is taken up again: for each input
+/// its size and time of change, for each finished result its size and CRC-32. A text file of lines, with a version,
+/// what the results depend on, and a CRC-32 at its end. Thread-safe.
 class image_manifest {
  public:
   static constexpr std::uint64_t version = 1;
@@ -40,8 +40,8 @@ class image_manifest {
   /// Atomically, and flushed to the disk.
   void save(std::filesystem::path const& file) const;
 
-  /// Of a file that `save` wrote. Throws input_error with the reason for one that is foreign, damaged or cut off, of another version, or of
-  /// other settings.
+  /// Of a file that `save` wrote. Throws input_error with the reason for one that is foreign, damaged or cut off, of
+  /// another version, or of other settings.
   static std::map<std::string, entry> read(std::filesystem::path const& file, std::string const& settings);
 
  private:

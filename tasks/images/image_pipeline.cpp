@@ -54,7 +54,8 @@ std::string problem_of(std::string const& file, auto const& work) {
 travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
     : in(machine, in_bytes(orders, batch_bytes)), out(machine, out_bytes(orders, batch_bytes)) {}
 
-image_pipeline::image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads, std::vector<std::size_t> kept)
+image_pipeline::image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads,
+                               std::vector<std::size_t> kept)
     : orders_(orders), kept_orders_(std::move(kept)), memory_(memory) {
   try {
     for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
@@ -233,7 +234,8 @@ void image_pipeline::serve(job& fed, picture_buffers& buffers) {
       }
     }
     if (moved) continue;
-    bool const stays = !arriving_.empty() || !leaving_.empty() || taken_ < std::min(fed.rounds(), fed_) || !all_written();
+    bool const stays =
+        !arriving_.empty() || !leaving_.empty() || taken_ < std::min(fed.rounds(), fed_) || !all_written();
     if (over && !stays) break;
     std::unique_lock lock{mutex_};
     changed_.wait_for(lock, look_again);

@@ -28,7 +28,8 @@ struct image_order {
   image_manifest::input listed;  // the file as it was when it was listed
 };
 
-/// The pinned memory that pictures travel through. A picture of any order fits the one, the results of any batch the other.
+/// The pinned memory that pictures travel through. A picture of any order fits the one, the results of any batch the
+/// other.
 struct travel_memory {
   /// `batch_bytes`: of picture_buffers. Throws limit_error.
   travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes);
@@ -41,8 +42,10 @@ struct travel_memory {
 /// the copies, which go on by themselves. One run; `serve` from one thread, the rest behind it.
 class image_pipeline {
  public:
-  /// `orders` and `memory` outlive it. `threads`: at least 1. `kept`: indices of orders whose results stay in memory, for a verifier.
-  image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads, std::vector<std::size_t> kept);
+  /// `orders` and `memory` outlive it. `threads`: at least 1. `kept`: indices of orders whose results stay in memory,
+  /// for a verifier.
+  image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads,
+                 std::vector<std::size_t> kept);
   /// Ends the threads; files that are not written by then are not written.
   ~image_pipeline();
   image_pipeline(image_pipeline const&) = delete;
@@ -87,12 +90,12 @@ class image_pipeline {
   std::deque<batch> on_machine_;  // without bytes; those fed and not yet taken, the oldest first
   batch leaving_;                 // being copied back
   std::uint64_t fed_ = 0;
-  std::uint64_t taken_ = 0;       // or being copied back
+  std::uint64_t taken_ = 0;  // or being copied back
 
   mutable std::mutex mutex_;  // all that follows
   std::condition_variable changed_;
   bool serves_ = false;
-  std::size_t next_ = 0;  // order to decode
+  std::size_t next_ = 0;                   // order to decode
   std::optional<pinned_pool::part> room_;  // for that
   std::size_t decoding_ = 0;
   std::size_t encoding_ = 0;

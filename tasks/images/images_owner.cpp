@@ -11,8 +11,8 @@
 #include <set>
 #include <thread>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/tasks/images/image_limits.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
 #include <lull/tasks/images/image_pipeline.hpp>
@@ -29,20 +29,23 @@ using std::filesystem::path;
 constexpr option images_options[] = {
     {"in", option_kind::path, "", "", "folder with PNG and JPEG files; those in folders below it are left alone"},
     {"out", option_kind::path, "", "", "folder for the results, under the same names; made if there is none"},
-    {"width", option_kind::integer, "", "[1, 32768]", "of the results; without height it follows, without both they keep their size"},
+    {"width", option_kind::integer, "", "[1, 32768]",
+     "of the results; without height it follows, without both they keep their size"},
     {"height", option_kind::integer, "", "[1, 32768]", "of the results; without width it follows"},
     {"filter", option_kind::choice, "lanczos3", "lanczos3|area", "how pixels are weighed"},
     {"logo", option_kind::path, "", "", "picture that is laid over each result, in its own size"},
     {"opacity", option_kind::real, "0.6", "[0, 1]", "of the logo"},
-    {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right", "where the logo stands"},
+    {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right",
+     "where the logo stands"},
     {"margin", option_kind::integer, "16", "[0, 32768]", "pixels between the logo and the edges"},
     {"threads", option_kind::integer, "", "[1, 256]", "that decode and encode; as many as there are cores"},
-    {"buffer", option_kind::size, "256MiB", "", "memory of the machine for a batch; there are three, and as much is pinned here"},
+    {"buffer", option_kind::size, "256MiB", "",
+     "memory of the machine for a batch; there are three, and as much is pinned here"},
 };
 
-constexpr std::uint32_t buffers = 3;           // one is worked on while the next is filled and the last is taken
-constexpr std::size_t judged = 4;            // results that the verifier looks at
-constexpr double min_psnr = 50;            // dB
+constexpr std::uint32_t buffers = 3;  // one is worked on while the next is filled and the last is taken
+constexpr std::size_t judged = 4;     // results that the verifier looks at
+constexpr double min_psnr = 50;       // dB
 
 image_filter filter_of(std::string const& name) { return name == "area" ? image_filter::area : image_filter::lanczos3; }
 
@@ -56,15 +59,19 @@ image_corner corner_of(std::string const& name) {
 void check_input(path const& in, path const& out) {
   namespace fs = std::filesystem;
   std::error_code why;
-  if (!fs::is_directory(in, why)) throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
-  if (fs::equivalent(in, out, why)) throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
+  if (!fs::is_directory(in, why))
+    throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
+  if (fs::equivalent(in, out, why))
+    throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }
 
 void make_output(path const& out) {
   namespace fs = std::filesystem;
   std::error_code why;
   fs::create_directories(out, why);
-  if (!fs::is_directory(out)) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + (why ? why.message() : "it is a file"));
+  if (!fs::is_directory(out))
+    throw usage_error("images: out=" + out.string() +
+                      " cannot be made a folder: " + (why ? why.message() : "it is a file"));
   try {
     atomic_file const probe{out / ".lull-writable"};
   } catch (device_error const& reason) {
@@ -76,10 +83,12 @@ class images_owner final : public task_owner {
  public:
   explicit images_owner(option_values const& values) : values_(values) {
     for (char const* name : {"in", "out"}) {
-      if (!values_.has(name)) throw usage_error(std::string{"images: "} + name + " is missing: give " + name + "=FOLDER");
+      if (!values_.has(name))
+        throw usage_error(std::string{"images: "} + name + " is missing: give " + name + "=FOLDER");
     }
     filter_ = filter_of(values_.text("filter"));
-    place_ = {corner_of(values_.text("corner")), static_cast<std::uint32_t>(values_.integer("margin")), values_.real("opacity")};
+    place_ = {corner_of(values_.text("corner")), static_cast<std::uint32_t>(values_.integer("margin")),
+              values_.real("opacity")};
     if (values_.has("width")) width_ = static_cast<std::uint32_t>(values_.integer("width"));
     if (values_.has("height")) height_ = static_cast<std::uint32_t>(values_.integer("height"));
   }
@@ -116,7 +125,8 @@ class images_owner final : public task_owner {
     // Several pictures a batch where they are small.
     buffers_.emplace(machine, buffers, std::max(largest, std::min(all, most)));
     travel_.emplace(machine, orders_, buffers_->bytes());
-    logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity) : std::vector<logo_ref::pixel>(1)}};
+    logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
+                                                                    : std::vector<logo_ref::pixel>(1)}};
   }
 
   job_description describe() const override {
@@ -141,8 +151,10 @@ class images_owner final : public task_owner {
     std::vector<image_order> left;
     for (image_order& each : orders_) {
       auto const found = before.find(name_of(each));
-      // One changed picture does not make the others' results wrong: it is done again, and so is a result that is not as it was written.
-      bool const done = found != before.end() && found->second.out && found->second.in == each.listed && result_of(each.to) == found->second.out;
+      // One changed picture does not make the others' results wrong: it is done again, and so is a result that is not
+      // as it was written.
+      bool const done = found != before.end() && found->second.out && found->second.in == each.listed &&
+                        result_of(each.to) == found->second.out;
       if (done) {
         manifest_->finish(name_of(each), *found->second.out);
       } else {
@@ -159,7 +171,8 @@ class images_owner final : public task_owner {
     unsigned const cores = std::max(1U, std::thread::hardware_concurrency());
     unsigned const threads = values_.has("threads") ? static_cast<unsigned>(values_.integer("threads")) : cores;
     std::vector<std::size_t> kept;
-    for (std::size_t i = 0; i < judged && i < orders_.size(); ++i) kept.push_back(i * orders_.size() / std::min(judged, orders_.size()));
+    for (std::size_t i = 0; i < judged && i < orders_.size(); ++i)
+      kept.push_back(i * orders_.size() / std::min(judged, orders_.size()));
     pipeline_ = std::make_unique<image_pipeline>(orders_, *travel_, threads, std::move(kept));
     if (manifest_) {
       pipeline_->tell_written([this](image_order const& order) {
@@ -177,21 +190,24 @@ class images_owner final : public task_owner {
       auto pixels = pipeline_->kept(at);
       if (!pixels) continue;
       image const found{order.plan.out, std::move(*pixels), {}};
-      image expected = reference_resize(decode(order.from), order.plan.out.width, order.plan.out.height, order.plan.filter);
+      image expected =
+          reference_resize(decode(order.from), order.plan.out.width, order.plan.out.height, order.plan.filter);
       if (logo_) expected = reference_blend(expected, *logo_, place_);
       worst = std::min(worst, psnr(expected, found));
       ++looked_at;
     }
     if (looked_at == 0) return {true, "no picture was written that could be held against another implementation"};
     char text[160];
-    std::snprintf(text, sizeof text, "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted", looked_at,
-                  orders_.size(), worst, min_psnr);
+    std::snprintf(text, sizeof text,
+                  "%zu of %zu pictures held against another implementation: PSNR %.1f dB at least, %.0f wanted",
+                  looked_at, orders_.size(), worst, min_psnr);
     return {worst >= min_psnr, text};
   }
 
   std::vector<std::string> write() override {
     std::uint64_t const written = pipeline_ ? pipeline_->written() : 0;
-    std::vector<std::string> lines{"pictures: " + std::to_string(written) + " written to " + values_.path("out").string() +
+    std::vector<std::string> lines{"pictures: " + std::to_string(written) + " written to " +
+                                   values_.path("out").string() +
                                    (done_before_ != 0 ? ", " + std::to_string(done_before_) + " done before" : "") +
                                    (failures() != 0 ? ", " + std::to_string(failures()) + " failed:" : "")};
     lines.insert(lines.end(), refused_.begin(), refused_.end());
@@ -204,7 +220,8 @@ class images_owner final : public task_owner {
  private:
   static std::string name_of(image_order const& order) { return path{order.from}.filename().string(); }
 
-  /// All that decides the results beside the pictures, whatever their files and folders are called; executors differ in the last bit.
+  /// All that decides the results beside the pictures, whatever their files and folders are called; executors differ in
+  /// the last bit.
   std::string settings() const {
     std::string text = "executor=" + std::string{kind_ == executor_kind::cuda ? "cuda" : "threads"};
     for (std::string const name : {"width", "height", "filter", "opacity", "corner", "margin"}) {
@@ -226,7 +243,8 @@ class images_owner final : public task_owner {
     for (fs::directory_entry const& each : fs::directory_iterator{values_.path("out")}) {
       std::string name = each.path().filename().string();
       if (!name.starts_with('.') || !name.ends_with(".tmp")) continue;
-      for (int part = 0; part < 3 && !name.empty(); ++part) name.resize(name.rfind('.') == std::string::npos ? 0 : name.rfind('.'));
+      for (int part = 0; part < 3 && !name.empty(); ++part)
+        name.resize(name.rfind('.') == std::string::npos ? 0 : name.rfind('.'));
       if (name.size() > 1) of.insert(values_.path("out") / name.substr(1));
     }
     for (path const& each : of) remove_leftovers(each);
@@ -243,7 +261,8 @@ class images_owner final : public task_owner {
     std::vector<path> files;
     std::error_code ignored;
     for (fs::directory_entry const& each : fs::directory_iterator{values_.path("in"), ignored}) {
-      if (!each.is_directory(ignored) && !each.path().filename().string().starts_with('.')) files.push_back(each.path());
+      if (!each.is_directory(ignored) && !each.path().filename().string().starts_with('.'))
+        files.push_back(each.path());
     }
     std::sort(files.begin(), files.end());
     return files;
@@ -253,17 +272,21 @@ class images_owner final : public task_owner {
   void list_orders(std::size_t max_bytes) {
     for (path const& file : pictures()) {
       try {
-        image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});  // before anything of it is read
-        image_order order{file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
+        image_manifest::input const listed =
+            input_of(file).value_or(image_manifest::input{});  // before anything of it is read
+        image_order order{
+            file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
         if (std::error_code none; std::filesystem::equivalent(order.from, order.to, none)) {
-          throw input_error(order.from, 0, "and " + order.to + " are one file, and the picture would be lost: remove that link");
+          throw input_error(order.from, 0,
+                            "and " + order.to + " are one file, and the picture would be lost: remove that link");
         }
         order.plan = plan_of(order.header.shape, order.from);
         order.listed = listed;
         if (order.plan.bytes() > max_bytes) {
           throw input_error(order.from, 0,
-                            "takes " + std::to_string(order.plan.bytes()) + " bytes of the machine to resize, more than buffer=" +
-                                values_.spelling("buffer") + ": raise that");
+                            "takes " + std::to_string(order.plan.bytes()) +
+                                " bytes of the machine to resize, more than buffer=" + values_.spelling("buffer") +
+                                ": raise that");
         }
         orders_.push_back(std::move(order));
       } catch (input_error const& reason) {
@@ -277,8 +300,10 @@ class images_owner final : public task_owner {
     auto const like = [&file](std::uint32_t side, std::uint32_t wanted, std::uint32_t other) {
       double const exact = std::round(static_cast<double>(side) * wanted / other);
       if (exact > max_image_side) {
-        throw input_error(file, 0, "would be " + std::to_string(static_cast<std::uint64_t>(exact)) + " pixels on its longer side, more than " +
-                                       std::to_string(max_image_side) + ": give both width and height, or a smaller one");
+        throw input_error(file, 0,
+                          "would be " + std::to_string(static_cast<std::uint64_t>(exact)) +
+                              " pixels on its longer side, more than " + std::to_string(max_image_side) +
+                              ": give both width and height, or a smaller one");
       }
       return static_cast<std::uint32_t>(std::max(exact, 1.0));
     };
@@ -292,8 +317,10 @@ class images_owner final : public task_owner {
     bool const left = place_.corner == image_corner::top_left || place_.corner == image_corner::bottom_left;
     bool const top = place_.corner == image_corner::top_left || place_.corner == image_corner::top_right;
     auto const margin = static_cast<std::int32_t>(place_.margin);
-    made.logo_x = left ? margin : static_cast<std::int32_t>(out.width) - margin - static_cast<std::int32_t>(logo_->shape.width);
-    made.logo_y = top ? margin : static_cast<std::int32_t>(out.height) - margin - static_cast<std::int32_t>(logo_->shape.height);
+    made.logo_x =
+        left ? margin : static_cast<std::int32_t>(out.width) - margin - static_cast<std::int32_t>(logo_->shape.width);
+    made.logo_y =
+        top ? margin : static_cast<std::int32_t>(out.height) - margin - static_cast<std::int32_t>(logo_->shape.height);
     return made;
   }
 
@@ -308,7 +335,7 @@ class images_owner final : public task_owner {
   executor_kind kind_{};
   std::optional<image_manifest> manifest_;  // where an account is kept
   std::size_t done_before_ = 0;             // pictures, by the run that is taken up again
-  std::vector<std::string> refused_;  // a line each
+  std::vector<std::string> refused_;        // a line each
   std::optional<travel_memory> travel_;
   std::optional<picture_buffers> buffers_;  // behind it: its copies end first
   machine_array<logo_ref::pixel> logo_pixels_;
@@ -322,7 +349,9 @@ task_entry images_entry() {
           .help = "resize the pictures of a folder and lay a logo over them",
           .options = images_options,
           .type = [](option_values const&) { return type_of<resize_pictures>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<images_owner>(values); }};
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<images_owner>(values);
+          }};
 }
 
 }  // namespace lull

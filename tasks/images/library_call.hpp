@@ -35,7 +35,8 @@ struct library_fault {
   }
 };
 
-/// Runs `call`; false if it left through `fault`. Not inlined: what `call` changes must not sit in one of our registers.
+/// Runs `call`; false if it left through `fault`. Not inlined: what `call` changes must not sit in one of our
+/// registers.
 template <class Call>
 [[nodiscard, gnu::noinline]] bool returns(library_fault& fault, Call const& call) {
   static_assert(std::is_trivially_destructible_v<Call>, "the jump would pass over its destructor");

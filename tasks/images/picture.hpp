@@ -5,23 +5,25 @@
 
 namespace lull {
 
-/// The samples that one sample along an axis is made of: `count` from `first` on, with weights that sum up to 1. The further right
-/// or down it lies, the further on both ends of them.
+/// The samples that one sample along an axis is made of: `count` from `first` on, with weights that sum up to 1. The
+/// further right or down it lies, the further on both ends of them.
 struct taps {
   std::uint32_t first;
   std::uint32_t count;
   std::uint32_t weights;  // where the first of them stands among the picture's weights
 };
 
-/// One picture on its way. In tiles: in → out at once, an item a tile of the result. Where so many samples make one that a tile's item
-/// would be too long: in → filtered along its rows → filtered along its columns, an item some pixels of either. Samples interleave.
+/// One picture on its way. In tiles: in → out at once, an item a tile of the result. Where so many samples make one
+/// that a tile's item would be too long: in → filtered along its rows → filtered along its columns, an item some pixels
+/// of either. Samples interleave.
 struct picture {
-  void const* in;        // (in_height, in_width, channels) of `bytes` each, and read_beyond bytes that may be read
-  float* between;        // (in_height, width, channels), premultiplied by alpha; null: in tiles
-  void* out;             // (height, width, channels)
-  taps const* across;    // (width,); weights of neighbours stand side by side: tap i of a pixel `i * width` behind its first
-  taps const* down;      // (height,); weights of one pixel stand side by side. In tiles: (height / 2, up,), each for two rows at once,
-                         // whose weights alternate
+  void const* in;  // (in_height, in_width, channels) of `bytes` each, and read_beyond bytes that may be read
+  float* between;  // (in_height, width, channels), premultiplied by alpha; null: in tiles
+  void* out;       // (height, width, channels)
+  taps const*
+      across;  // (width,); weights of neighbours stand side by side: tap i of a pixel `i * width` behind its first
+  taps const* down;  // (height,); weights of one pixel stand side by side. In tiles: (height / 2, up,), each for two
+                     // rows at once, whose weights alternate
   float const* weights;  // of both
   std::uint32_t in_width;
   std::uint32_t in_height;
@@ -31,8 +33,8 @@ struct picture {
   std::uint32_t bytes;        // of a sample: 1 or 2
   std::uint32_t tile_width;   // in tiles: pixels of the result; less at its right and lower edge
   std::uint32_t tile_height;  // even
-  std::uint32_t row_floats;   // in tiles: of team storage for a row; 0: none is needed, pixels are made straight from `in`, whose rows
-                              // begin at whole words
+  std::uint32_t row_floats;   // in tiles: of team storage for a row; 0: none is needed, pixels are made straight from
+                              // `in`, whose rows begin at whole words
   std::uint32_t pixels[2];    // otherwise: of an item, of either pass; 0: a pixel an item, whose taps the team shares
   std::int32_t logo_x;        // of its upper left corner
   std::int32_t logo_y;
@@ -45,7 +47,8 @@ struct picture_batch {
   static constexpr std::uint32_t most = 8;
 
   picture pictures[most];
-  std::uint64_t items[2][most + 1];  // of either pass: where each picture's begin, and their end; from `count` on all the same
+  std::uint64_t
+      items[2][most + 1];  // of either pass: where each picture's begin, and their end; from `count` on all the same
   std::uint32_t count;
 };
 

@@ -10,7 +10,12 @@
 namespace lull {
 
 picture_buffers::picture_buffers(executor& machine, std::uint32_t buffers, std::size_t bytes)
-    : machine_(machine), bytes_(bytes), batches_(machine, buffers), standing_(buffers), in_(machine.make_copy_lane()), out_(machine.make_copy_lane()) {
+    : machine_(machine),
+      bytes_(bytes),
+      batches_(machine, buffers),
+      standing_(buffers),
+      in_(machine.make_copy_lane()),
+      out_(machine.make_copy_lane()) {
   for (std::uint32_t s = 0; s < buffers; ++s) memory_.emplace_back(machine, bytes);
 }
 
@@ -23,7 +28,8 @@ void picture_buffers::put(std::uint64_t number, std::span<given const> pictures)
   for (std::uint32_t i = 0; i < batch.count; ++i) {
     resize_plan const& plan = pictures[i].plan;
     std::size_t const bytes = plan.bytes();
-    if (i >= picture_batch::most || begin + bytes > bytes_) throw std::logic_error{"a batch that does not fit its buffer"};
+    if (i >= picture_batch::most || begin + bytes > bytes_)
+      throw std::logic_error{"a batch that does not fit its buffer"};
     in_->copy_in(memory + begin, pictures[i].staged.data(), pictures[i].staged.size());
     batch.pictures[i] = plan.at(memory + begin);
     for (std::uint32_t step = 0; step < 2; ++step) batch.items[step][i + 1] = batch.items[step][i] + plan.items(step);
@@ -37,7 +43,8 @@ void picture_buffers::take(std::uint64_t number, std::span<std::span<unsigned ch
   picture_batch const& batch = standing_[number % memory_.size()];
   for (std::size_t i = 0; i < into.size(); ++i) {
     picture const& of = batch.pictures[i];
-    if (into[i].size() != std::size_t{of.width} * of.height * of.channels * of.bytes) throw std::logic_error{"a result into memory of another size"};
+    if (into[i].size() != std::size_t{of.width} * of.height * of.channels * of.bytes)
+      throw std::logic_error{"a result into memory of another size"};
     out_->copy_out(into[i].data(), of.out, into[i].size());
   }
 }
@@ -53,8 +60,10 @@ std::vector<task_array> picture_buffers::arrays() const {
     for (std::uint32_t i = 0; i < batch.count; ++i) {
       picture const& of = batch.pictures[i];
       std::string const name = std::to_string(s) + "." + std::to_string(i);
-      if (of.between != nullptr) all.push_back({{"between." + name, npz_type::f4, {of.in_height, of.width, of.channels}}, of.between});
-      all.push_back({{"out." + name, of.bytes == 1 ? npz_type::u1 : npz_type::u2, {of.height, of.width, of.channels}}, of.out});
+      if (of.between != nullptr)
+        all.push_back({{"between." + name, npz_type::f4, {of.in_height, of.width, of.channels}}, of.between});
+      all.push_back(
+          {{"out." + name, of.bytes == 1 ? npz_type::u1 : npz_type::u2, {of.height, of.width, of.channels}}, of.out});
     }
   }
   return all;

@@ -24,8 +24,9 @@ class picture_buffers {
     resize_plan plan;
     std::span<unsigned char const> staged;  // (plan.staged_bytes(),)
   };
-  /// Writes the batch of this number into its buffer, which must be free; the pictures, at most picture_batch::most, must fit. The copies
-  /// go on by themselves: staged bytes stay as they are, and the batch is not fed, until `arrived`.
+  /// Writes the batch of this number into its buffer, which must be free; the pictures, at most picture_batch::most,
+  /// must fit. The copies go on by themselves: staged bytes stay as they are, and the batch is not fed, until
+  /// `arrived`.
   void put(std::uint64_t number, std::span<given const> pictures);
   bool arrived() { return in_->done(); }
   /// Reads what has become of a batch: pictures in the order of `put`, each (plan.out.bytes(),). There when `left`.
@@ -43,7 +44,7 @@ class picture_buffers {
  private:
   executor& machine_;
   std::size_t bytes_;
-  machine_array<picture_batch> batches_;               // (buffers,)
+  machine_array<picture_batch> batches_;              // (buffers,)
   std::vector<machine_array<unsigned char>> memory_;  // (buffers,) of (bytes,)
   std::vector<picture_batch> standing_;               // (buffers,) what stands there
   std::unique_ptr<copy_lane> in_;                     // last: they wait for what is under way

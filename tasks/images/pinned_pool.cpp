@@ -7,7 +7,10 @@
 namespace lull {
 
 pinned_pool::pinned_pool(executor& machine, std::size_t bytes)
-    : machine_(machine), bytes_(taken_by(bytes)), memory_(static_cast<unsigned char*>(machine.pin(bytes_))), free_{{0, bytes_}} {}
+    : machine_(machine),
+      bytes_(taken_by(bytes)),
+      memory_(static_cast<unsigned char*>(machine.pin(bytes_))),
+      free_{{0, bytes_}} {}
 
 pinned_pool::~pinned_pool() { machine_.unpin(memory_); }
 

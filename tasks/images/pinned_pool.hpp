@@ -12,8 +12,8 @@
 
 namespace lull {
 
-/// One piece of pinned host memory, handed out in parts: what travels between files and the machine, never more of it than this.
-/// Thread-safe.
+/// One piece of pinned host memory, handed out in parts: what travels between files and the machine, never more of it
+/// than this. Thread-safe.
 class pinned_pool {
  public:
   static constexpr std::size_t line = 256;  // parts are multiples of it

@@ -14,10 +14,12 @@ namespace lull {
 /// Says of a fed count that no batch comes after it.
 inline constexpr std::uint64_t no_more_batches = std::uint64_t{1} << 63;
 
-/// Resizes pictures by a separable filter and lays a logo over them. A round is a batch: first all tiles, and the rows of pictures that
-/// are not in tiles, then the columns of those. Fed: the number of batches that stand, the r-th in buffer r modulo `buffers`.
+/// Resizes pictures by a separable filter and lays a logo over them. A round is a batch: first all tiles, and the rows
+/// of pictures that are not in tiles, then the columns of those. Fed: the number of batches that stand, the r-th in
+/// buffer r modulo `buffers`.
 struct resize_pictures {
-  static constexpr team_shape shape{.threads = 256, .steps = 2, .shared_bytes = resize_tile::storage_bytes, .blocks_per_sm = 4};
+  static constexpr team_shape shape{
+      .threads = 256, .steps = 2, .shared_bytes = resize_tile::storage_bytes, .blocks_per_sm = 4};
 
   picture_batch const* batches;  // (buffers,)
   std::uint32_t buffers;
@@ -45,27 +47,38 @@ struct resize_pictures {
 
   LULL_HD void run(picture const& of, std::uint32_t step, std::uint64_t item, auto const& team) const noexcept {
     switch (of.channels * 2 + of.bytes - 1) {
-      case 2: return run_as<1, std::uint8_t>(of, step, item, team);
-      case 3: return run_as<1, std::uint16_t>(of, step, item, team);
-      case 4: return run_as<2, std::uint8_t>(of, step, item, team);
-      case 5: return run_as<2, std::uint16_t>(of, step, item, team);
-      case 6: return run_as<3, std::uint8_t>(of, step, item, team);
-      case 7: return run_as<3, std::uint16_t>(of, step, item, team);
-      case 8: return run_as<4, std::uint8_t>(of, step, item, team);
-      case 9: return run_as<4, std::uint16_t>(of, step, item, team);
-      default: return;
+      case 2:
+        return run_as<1, std::uint8_t>(of, step, item, team);
+      case 3:
+        return run_as<1, std::uint16_t>(of, step, item, team);
+      case 4:
+        return run_as<2, std::uint8_t>(of, step, item, team);
+      case 5:
+        return run_as<2, std::uint16_t>(of, step, item, team);
+      case 6:
+        return run_as<3, std::uint8_t>(of, step, item, team);
+      case 7:
+        return run_as<3, std::uint16_t>(of, step, item, team);
+      case 8:
+        return run_as<4, std::uint8_t>(of, step, item, team);
+      case 9:
+        return run_as<4, std::uint16_t>(of, step, item, team);
+      default:
+        return;
     }
   }
 
   template <int Channels, class Sample>
   LULL_HD void run_as(picture const& of, std::uint32_t step, std::uint64_t item, auto const& team) const noexcept {
-    if (of.between == nullptr) return detail::tile_work<Channels, Sample>{of, static_cast<std::uint32_t>(item)}.run(logo, team);
+    if (of.between == nullptr)
+      return detail::tile_work<Channels, Sample>{of, static_cast<std::uint32_t>(item)}.run(logo, team);
     run_pass<Channels, Sample>(of, step, item, team);
   }
 
   /// An item of either pass.
   template <int Channels, class Sample>
-  LULL_HD LULL_COLD void run_pass(picture const& of, std::uint32_t step, std::uint64_t item, auto const& team) const noexcept {
+  LULL_HD LULL_COLD void run_pass(picture const& of, std::uint32_t step, std::uint64_t item,
+                                  auto const& team) const noexcept {
     std::uint32_t const wide = of.pixels[step];
     if (wide == 0) {  // the team shares one pixel's taps
       pixel found = step == 0 ? across<Channels, Sample>(of, item, team.rank(), team.size())
@@ -77,8 +90,10 @@ struct resize_pictures {
     std::uint64_t const all = std::uint64_t{of.width} * (step == 0 ? of.in_height : of.height);
     std::uint64_t const begin = item * wide;
     std::uint64_t const end = begin + wide < all ? begin + wide : all;
-    for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end; at += static_cast<std::uint64_t>(team.size())) {
-      keep<Channels, Sample>(of, step, at, step == 0 ? across<Channels, Sample>(of, at, 0, 1) : down<Channels>(of, at, 0, 1));
+    for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end;
+         at += static_cast<std::uint64_t>(team.size())) {
+      keep<Channels, Sample>(of, step, at,
+                             step == 0 ? across<Channels, Sample>(of, at, 0, 1) : down<Channels>(of, at, 0, 1));
     }
   }
 
@@ -121,7 +136,8 @@ struct resize_pictures {
       for (int c = 0; c < Channels; ++c) of.between[at * Channels + static_cast<std::uint64_t>(c)] = found.v[c];
       return;
     }
-    detail::store_pixel<Channels, Sample>(of, logo, static_cast<std::uint32_t>(at % of.width), static_cast<std::uint32_t>(at / of.width), found);
+    detail::store_pixel<Channels, Sample>(of, logo, static_cast<std::uint32_t>(at % of.width),
+                                          static_cast<std::uint32_t>(at / of.width), found);
   }
 };
 

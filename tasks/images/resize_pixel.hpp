@@ -48,7 +48,8 @@ LULL_HD void lay_over(pixel_sum& found, logo_ref::pixel const& over, float large
 
 /// From a premultiplied pixel of the result to one as files hold it, with the logo over it, into its place.
 template <int Channels, class Sample>
-LULL_HD void store_pixel(picture const& of, logo_ref const& logo, std::uint32_t x, std::uint32_t y, pixel_sum found) noexcept {
+LULL_HD void store_pixel(picture const& of, logo_ref const& logo, std::uint32_t x, std::uint32_t y,
+                         pixel_sum found) noexcept {
   constexpr bool has_alpha = Channels % 2 == 0;
   constexpr float largest = whole<Sample>;
   // before the logo's first: large
@@ -68,7 +69,8 @@ LULL_HD void store_pixel(picture const& of, logo_ref const& logo, std::uint32_t 
     made[c] = static_cast<Sample>(cut_off(value <= 0 ? 0.0f : value >= largest ? largest : value));
   }
   constexpr std::size_t alignment = sizeof made % (2 * sizeof(Sample)) == 0 ? sizeof made : sizeof(Sample);
-  store_aligned<sizeof made, alignment>(static_cast<Sample*>(of.out) + (std::size_t{y} * of.width + x) * Channels, made);
+  store_aligned<sizeof made, alignment>(static_cast<Sample*>(of.out) + (std::size_t{y} * of.width + x) * Channels,
+                                        made);
 }
 
 }  // namespace lull::detail

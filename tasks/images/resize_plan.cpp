@@ -23,12 +23,13 @@ constexpr std::uint32_t max_pixels_an_item = 4096;
 /// With more taps the team shares one pixel's.
 constexpr std::uint32_t max_taps_a_thread = 64;
 
-// Of a tile, in instructions as counted in the code and not yet measured: an SM may run about 4,000 of its warps' in a microsecond, for two
-// to four teams.
+// Of a tile, in instructions as counted in the code and not yet measured: an SM may run about 4,000 of its warps' in a
+// microsecond, for two to four teams.
 constexpr std::uint64_t max_warp_instructions = 28'000;
 constexpr std::uint64_t max_thread_instructions = 9'000;
-constexpr std::uint64_t max_warp_instructions_together = 18'000;  // of the tiles of a chunk: what many a tile takes by itself
-constexpr std::uint64_t min_chunks = 500;                       // of a picture: a GPU has some hundred teams
+constexpr std::uint64_t max_warp_instructions_together =
+    18'000;                                // of the tiles of a chunk: what many a tile takes by itself
+constexpr std::uint64_t min_chunks = 500;  // of a picture: a GPU has some hundred teams
 constexpr std::uint64_t instructions_a_tile = 300;
 constexpr std::uint64_t instructions_a_column_unit = 60;
 constexpr std::uint64_t instructions_a_column_tap = 44;
@@ -94,7 +95,8 @@ struct pieces {
     down = across + rounded_up(plan.out.width * sizeof(taps));
     weights = down + rounded_up(rows * sizeof(taps));
     staged = weights + rounded_up((down_weights(plan, tiled) + across_weights(plan)) * sizeof(float));
-    std::size_t const between = tiled ? 0 : std::size_t{plan.out.width} * plan.in.height * plan.in.channels * sizeof(float);
+    std::size_t const between =
+        tiled ? 0 : std::size_t{plan.out.width} * plan.in.height * plan.in.channels * sizeof(float);
     out = staged + rounded_up(between);
     end = out + rounded_up(plan.out.bytes());
   }
@@ -121,8 +123,10 @@ void pair_up(std::vector<taps>& rows, std::vector<float>& weights) {
     auto const begin = static_cast<std::uint32_t>(made.size());
     pairs.push_back({first, count, begin});
     made.resize(made.size() + std::size_t{count} * 2);
-    for (std::uint32_t i = 0; i < upper.count; ++i) made[begin + 2 * (upper.first - first + i)] = weights[upper.weights + i];
-    for (std::uint32_t i = 0; i < lower.count; ++i) made[begin + 2 * (lower.first - first + i) + 1] = weights[lower.weights + i];
+    for (std::uint32_t i = 0; i < upper.count; ++i)
+      made[begin + 2 * (upper.first - first + i)] = weights[upper.weights + i];
+    for (std::uint32_t i = 0; i < lower.count; ++i)
+      made[begin + 2 * (lower.first - first + i) + 1] = weights[lower.weights + i];
   }
   rows = std::move(pairs);
   weights = std::move(made);
@@ -139,24 +143,27 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
   auto const consider = [&](tile_plan plan, tile_cost const& cost, std::uint64_t pixels) {
     if (cost.warps > max_warp_instructions || cost.thread > max_thread_instructions) return;
     // warps that wait for the busiest one hold registers that others could use
-    double const score = (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / static_cast<double>(pixels);
+    double const score =
+        (static_cast<double>(cost.warps) + static_cast<double>(cost.thread * team / 32)) / static_cast<double>(pixels);
     if (score >= best_score) return;
     best_score = score;
     plan.together = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, max_warp_instructions_together / cost.warps));
     best = plan;
   };
   if (std::uint64_t{in.width} * in.channels * in.bits % 32 == 0) {  // rows begin at whole words
-    std::uint64_t const unit =
-        straight_unit(in.channels, max_shared_taps(filter, in.width, out.width, 1), max_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
+    std::uint64_t const unit = straight_unit(in.channels, max_shared_taps(filter, in.width, out.width, 1),
+                                             max_shared_taps(filter, in.height, out.height, resize_tile::rows_at_once));
     std::uint64_t const wide = std::min(straight_width, out.width);
     for (std::uint32_t const height : straight_heights) {
       tile_cost cost;
       cost.add(wide * divided_up(std::min(height, out.height), resize_tile::rows_at_once), unit);
-      if (cost.warps <= max_warp_instructions_together) consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
+      if (cost.warps <= max_warp_instructions_together)
+        consider({straight_width, height, 0, 1}, cost, wide * std::min(height, out.height));
     }
   }
   for (std::uint32_t const width : tile_widths) {
-    std::uint32_t const columns = std::min(in.width, max_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);
+    std::uint32_t const columns = std::min(
+        in.width, max_span(filter, in.width, out.width, std::min(width, out.width)) + resize_tile::first_multiple - 1);
     std::uint32_t const row_floats = resize_tile::row_floats(columns, in.channels);
     for (std::uint32_t const height : tile_heights) {
       if (std::size_t{row_floats} * height * sizeof(float) > resize_tile::storage_bytes) break;
@@ -165,7 +172,8 @@ std::optional<tile_plan> resize_plan::tiles() const noexcept {
       tile_cost cost;
       cost.add(divided_up<std::uint64_t>(std::uint64_t{columns} * in.channels, resize_tile::samples_at_once) * pairs,
                instructions_a_column_unit + taps_down * instructions_a_column_tap);
-      cost.add(wide * divided_up<std::uint64_t>(pairs, resize_tile::pairs_at_once), instructions_a_row_unit + taps_across * row_tap);
+      cost.add(wide * divided_up<std::uint64_t>(pairs, resize_tile::pairs_at_once),
+               instructions_a_row_unit + taps_across * row_tap);
       cost.add(team, instructions_a_tile);
       consider({width, height, row_floats, 1}, cost, wide * std::min(height, out.height));
     }
@@ -191,7 +199,8 @@ void resize_plan::add_tables(std::span<unsigned char> staged) const {
   weights.resize(begin + most * out.width);
   for (std::uint32_t x = 0; x < out.width; ++x) {
     taps& t = across_taps[x];
-    for (std::uint32_t i = 0; i < t.count; ++i) weights[begin + std::size_t{i} * out.width + x] = of_columns[t.weights + i];
+    for (std::uint32_t i = 0; i < t.count; ++i)
+      weights[begin + std::size_t{i} * out.width + x] = of_columns[t.weights + i];
     t.weights = static_cast<std::uint32_t>(begin + x);
   }
   std::memset(staged.data() + in.bytes(), 0, staged.size() - in.bytes());
@@ -218,7 +227,8 @@ picture resize_plan::at(unsigned char* memory) const noexcept {
           .tile_width = tile ? tile->width : 0,
           .tile_height = tile ? tile->height : 0,
           .row_floats = tile ? tile->row_floats : 0,
-          .pixels = {pixels_of_item(max_taps(filter, in.width, out.width)), pixels_of_item(max_taps(filter, in.height, out.height))},
+          .pixels = {pixels_of_item(max_taps(filter, in.width, out.width)),
+                     pixels_of_item(max_taps(filter, in.height, out.height))},
           .logo_x = logo_x,
           .logo_y = logo_y};
 }

@@ -9,27 +9,33 @@
 
 namespace lull {
 
-/// How a tile of a result is made: the columns above it are filtered into team storage, (rows, columns it needs, channels), and the rows
-/// of that into the result. Columns first, for along them every sample is alike whatever its channel: threads take twice four neighbours
-/// each, whole words, for two rows of the result, which have most of what they are made of in common. What lies between never goes
-/// through global memory. Where few samples make a pixel, threads make pixels straight from the picture instead, one below the other.
+/// How a tile of a result is made: the columns above it are filtered into team storage, (rows, columns it needs,
+/// channels), and the rows of that into the result. Columns first, for along them every sample is alike whatever its
+/// channel: threads take twice four neighbours each, whole words, for two rows of the result, which have most of what
+/// they are made of in common. What lies between never goes through global memory. Where few samples make a pixel,
+/// threads make pixels straight from the picture instead, one below the other.
 struct resize_tile {
   static constexpr std::size_t storage_bytes = 28 * 1024;  // four teams fit an SM's 132 KiB
   static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread
-  static constexpr std::uint32_t rows_at_once = 2;         // … for which it filters; in storage a sample's two stand side by side
-  static constexpr std::uint32_t pairs_at_once = 2;        // of such rows, of a row filter's thread
-  static constexpr std::uint32_t first_multiple = 8;       // of the column that a tile's storage begins with
-  static constexpr std::uint32_t straight_rows = 4;        // of the picture, whose samples are loaded together where no storage is needed …
-  static constexpr std::uint32_t straight_taps = 2;        // … and so many neighbours in each
+  static constexpr std::uint32_t rows_at_once =
+      2;  // … for which it filters; in storage a sample's two stand side by side
+  static constexpr std::uint32_t pairs_at_once = 2;   // of such rows, of a row filter's thread
+  static constexpr std::uint32_t first_multiple = 8;  // of the column that a tile's storage begins with
+  static constexpr std::uint32_t straight_rows =
+      4;  // of the picture, whose samples are loaded together where no storage is needed …
+  static constexpr std::uint32_t straight_taps = 2;  // … and so many neighbours in each
 
-  /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16 pairs lie in all
-  /// banks of shared memory, and threads that read pixels an even number apart, or store four neighbours each, meet less often.
+  /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16
+  /// pairs lie in all banks of shared memory, and threads that read pixels an even number apart, or store four
+  /// neighbours each, meet less often.
   template <int Channels>
   LULL_HD static constexpr std::uint32_t place(std::uint32_t pixel) noexcept {
     return pixel * Channels + pixel / free_behind(Channels);
   }
   /// So many pixels.
-  LULL_HD static constexpr std::uint32_t free_behind(std::uint32_t channels) noexcept { return channels % 2 != 0 ? 16 : 16 / channels; }
+  LULL_HD static constexpr std::uint32_t free_behind(std::uint32_t channels) noexcept {
+    return channels % 2 != 0 ? 16 : 16 / channels;
+  }
 
   /// Of storage for a row of so many columns, as picture::row_floats.
   static constexpr std::uint32_t row_floats(std::uint32_t columns, std::uint32_t channels) noexcept {
@@ -106,15 +112,16 @@ class tile_work {
   static constexpr bool has_alpha = Channels % 2 == 0;
   static constexpr std::uint32_t pixel_bytes = Channels * sizeof(Sample);
 
-  /// What is loaded before is asked for before any of it is used: the compiler would rather wait for the first and then ask for the last.
+  /// What is loaded before is asked for before any of it is used: the compiler would rather wait for the first and then
+  /// ask for the last.
   LULL_HD static void loaded_first() noexcept {
 #if defined(__CUDA_ARCH__)
     __syncwarp(__activemask());
 #endif
   }
 
-  /// The i-th sample of a word. Converting is slow on a GPU (a quarter of a logical operation's rate), so its bits become the fraction of
-  /// a float between 2^23 and 2^24, in one operation, from which 2^23 is taken; all of it exact.
+  /// The i-th sample of a word. Converting is slow on a GPU (a quarter of a logical operation's rate), so its bits
+  /// become the fraction of a float between 2^23 and 2^24, in one operation, from which 2^23 is taken; all of it exact.
   LULL_HD static float sample_of(std::uint32_t word, std::uint32_t i) noexcept {
     constexpr std::uint32_t exponent = 0x4b00'0000;
 #if defined(__CUDA_ARCH__)
@@ -151,7 +158,8 @@ class tile_work {
       for (std::uint32_t k = 0; k < neighbours; ++k) {
         std::uint32_t const w = k / samples_a_word;
         std::uint32_t made = word[g][w];
-        if constexpr (!Aligned) made = static_cast<std::uint32_t>((std::uint64_t{word[g][w + 1]} << 32 | made) >> (8 * off));
+        if constexpr (!Aligned)
+          made = static_cast<std::uint32_t>((std::uint64_t{word[g][w + 1]} << 32 | made) >> (8 * off));
         to[k] = sample_of(made, k % samples_a_word);
       }
       if constexpr (has_alpha) {
@@ -168,8 +176,10 @@ class tile_work {
     // Rows on their way at the same time, for each is a trip to memory: as many as registers are left for.
     constexpr std::uint32_t ahead = Aligned ? 4 / sizeof(Sample) : 2 / sizeof(Sample);
     picture const of = of_;
-    std::uint32_t const units_a_row = (in_columns_ * Channels + resize_tile::samples_at_once - 1) / resize_tile::samples_at_once;
-    auto const* const corner = static_cast<unsigned char const*>(of.in) + std::size_t{first_} * (Channels * sizeof(Sample));
+    std::uint32_t const units_a_row =
+        (in_columns_ * Channels + resize_tile::samples_at_once - 1) / resize_tile::samples_at_once;
+    auto const* const corner =
+        static_cast<unsigned char const*>(of.in) + std::size_t{first_} * (Channels * sizeof(Sample));
     for (grid_walk unit{team, units_a_row}; unit.row < (rows_ + rows_at_once - 1) / rows_at_once; unit.next()) {
       taps const t = of.down[y_ / rows_at_once + unit.row];
       float const* weight = of.weights + t.weights;
@@ -197,7 +207,8 @@ class tile_work {
       for (std::uint32_t g = 0; g < groups_at_once; ++g) {
         std::uint32_t const sample = (g * units_a_row + unit.column) * neighbours;
         float* const group = to + (sample + sample / (resize_tile::free_behind(Channels) * Channels)) * rows_at_once;
-        for (std::uint32_t k = 0; k < neighbours; ++k) store_aligned<sizeof sums[g][k], sizeof sums[g][k]>(group + k * rows_at_once, sums[g][k]);
+        for (std::uint32_t k = 0; k < neighbours; ++k)
+          store_aligned<sizeof sums[g][k], sizeof sums[g][k]>(group + k * rows_at_once, sums[g][k]);
       }
     }
   }
@@ -229,7 +240,8 @@ class tile_work {
     }
   }
 
-  /// Where few samples make a pixel: each from the picture itself, two rows of the result at once. The picture's rows begin at whole words.
+  /// Where few samples make a pixel: each from the picture itself, two rows of the result at once. The picture's rows
+  /// begin at whole words.
   LULL_HD void filter_straight(std::uint32_t row_bytes, logo_ref const& logo, auto const& team) const noexcept {
     constexpr std::uint32_t ahead = resize_tile::straight_rows;
     constexpr std::uint32_t beside = resize_tile::straight_taps;
@@ -242,7 +254,8 @@ class tile_work {
       float const* weight = of.weights + down.weights;
       auto const* line = static_cast<unsigned char const*>(of.in) + std::size_t{down.first} * row_bytes;
       pixel_sum sums[rows_at_once] = {};
-      for (std::uint32_t row = 0; row < down.count; row += ahead, weight += ahead * rows_at_once, line += ahead * row_bytes) {
+      for (std::uint32_t row = 0; row < down.count;
+           row += ahead, weight += ahead * rows_at_once, line += ahead * row_bytes) {
         for (std::uint32_t tap = 0; tap < across.count; tap += beside) {
           std::uint32_t const at = (across.first + tap) * pixel_bytes;
           raw_pixels raw[ahead];
@@ -253,7 +266,8 @@ class tile_work {
             if (row + k + 1 < down.count) below += row_bytes;  // else once more, with weights of 0
           }
           for (std::uint32_t k = 0; k < ahead; ++k) {
-            if (row + k < down.count) load_aligned<sizeof by_row[k], sizeof by_row[k]>(by_row[k], weight + k * rows_at_once);
+            if (row + k < down.count)
+              load_aligned<sizeof by_row[k], sizeof by_row[k]>(by_row[k], weight + k * rows_at_once);
           }
           for (std::uint32_t i = 0; i < beside; ++i) {
             if (tap + i < across.count) by_tap[i] = of.weights[across.weights + (tap + i) * of.width];

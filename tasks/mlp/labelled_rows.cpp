@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/text_source.hpp>
+#include <lull/host/task/counter_random.hpp>
 
 namespace lull {
 namespace {
@@ -62,7 +62,8 @@ bool is_header(std::string_view line) {
 class row_reader {
  public:
   /// `features` 0: as many as there are, and a label behind them.
-  row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits) : path_(path), features_(features), limits_(limits) {}
+  row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits)
+      : path_(path), features_(features), limits_(limits) {}
 
   labelled_rows read() {
     bool const packed = path_.ends_with(".gz");
@@ -82,8 +83,7 @@ class row_reader {
 
  private:
   void read_line(std::string_view line) {
-    if (line.size() > max_line_bytes)
-      refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
+    if (line.size() > max_line_bytes) refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
     line = trimmed(line);
     if (line.empty()) return;
     if (columns_ == 0) {
@@ -98,7 +98,8 @@ class row_reader {
       refuse("more rows than the limit max_rows = " + std::to_string(limits_.max_rows));
     }
     std::uint64_t const numbers = features_ != 0 ? features_ : columns_ - 1;
-    for (std::uint64_t column = 1; column <= numbers; ++column) rows_.values.push_back(value_of(next_column(line), column));
+    for (std::uint64_t column = 1; column <= numbers; ++column)
+      rows_.values.push_back(value_of(next_column(line), column));
     if (numbers < columns_) rows_.labels.push_back(label_of(next_column(line)));
     ++rows_.rows;
   }
@@ -108,7 +109,8 @@ class row_reader {
     columns_ = columns;
     if (features_ != 0) {
       if (columns == features_ || columns == features_ + 1) return;
-      refuse(std::to_string(columns) + " columns, but rows to class have " + std::to_string(features_) + " numbers, with or without a label behind them");
+      refuse(std::to_string(columns) + " columns, but rows to class have " + std::to_string(features_) +
+             " numbers, with or without a label behind them");
     }
     if (columns == 1) refuse("one column, but a row has at least one number and then, behind a comma, its label");
     if (columns - 1 > limits_.max_features) {
@@ -191,10 +193,13 @@ labelled_rows read_rows(std::string const& path, std::uint64_t features, labelle
 
 }  // namespace
 
-labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits) { return read_rows(path, 0, limits); }
+labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits) {
+  return read_rows(path, 0, limits);
+}
 
 labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
-  if (features == 0 || features > limits.max_features) throw std::logic_error{"rows to class of no numbers, or of too many"};
+  if (features == 0 || features > limits.max_features)
+    throw std::logic_error{"rows to class of no numbers, or of too many"};
   return read_rows(path, features, limits);
 }
 

@@ -38,8 +38,8 @@ struct labelled_limits {
 /// all have one label. limit_error where memory does not suffice.
 labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {});
 
-/// The same for rows of `features` numbers each, whose labels may be missing, all or none: then `labels` is empty and `classes` 0. All may
-/// be of one class. Throws input_error for another number of columns, too.
+/// The same for rows of `features` numbers each, whose labels may be missing, all or none: then `labels` is empty and
+/// `classes` 0. All may be of one class. Throws input_error for another number of columns, too.
 labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {});
 
 /// Which rows train and which are held out to judge by; both rising, together every row once.

@@ -69,12 +69,15 @@ std::string learning_curve_svg(std::span<epoch_result const> epochs) {
     picture.text(left - 6, y + 4, in_short(value), {.size = font, .fill = std::string{loss_colour}, .anchor = "end"});
   }
   for (int percent = 0; percent <= 100; percent += 20) {
-    picture.text(width - right + 6, y_at(percent / 100.0) + 4, std::to_string(percent) + " %", {.size = font, .fill = std::string{accuracy_colour}});
+    picture.text(width - right + 6, y_at(percent / 100.0) + 4, std::to_string(percent) + " %",
+                 {.size = font, .fill = std::string{accuracy_colour}});
   }
   picture.text(left, height - bottom + 16, "1", {.size = font});
-  picture.text(width - right, height - bottom + 16, "epoch " + std::to_string(epochs.size()), {.size = font, .anchor = "end"});
+  picture.text(width - right, height - bottom + 16, "epoch " + std::to_string(epochs.size()),
+               {.size = font, .anchor = "end"});
   picture.text(left, 16, "training loss", {.size = font, .fill = std::string{loss_colour}});
-  picture.text(width - right, 16, "held-out accuracy", {.size = font, .fill = std::string{accuracy_colour}, .anchor = "end"});
+  picture.text(width - right, 16, "held-out accuracy",
+               {.size = font, .fill = std::string{accuracy_colour}, .anchor = "end"});
 
   std::vector<svg::point> loss;
   std::vector<svg::point> accuracy;

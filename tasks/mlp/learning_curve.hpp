@@ -12,7 +12,8 @@ struct epoch_result {
   double accuracy;  // share of the held-out rows
 };
 
-/// An SVG of both over the epochs: loss on a logarithmic axis, accuracy on a linear one. Results that are no numbers are left out.
+/// An SVG of both over the epochs: loss on a logarithmic axis, accuracy on a linear one. Results that are no numbers
+/// are left out.
 std::string learning_curve_svg(std::span<epoch_result const> epochs);
 
 }  // namespace lull

@@ -13,11 +13,14 @@ namespace lull {
 std::vector<layer_values> first_layers(std::span<std::uint32_t const> sizes, std::uint64_t seed) {
   std::vector<layer_values> made;
   for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
-    layer_values layer{sizes[l], sizes[l + 1], std::vector<float>(std::size_t{sizes[l]} * sizes[l + 1]), std::vector<float>(sizes[l + 1])};
+    layer_values layer{sizes[l], sizes[l + 1], std::vector<float>(std::size_t{sizes[l]} * sizes[l + 1]),
+                       std::vector<float>(sizes[l + 1])};
     counter_random const random{seed, l};
     double const reach = 1 / std::sqrt(static_cast<double>(layer.inputs));
     std::uint64_t drawn = 0;
-    auto const draw = [&] { return static_cast<float>((static_cast<double>(random.at(drawn++) >> 11) * 0x1p-52 - 1) * reach); };
+    auto const draw = [&] {
+      return static_cast<float>((static_cast<double>(random.at(drawn++) >> 11) * 0x1p-52 - 1) * reach);
+    };
     std::generate(layer.weights.begin(), layer.weights.end(), draw);
     std::generate(layer.bias.begin(), layer.bias.end(), draw);
     made.push_back(std::move(layer));
@@ -43,22 +46,27 @@ std::uint32_t padded(std::uint32_t count) { return (count + 7) / 8 * 8; }
 /// (rows, columns) with zeros behind each row and below, and without.
 std::vector<float> padded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
   std::vector<float> made(std::size_t{padded(rows)} * padded(columns));
-  for (std::size_t row = 0; row < rows; ++row) std::copy_n(&values[row * columns], columns, &made[row * padded(columns)]);
+  for (std::size_t row = 0; row < rows; ++row)
+    std::copy_n(&values[row * columns], columns, &made[row * padded(columns)]);
   return made;
 }
 std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
   std::vector<float> made(std::size_t{rows} * columns);
-  for (std::size_t row = 0; row < rows; ++row) std::copy_n(&values[row * padded(columns)], columns, &made[row * columns]);
+  for (std::size_t row = 0; row < rows; ++row)
+    std::copy_n(&values[row * padded(columns)], columns, &made[row * columns]);
   return made;
 }
 
 }  // namespace
 
-mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
-                       mlp_settings const& settings)
+mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
+                       row_table const& held_out, mlp_settings const& settings)
     : machine_(machine), first_(layers.begin(), layers.end()), precision_(settings.precision) {
-  if (layers.empty() || layers.size() > mlp_model::max_layers) throw std::logic_error{"a perceptron of too many layers, or of none"};
-  auto const steps_of = [&](row_table const& rows) { return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch); };
+  if (layers.empty() || layers.size() > mlp_model::max_layers)
+    throw std::logic_error{"a perceptron of too many layers, or of none"};
+  auto const steps_of = [&](row_table const& rows) {
+    return static_cast<std::uint32_t>((rows.labels.size() + settings.batch - 1) / settings.batch);
+  };
   mlp_model model{};
   model.program = {static_cast<std::uint32_t>(layers.size()), steps_of(training), steps_of(held_out), settings.epochs};
   rounds_ = model.program.phases();
@@ -95,7 +103,8 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
                        .gradient = made.gradient.data()};
     layers_.push_back(std::move(made));
   }
-  if (padded(model.classes) > thin_rows) model.logits = (logits_ = {machine, batch * padded(model.classes)}).data();  // a tile is as wide as high
+  if (padded(model.classes) > thin_rows)
+    model.logits = (logits_ = {machine, batch * padded(model.classes)}).data();  // a tile is as wide as high
   row_table const* const tables[2] = {&training, &held_out};
   for (int t = 0; t < 2; ++t) {
     values_[t] = {machine, std::span<float const>{tables[t]->values}};
@@ -171,7 +180,10 @@ std::vector<layer_values> mlp_arrays::layers() const {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     auto const& [inputs, outputs, weights, bias] = first_[l];
     std::vector<float> const values = layers_[l].bias[0].read();
-    found.push_back({inputs, outputs, unpadded(layers_[l].weights[0].read(), inputs, outputs), {values.begin(), values.begin() + outputs}});
+    found.push_back({inputs,
+                     outputs,
+                     unpadded(layers_[l].weights[0].read(), inputs, outputs),
+                     {values.begin(), values.begin() + outputs}});
   }
   return found;
 }

@@ -48,8 +48,8 @@ row_table table_of(labelled_rows const& all, std::span<std::uint32_t const> whic
 class mlp_arrays {
  public:
   /// Training; where `training` has no rows, judging alone, whose answers are kept. Throws limit_error.
-  mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training, row_table const& held_out,
-             mlp_settings const& settings);
+  mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
+             row_table const& held_out, mlp_settings const& settings);
 
   mlp_task task() const noexcept { return {model_.data()}; }
   std::uint64_t rounds() const noexcept { return rounds_; }
@@ -58,7 +58,7 @@ class mlp_arrays {
   /// Back to the layers that it was made with, and to zeros.
   void reset();
 
-  std::vector<layer_values> layers() const;  // in their own sizes, without what was added
+  std::vector<layer_values> layers() const;                              // in their own sizes, without what was added
   std::vector<double> epoch_loss() const { return epoch_loss_.read(); }  // sums over the training rows
   std::vector<std::uint64_t> epoch_right() const { return epoch_right_.read(); }
   bool stopped() const { return stopped_.read().front() != 0; }

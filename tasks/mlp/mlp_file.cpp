@@ -16,17 +16,20 @@ constexpr std::uint64_t max_bytes = std::uint64_t{1} << 34;
 
 std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
 
-std::vector<float> read_array(npz_reader const& file, std::string const& name, std::vector<std::uint64_t> const& shape) {
+std::vector<float> read_array(npz_reader const& file, std::string const& name,
+                              std::vector<std::uint64_t> const& shape) {
   npz_array const* const found = file.find(name);
   npz_array const wanted{name, npz_type::f4, shape};
   if (found == nullptr) throw input_error(file.path(), 0, "is no perceptron of Lull's: it holds no " + name);
   if (*found != wanted) {
-    throw input_error(file.path(), 0, name + " is " + format_npz_shape(*found) + ", and " + format_npz_shape(wanted) + " is needed");
+    throw input_error(file.path(), 0,
+                      name + " is " + format_npz_shape(*found) + ", and " + format_npz_shape(wanted) + " is needed");
   }
   std::vector<float> values(found->bytes() / sizeof(float));
   file.read_into(name, std::as_writable_bytes(std::span{values}));
   if (!std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); })) {
-    throw input_error(file.path(), 0, name + " holds what is no number: the file is damaged, or was not written by Lull");
+    throw input_error(file.path(), 0,
+                      name + " holds what is no number: the file is damaged, or was not written by Lull");
   }
   return values;
 }
@@ -57,12 +60,15 @@ mlp_file read_mlp(std::string const& path) {
   }
   for (std::uint64_t l = 0; l < layers; ++l) {
     npz_array const* const weights = file.find(numbered("weights", l));
-    if (weights == nullptr || weights->shape.size() != 2) throw input_error(path, 0, "is no perceptron of Lull's: " + numbered("weights", l) + " is missing or no matrix");
+    if (weights == nullptr || weights->shape.size() != 2)
+      throw input_error(path, 0, "is no perceptron of Lull's: " + numbered("weights", l) + " is missing or no matrix");
     std::uint64_t const inputs = made.layers.empty() ? weights->shape[0] : made.layers.back().outputs;
     std::uint64_t const outputs = weights->shape[1];
-    if (inputs == 0 || outputs == 0 || inputs > 0xffff'ffff || outputs > 0xffff'ffff) throw input_error(path, 0, numbered("weights", l) + " has an impossible size");
+    if (inputs == 0 || outputs == 0 || inputs > 0xffff'ffff || outputs > 0xffff'ffff)
+      throw input_error(path, 0, numbered("weights", l) + " has an impossible size");
     made.layers.push_back({static_cast<std::uint32_t>(inputs), static_cast<std::uint32_t>(outputs),
-                           read_array(file, numbered("weights", l), {inputs, outputs}), read_array(file, numbered("bias", l), {outputs})});
+                           read_array(file, numbered("weights", l), {inputs, outputs}),
+                           read_array(file, numbered("bias", l), {outputs})});
   }
   return made;
 }

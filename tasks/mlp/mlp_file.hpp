@@ -15,8 +15,8 @@ struct mlp_file {
   float scale = 1;  // of features
 };
 
-/// An .npz: `scale` f4 (1,), and for each layer `weights0` f4 (inputs, outputs) and `bias0` f4 (outputs,), counted from 0. Written
-/// whole or not at all. Errors: those of npz_writer.
+/// An .npz: `scale` f4 (1,), and for each layer `weights0` f4 (inputs, outputs) and `bias0` f4 (outputs,), counted from
+/// 0. Written whole or not at all. Errors: those of npz_writer.
 void write_mlp(std::filesystem::path const& path, mlp_file const& model);
 
 /// Throws input_error for a file that is no such model: another kind, damaged, layers that do not fit one another.

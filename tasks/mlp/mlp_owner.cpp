@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <optional>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/tasks/mlp/learning_curve.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
@@ -17,13 +17,15 @@ namespace lull {
 namespace {
 
 constexpr option mlp_options[] = {
-    {"data", option_kind::path, "", "", "CSV of numbers and a label a line, also .gz; without it 1,797 handwritten digits"},
+    {"data", option_kind::path, "", "",
+     "CSV of numbers and a label a line, also .gz; without it 1,797 handwritten digits"},
     {"layers", option_kind::integer, "2", "[1, 8]", "hidden ones"},
     {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each of them"},
     {"epochs", option_kind::integer, "30", "[1, 100000]", "passes over the training rows"},
     {"batch", option_kind::integer, "64", "[1, 65536]", "rows a step"},
     {"rate", option_kind::real, "0.001", "(0, inf)", "of learning"},
-    {"precision", option_kind::choice, "auto", "auto|bf16|fp32", "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
+    {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
+     "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
     {"seed", option_kind::integer, "1", "[0, inf)", "of the first weights, of what is held out, and of the shuffles"},
     {"model", option_kind::path, "", "", "file for the trained perceptron, .npz"},
     {"losses", option_kind::path, "", "", "file for loss and accuracy of each epoch, CSV"},
@@ -32,10 +34,12 @@ constexpr option mlp_options[] = {
 
 constexpr option classify_options[] = {
     {"model", option_kind::path, "", "", "perceptron that task mlp has written"},
-    {"data", option_kind::path, "", "", "CSV of numbers a line, a label behind them or not, also .gz; without it 1,797 handwritten digits"},
+    {"data", option_kind::path, "", "",
+     "CSV of numbers a line, a label behind them or not, also .gz; without it 1,797 handwritten digits"},
     {"out", option_kind::path, "", "", "file for the answers: row, tab, class, tab, probability a line"},
     {"batch", option_kind::integer, "256", "[1, 65536]", "rows at once"},
-    {"precision", option_kind::choice, "auto", "auto|bf16|fp32", "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
+    {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
+     "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
 };
 
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
@@ -54,14 +58,16 @@ double roundoff_of(mlp_precision precision) { return precision == mlp_precision:
 /// How far the first epoch's loss may be from the one in double precision, as a share of it.
 ///
 /// fp32: a sum of `depth` terms errs by √depth·2⁻²⁴ or so, and steps carry it on; 10⁻³ is far above.
-/// bf16: an operand errs by u = 2⁻⁸ of itself at most, evenly within that: a standard deviation of u/√3; a product of two, and a sum of
-/// such products, √2·u/√3 of what it is a sum of, whatever the depth; n layers, one behind the other, √(2n/3)·u. What fp32 sums add,
-/// depth·2⁻²⁴, is nothing beside it. The loss moves by √2 times that, for its gradient by the logits, softmax less label, is no longer
-/// than √2. So a row's loss has a standard deviation of √(4n/3)·u for logits of the order of the loss; the mean over an epoch's rows,
-/// whose errors have either sign, stays well below, and leaves room for what steps carry on.
-/// Source: Higham, Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019.
+/// bf16: an operand errs by u = 2⁻⁸ of itself at most, evenly within that: a standard deviation of u/√3; a product of
+/// two, and a sum of such products, √2·u/√3 of what it is a sum of, whatever the depth; n layers, one behind the other,
+/// √(2n/3)·u. What fp32 sums add, depth·2⁻²⁴, is nothing beside it. The loss moves by √2 times that, for its gradient
+/// by the logits, softmax less label, is no longer than √2. So a row's loss has a standard deviation of √(4n/3)·u for
+/// logits of the order of the loss; the mean over an epoch's rows, whose errors have either sign, stays well below, and
+/// leaves room for what steps carry on. Source: Higham, Mary, "A new approach to probabilistic rounding error
+/// analysis", SIAM J. Sci. Comput. 41, 2019.
 double loss_tolerance(mlp_precision precision, std::size_t layers) {
-  return precision == mlp_precision::bf16 ? std::sqrt(4.0 / 3.0 * static_cast<double>(layers)) * roundoff_of(precision) : 1e-3;
+  return precision == mlp_precision::bf16 ? std::sqrt(4.0 / 3.0 * static_cast<double>(layers)) * roundoff_of(precision)
+                                          : 1e-3;
 }
 
 /// Rows that rounding may decide, and one in a thousand for all.
@@ -76,7 +82,9 @@ std::string data_file(option_values const& values) {
 
 void check_classes(option_values const& values, std::uint64_t classes) {
   if (classes <= max_classes) return;
-  throw input_error(data_file(values), 0, "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(max_classes) + " at most");
+  throw input_error(
+      data_file(values), 0,
+      "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(max_classes) + " at most");
 }
 
 /// So that the greatest feature is 1.
@@ -102,13 +110,15 @@ class mlp_owner final : public task_owner {
     labelled_rows const all = read_labelled_rows(data_file(values_));
     check_classes(values_, all.classes);
     row_split const split = split_rows(all.rows, settings_.seed);
-    if (split.held_out.empty()) throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
+    if (split.held_out.empty())
+      throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
     training_ = table_of(all, split.training);
     held_out_ = table_of(all, split.held_out);
     settings_.scale = scale_of(training_);
     settings_.precision = precision_of(values_, machine);
     std::vector<std::uint32_t> sizes{all.features};
-    sizes.insert(sizes.end(), static_cast<std::size_t>(values_.integer("layers")), static_cast<std::uint32_t>(values_.integer("hidden")));
+    sizes.insert(sizes.end(), static_cast<std::size_t>(values_.integer("layers")),
+                 static_cast<std::uint32_t>(values_.integer("hidden")));
     sizes.push_back(all.classes);
     first_ = first_layers(sizes, settings_.seed);
     arrays_.emplace(machine, first_, training_, held_out_, settings_);
@@ -131,29 +141,36 @@ class mlp_owner final : public task_owner {
     double const loss = arrays_->epoch_loss().front() / static_cast<double>(training_.labels.size());
     double const expected = reference_first_loss(first_, training_, settings_);
     std::uint64_t const right = arrays_->epoch_right().back();
-    reference_answers const found = reference_right(arrays_->layers(), held_out_, static_cast<double>(settings_.scale), roundoff_of(settings_.precision));
+    reference_answers const found = reference_right(arrays_->layers(), held_out_, static_cast<double>(settings_.scale),
+                                                    roundoff_of(settings_.precision));
     char text[300];
     std::snprintf(text, sizeof text,
-                  "in %s the first epoch's loss is %.6f, in double precision by another implementation %.6f; of %zu held out %llu right, by the other %llu, of "
+                  "in %s the first epoch's loss is %.6f, in double precision by another implementation %.6f; of %zu "
+                  "held out %llu right, by the other %llu, of "
                   "which %llu within rounding",
-                  name_of(settings_.precision), loss, expected, held_out_.labels.size(), static_cast<unsigned long long>(right),
-                  static_cast<unsigned long long>(found.right), static_cast<unsigned long long>(found.unsure));
+                  name_of(settings_.precision), loss, expected, held_out_.labels.size(),
+                  static_cast<unsigned long long>(right), static_cast<unsigned long long>(found.right),
+                  static_cast<unsigned long long>(found.unsure));
     bool const close = std::abs(loss - expected) <= loss_tolerance(settings_.precision, first_.size()) * expected;
     return {!arrays_->stopped() && close && agree(right, found, held_out_.labels.size()), text};
   }
 
   std::vector<std::string> write() override {
     std::vector<epoch_result> epochs = results();
-    epochs.erase(std::find_if(epochs.begin(), epochs.end(), [](epoch_result const& each) { return !std::isfinite(each.loss); }), epochs.end());
+    epochs.erase(
+        std::find_if(epochs.begin(), epochs.end(), [](epoch_result const& each) { return !std::isfinite(each.loss); }),
+        epochs.end());
     std::vector<std::string> lines;
-    if (arrays_->stopped()) lines.push_back("stopped: the loss is no number any more; try a lower rate than " + values_.spelling("rate"));
+    if (arrays_->stopped())
+      lines.push_back("stopped: the loss is no number any more; try a lower rate than " + values_.spelling("rate"));
     std::string csv = "epoch,loss,accuracy\n";
     for (std::size_t at = 0; at < epochs.size(); ++at) {
       char text[96];
       std::snprintf(text, sizeof text, "%zu,%.9g,%.6f\n", at + 1, epochs[at].loss, epochs[at].accuracy);
       csv += text;
       if (at % ((epochs.size() + 9) / 10) != 0 && at + 1 != epochs.size()) continue;  // ten lines or so
-      std::snprintf(text, sizeof text, "epoch %4zu  loss %.5f  held-out accuracy %.2f %%", at + 1, epochs[at].loss, 100 * epochs[at].accuracy);
+      std::snprintf(text, sizeof text, "epoch %4zu  loss %.5f  held-out accuracy %.2f %%", at + 1, epochs[at].loss,
+                    100 * epochs[at].accuracy);
       lines.push_back(text);
     }
     auto const say = [&](char const* name) { lines.push_back(std::string{name} + ": " + values_.path(name).string()); };
@@ -180,7 +197,8 @@ class mlp_owner final : public task_owner {
     std::vector<std::uint64_t> const right = arrays_->epoch_right();
     std::vector<epoch_result> made;
     for (std::size_t at = 0; at < loss.size(); ++at) {
-      made.push_back({loss[at] / static_cast<double>(training_.labels.size()), static_cast<double>(right[at]) / static_cast<double>(held_out_.labels.size())});
+      made.push_back({loss[at] / static_cast<double>(training_.labels.size()),
+                      static_cast<double>(right[at]) / static_cast<double>(held_out_.labels.size())});
     }
     return made;
   }
@@ -197,7 +215,8 @@ class classify_owner final : public task_owner {
  public:
   explicit classify_owner(option_values const& values) : values_(values) {
     for (char const* name : {"model", "out"}) {
-      if (!values_.has(name)) throw usage_error(std::string{"classify: "} + name + " is missing: give " + name + "=FILE");
+      if (!values_.has(name))
+        throw usage_error(std::string{"classify: "} + name + " is missing: give " + name + "=FILE");
     }
   }
 
@@ -208,7 +227,10 @@ class classify_owner final : public task_owner {
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
     precision_ = precision_of(values_, machine);
-    mlp_settings const settings{.epochs = 1, .batch = static_cast<std::uint32_t>(values_.integer("batch")), .scale = model_.scale, .precision = precision_};
+    mlp_settings const settings{.epochs = 1,
+                                .batch = static_cast<std::uint32_t>(values_.integer("batch")),
+                                .scale = model_.scale,
+                                .precision = precision_};
     arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings);
   }
 
@@ -221,10 +243,13 @@ class classify_owner final : public task_owner {
 
   verification verify() override {
     std::uint64_t const right = arrays_->epoch_right().front();
-    reference_answers const found = reference_right(model_.layers, rows_, static_cast<double>(model_.scale), roundoff_of(precision_));
-    return {agree(right, found, rows_.labels.size()), "in " + std::string{name_of(precision_)} + " " + std::to_string(right) + " of " + std::to_string(rows_.labels.size()) +
-                                                          (labelled_ ? " right" : " of class 0") + ", in double precision by another implementation " + std::to_string(found.right) + ", of which " +
-                                                          std::to_string(found.unsure) + " within rounding"};
+    reference_answers const found =
+        reference_right(model_.layers, rows_, static_cast<double>(model_.scale), roundoff_of(precision_));
+    return {agree(right, found, rows_.labels.size()),
+            "in " + std::string{name_of(precision_)} + " " + std::to_string(right) + " of " +
+                std::to_string(rows_.labels.size()) + (labelled_ ? " right" : " of class 0") +
+                ", in double precision by another implementation " + std::to_string(found.right) + ", of which " +
+                std::to_string(found.unsure) + " within rounding"};
   }
 
   std::vector<std::string> write() override {
@@ -240,7 +265,8 @@ class classify_owner final : public task_owner {
     if (!labelled_) return {std::to_string(answers.size()) + " rows: " + values_.path("out").string()};
     std::uint64_t const right = arrays_->epoch_right().front();
     char text[96];
-    std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(), 100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
+    std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(),
+                  100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
     return {text + values_.path("out").string()};
   }
 
@@ -260,7 +286,9 @@ task_entry mlp_entry() {
           .help = "train a perceptron on labelled rows",
           .options = mlp_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<mlp_owner>(values); }};
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<mlp_owner>(values);
+          }};
 }
 
 task_entry classify_entry() {
@@ -268,7 +296,9 @@ task_entry classify_entry() {
           .help = "let a trained perceptron tell the classes of rows",
           .options = classify_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<classify_owner>(values); }};
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<classify_owner>(values);
+          }};
 }
 
 }  // namespace lull

@@ -12,7 +12,8 @@ enum class mlp_phase {
   load,      // the first batch
   forward,   // through one layer, not the last
   loss,      // of each row: through the last layer, and back through it; beside it the next batch is loaded
-  backward,  // through one layer: the gradient of its inputs; beside it the layer above is updated, whose weights nobody needs any more
+  backward,  // through one layer: the gradient of its inputs; beside it the layer above is updated, whose weights
+             // nobody needs any more
   update,    // of the layers that were not yet
   judge      // each row of a held-out batch: through the last layer, right or wrong; beside it the next batch is loaded
 };
@@ -25,8 +26,9 @@ struct mlp_point {
   std::uint32_t step = 0;  // of the epoch; those that judge follow those that train
 };
 
-/// Training as phases, one a round, n being the layers of weights. What lies between two phases costs as much as a small product, so
-/// there are as few as the products' order allows: a product is followed by another only where it needs all of it.
+/// Training as phases, one a round, n being the layers of weights. What lies between two phases costs as much as a
+/// small product, so there are as few as the products' order allows: a product is followed by another only where it
+/// needs all of it.
 ///   load                                                                                   once
 ///   an epoch:  a training step: forward 0 … n−2, loss, backward n−2 … 1, update             train_steps times
 ///              a judging step:  forward 0 … n−2, judge                                      judge_steps times
@@ -39,7 +41,9 @@ struct mlp_program {
   LULL_HD std::uint32_t backward_phases() const noexcept { return layers > 2 ? layers - 2 : 0; }
   LULL_HD std::uint64_t train_phases() const noexcept { return std::uint64_t{layers} + backward_phases() + 1; }
   LULL_HD std::uint64_t judge_phases() const noexcept { return layers; }
-  LULL_HD std::uint64_t phases_of_epoch() const noexcept { return train_steps * train_phases() + judge_steps * judge_phases(); }
+  LULL_HD std::uint64_t phases_of_epoch() const noexcept {
+    return train_steps * train_phases() + judge_steps * judge_phases();
+  }
   LULL_HD std::uint64_t phases() const noexcept { return 1 + epochs * phases_of_epoch(); }
 
   LULL_HD mlp_point at(std::uint64_t round) const noexcept {
@@ -53,10 +57,10 @@ struct mlp_program {
       made.step = static_cast<std::uint32_t>(of_epoch / train_phases());
       auto const phase = static_cast<std::uint32_t>(of_epoch % train_phases());
       std::uint32_t const backward = layers + backward_phases();
-      made.what = phase + 1 < layers   ? mlp_phase::forward
-                  : phase < layers     ? mlp_phase::loss
-                  : phase < backward   ? mlp_phase::backward
-                                       : mlp_phase::update;
+      made.what = phase + 1 < layers ? mlp_phase::forward
+                  : phase < layers   ? mlp_phase::loss
+                  : phase < backward ? mlp_phase::backward
+                                     : mlp_phase::update;
       made.layer = phase < layers ? phase : backward - phase;  // backward from the last but one to layer 1
       return made;
     }

@@ -27,7 +27,8 @@ struct parameters {
       mean[i] += (1 - b1) * (gradient[i] - mean[i]);
       square[i] += (1 - b2) * (gradient[i] * gradient[i] - square[i]);
       double const unbiased = mean[i] / (1 - std::pow(b1, t));
-      value[i] -= static_cast<double>(by.rate) * unbiased / (std::sqrt(square[i] / (1 - std::pow(b2, t))) + static_cast<double>(by.epsilon));
+      value[i] -= static_cast<double>(by.rate) * unbiased /
+                  (std::sqrt(square[i] / (1 - std::pow(b2, t))) + static_cast<double>(by.epsilon));
       gradient[i] = 0;
     }
   }
@@ -42,7 +43,8 @@ struct layer {
 
 std::vector<layer> layers_from(std::span<layer_values const> from) {
   std::vector<layer> made;
-  for (layer_values const& each : from) made.push_back({each.inputs, each.outputs, parameters{each.weights}, parameters{each.bias}});
+  for (layer_values const& each : from)
+    made.push_back({each.inputs, each.outputs, parameters{each.weights}, parameters{each.bias}});
   return made;
 }
 
@@ -67,7 +69,8 @@ double learn(std::vector<layer>& layers, std::vector<numbers> const& given, std:
   double sum = 0;
   for (double const each : logits) sum += std::exp(each - greatest);
   numbers slope(logits.size());
-  for (std::size_t c = 0; c < logits.size(); ++c) slope[c] = share * (std::exp(logits[c] - greatest) / sum - (c == label ? 1 : 0));
+  for (std::size_t c = 0; c < logits.size(); ++c)
+    slope[c] = share * (std::exp(logits[c] - greatest) / sum - (c == label ? 1 : 0));
   for (std::size_t l = layers.size(); l-- > 0;) {
     layer& here = layers[l];
     numbers below(here.inputs);
@@ -122,7 +125,8 @@ std::vector<std::uint32_t> first_order(std::uint64_t seed, std::uint32_t count) 
 
 }  // namespace
 
-double reference_first_loss(std::span<layer_values const> first, row_table const& training, mlp_settings const& settings) {
+double reference_first_loss(std::span<layer_values const> first, row_table const& training,
+                            mlp_settings const& settings) {
   std::vector<layer> layers = layers_from(first);
   auto const rows = static_cast<std::uint32_t>(training.labels.size());
   std::vector<std::uint32_t> const order = first_order(settings.seed, rows);
@@ -143,7 +147,8 @@ double reference_first_loss(std::span<layer_values const> first, row_table const
   return loss / rows;
 }
 
-reference_answers reference_right(std::span<layer_values const> from, row_table const& rows, double scale, double roundoff) {
+reference_answers reference_right(std::span<layer_values const> from, row_table const& rows, double scale,
+                                  double roundoff) {
   reference_answers found;
   double const share = roundoff * roundoff / 3;
   for (std::size_t at = 0; at < rows.labels.size(); ++at) {

@@ -8,11 +8,11 @@
 
 namespace lull {
 
-/// Which of `count` things stands in a place when they are shuffled: a bijection of [0, count), another for each key, computed
-/// where it is needed. A Feistel network of six rounds over the next even number of bits, walked until it falls below `count`; its
-/// round function is the finaliser of SplitMix64.
-/// Source: Luby, Rackoff, "How to construct pseudorandom permutations from pseudorandom functions", SIAM J. Comput. 17, 1988; Black,
-/// Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 (cycle walking).
+/// Which of `count` things stands in a place when they are shuffled: a bijection of [0, count), another for each key,
+/// computed where it is needed. A Feistel network of six rounds over the next even number of bits, walked until it
+/// falls below `count`; its round function is the finaliser of SplitMix64. Source: Luby, Rackoff, "How to construct
+/// pseudorandom permutations from pseudorandom functions", SIAM J. Comput. 17, 1988; Black, Rogaway, "Ciphers with
+/// arbitrary finite domains", CT-RSA 2002 (cycle walking).
 class shuffled {
  public:
   LULL_HD shuffled(std::uint64_t key, std::uint32_t count) noexcept : key_(mixed(key)), count_(count) {
@@ -30,7 +30,9 @@ class shuffled {
  private:
   static constexpr std::uint32_t rounds = 6;
 
-  LULL_HD static std::uint64_t mixed(std::uint64_t bits) noexcept { return counter_random::mix(bits + counter_random::golden); }
+  LULL_HD static std::uint64_t mixed(std::uint64_t bits) noexcept {
+    return counter_random::mix(bits + counter_random::golden);
+  }
 
   LULL_HD std::uint32_t once(std::uint32_t value) const noexcept {
     std::uint32_t const mask = (std::uint32_t{1} << half_) - 1;

@@ -10,7 +10,8 @@
 
 namespace lull {
 
-/// Which index of an operand has neighbours in memory: the depth, over which is summed, or its side, the rows or columns of the result.
+/// Which index of an operand has neighbours in memory: the depth, over which is summed, or its side, the rows or
+/// columns of the result.
 enum class minor { depth, side };
 
 /// (count, side, depth) bf16 where the depth is minor, else (count, depth, side).
@@ -43,7 +44,10 @@ struct large_tiles {
   static constexpr std::uint32_t stages = 4;  // steps whose operands lie in shared memory
   static constexpr std::size_t stage_bytes = (rows + columns) * depth * sizeof(bfloat16);
   /// Of a task that multiplies so: whole stages on a boundary of 1,024 bytes, and what its warps tell each other.
-  static constexpr team_shape shape{.threads = 384, .shared_bytes = 1024 + stages * stage_bytes + 512, .blocks_per_sm = 1, .claims = claiming::by_task};
+  static constexpr team_shape shape{.threads = 384,
+                                    .shared_bytes = 1024 + stages * stage_bytes + 512,
+                                    .blocks_per_sm = 1,
+                                    .claims = claiming::by_task};
 
   struct tile {
     std::uint32_t count;   // which matrix
@@ -56,8 +60,8 @@ struct large_tiles {
 
   LULL_HD std::uint64_t number() const noexcept { return std::uint64_t{down_} * across_ * count_; }
 
-  /// Column by column within a band of 16 tiles of rows, so that tiles at work at the same time share their operands in the L2.
-  /// In 32 bits: a longer division would be a call.
+  /// Column by column within a band of 16 tiles of rows, so that tiles at work at the same time share their operands in
+  /// the L2. In 32 bits: a longer division would be a call.
   LULL_HD tile at(std::uint64_t item) const noexcept {
     constexpr std::uint32_t band = 16;
     auto const tile = static_cast<std::uint32_t>(item);
@@ -75,8 +79,8 @@ struct large_tiles {
   std::uint32_t count_;
 };
 
-/// Operands and shape of a × b. `maps`: (2,), of a and b (maps_of in product_operands.hpp makes them), in memory of the machine; null on CPU
-/// threads.
+/// Operands and shape of a × b. `maps`: (2,), of a and b (maps_of in product_operands.hpp makes them), in memory of the
+/// machine; null on CPU threads.
 template <minor A, minor B>
 struct large_product {
   large_shape shape;
@@ -92,17 +96,19 @@ struct large_product {
   }
 };
 
-/// How a tile that is not whole is left when the stay ends: at once, and done again (`undone`); at once with its sums stored, and gone
-/// on with (`saved`); or only behind its end, which tells what looking within it costs (`whole`).
+/// How a tile that is not whole is left when the stay ends: at once, and done again (`undone`); at once with its sums
+/// stored, and gone on with (`saved`); or only behind its end, which tells what looking within it costs (`whole`).
 enum class tile_leaving { undone, saved, whole };
 
-/// Where sums are saved: for each tile, each warpgroup's. What is there is a short cut and no state: zeroed steps make all tiles begin
-/// again, and end the same.
+/// Where sums are saved: for each tile, each warpgroup's. What is there is a short cut and no state: zeroed steps make
+/// all tiles begin again, and end the same.
 struct saved_sums {
   static constexpr std::uint32_t parts = 2;  // of a tile: its upper and its lower half
 
-  float* at = nullptr;             // (tiles, parts, large_tiles::rows / parts × large_tiles::columns), as registers hold them; null on CPU threads
-  std::uint32_t* steps = nullptr;  // (tiles, parts), how many of the depth they contain; on CPU threads rows of the tile that are stored
+  float* at = nullptr;  // (tiles, parts, large_tiles::rows / parts × large_tiles::columns), as registers hold them;
+                        // null on CPU threads
+  std::uint32_t* steps =
+      nullptr;  // (tiles, parts), how many of the depth they contain; on CPU threads rows of the tile that are stored
 };
 
 }  // namespace lull

@@ -42,7 +42,7 @@ struct warp_of {
 #endif
 };
 template <class Team>
-requires requires { typename Team::warp; }
+  requires requires { typename Team::warp; }
 struct warp_of<Team> {
   using type = typename Team::warp;
 };

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
 
@@ -26,7 +26,8 @@ constexpr std::array product_options{
     option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "times that they are made"},
     option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]", "of the operands, random in [-1, 1)"},
     option{"leave", option_kind::choice, "within", "within|saved|behind",
-           "at a bubble's end: within a tile, which is done again or, saved, gone on with; or behind it, to compare: up to 50 us later"},
+           "at a bubble's end: within a tile, which is done again or, saved, gone on with; or behind it, to compare: "
+           "up to 50 us later"},
 };
 
 task_type type_by_leaving(option_values const& values) {
@@ -61,7 +62,8 @@ class product_owner final : public task_owner {
   job_description describe() const override {
     if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
     if (values_.text("leave") == "within") return lull::describe(work_, "product");
-    if (values_.text("leave") == "saved") return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
+    if (values_.text("leave") == "saved")
+      return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
     return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
   }
 
@@ -86,30 +88,36 @@ class product_owner final : public task_owner {
       machine_->read(b.data(), b_.data() + count * work_.of.b.step, b.size() * sizeof(bfloat16));
       for (int i = 0; i < rows_checked; ++i) {
         std::uint64_t const row = i == 0 ? 0 : i == 1 ? shape.rows - 1 : random() % shape.rows;
-        machine_->read(a.data(), a_.data() + count * work_.of.a.step + row * work_.of.a.pitch, a.size() * sizeof(bfloat16));
-        machine_->read(found.data(), result_.data() + count * work_.to.step + row * work_.to.pitch, found.size() * sizeof(bfloat16));
+        machine_->read(a.data(), a_.data() + count * work_.of.a.step + row * work_.of.a.pitch,
+                       a.size() * sizeof(bfloat16));
+        machine_->read(found.data(), result_.data() + count * work_.to.step + row * work_.to.pitch,
+                       found.size() * sizeof(bfloat16));
         for (std::uint32_t column = 0; column < shape.columns; ++column) {
           double sum = 0;
           double size = 0;
           for (std::uint32_t k = 0; k < shape.depth; ++k) {
-            double const term = static_cast<double>(static_cast<float>(a[k])) * static_cast<double>(static_cast<float>(b[column * work_.of.b.pitch + k]));
+            double const term = static_cast<double>(static_cast<float>(a[k])) *
+                                static_cast<double>(static_cast<float>(b[column * work_.of.b.pitch + k]));
             sum += term;
             size += std::abs(term);
           }
-          // Sums in fp32 in any order, however tensor cores cut their terms off: depth × 2^-23 of all terms' sizes (Higham,
-          // "Accuracy and Stability of Numerical Algorithms", section 3.1, with a unit roundoff of 2^-23); then half a unit of bf16.
+          // Sums in fp32 in any order, however tensor cores cut their terms off: depth × 2^-23 of all terms' sizes
+          // (Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1, with a unit roundoff of 2^-23);
+          // then half a unit of bf16.
           double const allowed = shape.depth * std::ldexp(size, -23) + std::ldexp(std::abs(sum), -8);
           double const off = std::abs(static_cast<double>(static_cast<float>(found[column])) - sum);
           if (!(off <= allowed)) {
-            return {false, "product " + std::to_string(count) + ", row " + std::to_string(row) + ", column " + std::to_string(column) + " is " +
-                               std::to_string(static_cast<float>(found[column])) + ", expected " + std::to_string(sum)};
+            return {false, "product " + std::to_string(count) + ", row " + std::to_string(row) + ", column " +
+                               std::to_string(column) + " is " + std::to_string(static_cast<float>(found[column])) +
+                               ", expected " + std::to_string(sum)};
           }
           if (allowed > 0) worst = std::max(worst, off / allowed);
         }
       }
     }
-    return {true, std::to_string(matrices_checked * rows_checked) + " rows are what double precision gives, the worst element off by " +
-                      std::to_string(worst) + " of what rounding allows"};
+    return {true, std::to_string(matrices_checked * rows_checked) +
+                      " rows are what double precision gives, the worst element off by " + std::to_string(worst) +
+                      " of what rounding allows"};
   }
 
   std::vector<std::string> write() override { return {}; }
@@ -132,7 +140,8 @@ class product_owner final : public task_owner {
     std::vector<bfloat16> piece(std::min<std::size_t>(array.size(), std::size_t{1} << 20));
     for (std::size_t first = 0; first < array.size(); first += piece.size()) {
       std::size_t const count = std::min(piece.size(), array.size() - first);
-      for (std::size_t i = 0; i < count; ++i) piece[i] = bfloat16{static_cast<float>(random.at(first + i) >> 40) * 0x1p-23F - 1};
+      for (std::size_t i = 0; i < count; ++i)
+        piece[i] = bfloat16{static_cast<float>(random.at(first + i) >> 40) * 0x1p-23F - 1};
       machine_->write(array.data() + first, piece.data(), count * sizeof(bfloat16));
     }
   }
@@ -154,7 +163,9 @@ class product_owner final : public task_owner {
 
 task_entry product_entry() {
   return {"product", "matrix products in bf16: tensor cores and nothing else", product_options, type_by_leaving,
-          [](option_values const& values) -> std::unique_ptr<task_owner> { return std::make_unique<product_owner>(values); }};
+          [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<product_owner>(values);
+          }};
 }
 
 }  // namespace lull

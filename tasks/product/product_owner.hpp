@@ -5,7 +5,8 @@
 
 namespace lull {
 
-/// `product`: matrix products in bf16, over and over: tensor cores and nothing else. Verified on random rows in double precision.
+/// `product`: matrix products in bf16, over and over: tensor cores and nothing else. Verified on random rows in double
+/// precision.
 task_entry product_entry();
 
 }  // namespace lull

@@ -6,26 +6,28 @@
 #include <lull/tasks/product/large_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// How the warps of a block that multiplies on tensor cores are kept in tiles, by a thread each of three others: one claims, one feeds, one
-/// polls.
+/// How the warps of a block that multiplies on tensor cores are kept in tiles, by a thread each of three others: one
+/// claims, one feeds, one polls.
 namespace lull::detail {
 
 /// What the warps of a block tell each other, in shared memory behind the stages.
 struct operand_buffer {
-  static constexpr std::uint32_t max_fed = 8;  // tiles begun and not done by both warpgroups: stages, the one in hand, and some
+  static constexpr std::uint32_t max_fed =
+      8;  // tiles begun and not done by both warpgroups: stages, the one in hand, and some
 
   std::uint64_t filled[large_tiles::stages];   // barriers: the stage's operands are there
   std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps
-  large_tiles::tile at[large_tiles::stages];  // of the tile that the stage belongs to
+  large_tiles::tile at[large_tiles::stages];   // of the tile that the stage belongs to
   std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to none, nor does any behind it
   // where tiles are saved
-  std::uint32_t tile[large_tiles::stages];                       // the item
-  std::uint32_t from[large_tiles::stages][saved_sums::parts];  // the step at which each warpgroup goes on; the lower one is fed first
-  std::uint64_t fed[max_fed];                   // the last tiles fed
-  std::uint64_t ended;                           // a barrier whose first phase is over when the stay is
-  std::uint64_t all_fed;                         // … when there is nothing more to feed
-  std::uint64_t asked;                           // a barrier: another phase of it, another chunk is wanted
-  std::uint64_t answered;                        // … is here, below; none where it is empty
+  std::uint32_t tile[large_tiles::stages];  // the item
+  std::uint32_t from[large_tiles::stages]
+                    [saved_sums::parts];  // the step at which each warpgroup goes on; the lower one is fed first
+  std::uint64_t fed[max_fed];             // the last tiles fed
+  std::uint64_t ended;                    // a barrier whose first phase is over when the stay is
+  std::uint64_t all_fed;                  // … when there is nothing more to feed
+  std::uint64_t asked;                    // a barrier: another phase of it, another chunk is wanted
+  std::uint64_t answered;                 // … is here, below; none where it is empty
   std::uint64_t answer_begin;
   std::uint64_t answer_end;
   std::uint32_t answers;           // by rank 0
@@ -51,14 +53,16 @@ struct tile_stage {
   static constexpr std::uint64_t next_b = B == minor::depth ? 2 : 128;
 
   __device__ static std::uint64_t a_in(std::uint32_t stage, int group) noexcept {
-    return ptx::matrix_in_shared(stage + static_cast<std::uint32_t>(group) * block, A == minor::depth ? 16 : block, eight_rows);
+    return ptx::matrix_in_shared(stage + static_cast<std::uint32_t>(group) * block, A == minor::depth ? 16 : block,
+                                 eight_rows);
   }
   __device__ static std::uint64_t b_in(std::uint32_t stage) noexcept {
     return ptx::matrix_in_shared(stage + b_offset, B == minor::depth ? 16 : block, eight_rows);
   }
 
   /// One thread: the operands of one step into the stage.
-  __device__ static void fill(std::uint32_t stage, std::uint32_t barrier, tensor_map const* maps, large_tiles::tile const& at, std::uint32_t k) noexcept {
+  __device__ static void fill(std::uint32_t stage, std::uint32_t barrier, tensor_map const* maps,
+                              large_tiles::tile const& at, std::uint32_t k) noexcept {
     ptx::arrive_expecting(barrier, large_tiles::stage_bytes);
     fill_side<A>(stage, barrier, maps, at.row, k, at.count, large_tiles::rows);
     fill_side<B>(stage + b_offset, barrier, maps + 1, at.column, k, at.count, large_tiles::columns);
@@ -66,15 +70,16 @@ struct tile_stage {
 
  private:
   template <minor Minor>
-  __device__ static void fill_side(std::uint32_t to, std::uint32_t barrier, tensor_map const* map, std::uint32_t side, std::uint32_t k,
-                                   std::uint32_t count, std::uint32_t sides) noexcept {
+  __device__ static void fill_side(std::uint32_t to, std::uint32_t barrier, tensor_map const* map, std::uint32_t side,
+                                   std::uint32_t k, std::uint32_t count, std::uint32_t sides) noexcept {
     auto const x = static_cast<int>(k);
     auto const y = static_cast<int>(side);
     auto const z = static_cast<int>(count);
     if constexpr (Minor == minor::depth) {
       ptx::copy_box(to, map, barrier, x, y, z);
     } else {
-      for (std::uint32_t i = 0; i < sides; i += 64) ptx::copy_box(to + i / 64 * block, map, barrier, y + static_cast<int>(i), x, z);
+      for (std::uint32_t i = 0; i < sides; i += 64)
+        ptx::copy_box(to + i / 64 * block, map, barrier, y + static_cast<int>(i), x, z);
     }
   }
 };
@@ -112,13 +117,20 @@ __device__ inline void poll(auto const& team, operand_buffer& buffer) noexcept {
   ptx::arrive(ptx::window(&buffer.ended));
 }
 
-/// One thread of another warp: has the operands copied until the stay ends or there is no more. Claims take two trips to the L2, so it
-/// asks for the next chunk some steps before it needs it, and no sooner: what a block has claimed, others cannot do.
+/// One thread of another warp: has the operands copied until the stay ends or there is no more. Claims take two trips
+/// to the L2, so it asks for the next chunk some steps before it needs it, and no sooner: what a block has claimed,
+/// others cannot do.
 template <tile_leaving Leaving, minor A, minor B>
 class tile_producer {
  public:
-  __device__ tile_producer(operand_buffer& buffer, std::uint32_t stages, large_product<A, B> const& of, saved_sums const& saved) noexcept
-      : buffer_(buffer), stages_(stages), of_(of), saved_(saved), steps_((of.shape.depth + large_tiles::depth - 1) / large_tiles::depth), asks_at_(steps_ > asks_ahead ? steps_ - asks_ahead : 0) {}
+  __device__ tile_producer(operand_buffer& buffer, std::uint32_t stages, large_product<A, B> const& of,
+                           saved_sums const& saved) noexcept
+      : buffer_(buffer),
+        stages_(stages),
+        of_(of),
+        saved_(saved),
+        steps_((of.shape.depth + large_tiles::depth - 1) / large_tiles::depth),
+        asks_at_(steps_ > asks_ahead ? steps_ - asks_ahead : 0) {}
 
   __device__ void run(chunk c) noexcept {
     ptx::acquire_map(&of_.maps[0]);
@@ -165,7 +177,8 @@ class tile_producer {
         buffer_.tile[place_.slot] = static_cast<std::uint32_t>(next_);
         for (std::uint32_t part = 0; part < saved_sums::parts; ++part) buffer_.from[place_.slot][part] = from[part];
       }
-      tile_stage<A, B>::fill(stages_ + place_.slot * large_tiles::stage_bytes, barrier(buffer_.filled), of_.maps, at, step * large_tiles::depth);
+      tile_stage<A, B>::fill(stages_ + place_.slot * large_tiles::stage_bytes, barrier(buffer_.filled), of_.maps, at,
+                             step * large_tiles::depth);
       place_.next();
     }
     return true;
@@ -195,7 +208,8 @@ class tile_producer {
   std::uint32_t taken_ = 0;
 };
 
-/// Rank 0, when all others are through: what both warpgroups have not done goes back, and what was claimed ahead and not begun.
+/// Rank 0, when all others are through: what both warpgroups have not done goes back, and what was claimed ahead and
+/// not begun.
 __device__ inline void hand_back_undone(auto const& team, operand_buffer const& buffer) noexcept {
   std::uint32_t const done = buffer.done[0] < buffer.done[1] ? buffer.done[0] : buffer.done[1];
   bool const in_hand = buffer.next < buffer.end;
@@ -205,7 +219,8 @@ __device__ inline void hand_back_undone(auto const& team, operand_buffer const& 
     team.hand_back({{}, tile, tile + 1});
   }
   if (in_hand) team.hand_back({{}, buffer.next, buffer.end});
-  if (buffer.taken != buffer.answers && buffer.answer_begin != buffer.answer_end) team.hand_back({{}, buffer.answer_begin, buffer.answer_end});
+  if (buffer.taken != buffer.answers && buffer.answer_begin != buffer.answer_end)
+    team.hand_back({{}, buffer.answer_begin, buffer.answer_end});
 }
 
 }  // namespace lull::detail

@@ -7,18 +7,18 @@
 #include <lull/tasks/product/tile_producer.cuh>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1 feeds: has the operands copied
-/// into a ring of stages; warp 2 polls. Two warpgroups multiply 64 rows of the tile each; in the shadow of the products just begun they look
-/// whether the stay has ended, each for itself, for warpgroups that vote together run in step and cost more than the polls
-/// (docs/decisions/leaving-within-a-tile.md).
+/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1 feeds: has
+/// the operands copied into a ring of stages; warp 2 polls. Two warpgroups multiply 64 rows of the tile each; in the
+/// shadow of the products just begun they look whether the stay has ended, each for itself, for warpgroups that vote
+/// together run in step and cost more than the polls (docs/decisions/leaving-within-a-tile.md).
 namespace lull::detail {
 
 /// One of the two warpgroups that multiply.
 template <tile_leaving Leaving, minor A, minor B, class Number>
 class tile_consumer {
  public:
-  __device__ tile_consumer(operand_buffer& buffer, std::uint32_t stages, large_product<A, B> const& of, product_result<Number> const& to,
-                            saved_sums const& saved) noexcept
+  __device__ tile_consumer(operand_buffer& buffer, std::uint32_t stages, large_product<A, B> const& of,
+                           product_result<Number> const& to, saved_sums const& saved) noexcept
       : buffer_(buffer),
         of_(of),
         to_(to),
@@ -105,8 +105,8 @@ class tile_consumer {
       before = current;
       if (last) break;
       if (!there) ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
-      // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end first, and said
-      // that there is no more.
+      // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end
+      // first, and said that there is no more.
       bool const goes = buffer_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&buffer_.ended), 0));
       whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;
@@ -121,16 +121,20 @@ class tile_consumer {
     return whole;
   }
 
-  __device__ std::uint32_t part_of(std::uint32_t tile) const noexcept { return tile * saved_sums::parts + static_cast<std::uint32_t>(group_); }
+  __device__ std::uint32_t part_of(std::uint32_t tile) const noexcept {
+    return tile * saved_sums::parts + static_cast<std::uint32_t>(group_);
+  }
 
   /// In fours of each thread's, the threads' side by side.
   __device__ float4* sums_of(std::uint32_t tile) const noexcept {
     return reinterpret_cast<float4*>(saved_.at) + (std::uint64_t{part_of(tile)} * (128 / 4) * 128 + thread_);
   }
-  __device__ __forceinline__ void save(float const (&sums)[128], std::uint32_t tile, std::uint32_t steps) const noexcept {
+  __device__ __forceinline__ void save(float const (&sums)[128], std::uint32_t tile,
+                                       std::uint32_t steps) const noexcept {
     float4* const to = sums_of(tile);
 #pragma unroll
-    for (std::uint32_t i = 0; i < 128 / 4; ++i) to[i * 128] = make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
+    for (std::uint32_t i = 0; i < 128 / 4; ++i)
+      to[i * 128] = make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]);
     if (thread_ == 0) saved_.steps[part_of(tile)] = steps;
   }
   __device__ __forceinline__ void fetch(float (&sums)[128], std::uint32_t tile) const noexcept {
@@ -167,13 +171,16 @@ class tile_consumer {
     if (thread_ % 32 == 0) ptx::arrive(ptx::window(&buffer_.emptied[slot]));
   }
 
-  /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX ISA, wgmma's
-  /// accumulator fragment).
-  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::tile const& at, auto const& finish) const noexcept {
-    large_tiles::tile const own{at.count, at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
-                                   at.column + thread_ % 4 * 2};
+  /// A thread holds, of each 8 columns, two neighbours in row lane / 4 of its warp's 16 and two in the row 8 below (PTX
+  /// ISA, wgmma's accumulator fragment).
+  __device__ __forceinline__ void store(float (&sums)[128], large_tiles::tile const& at,
+                                        auto const& finish) const noexcept {
+    large_tiles::tile const own{at.count,
+                                at.row + static_cast<std::uint32_t>(group_) * 64 + thread_ / 32 * 16 + thread_ % 32 / 4,
+                                at.column + thread_ % 4 * 2};
     Number* const to = to_.at + at.count * to_.step;
-    bool const whole = at.row + large_tiles::rows <= of_.shape.rows && at.column + large_tiles::columns <= of_.shape.columns &&
+    bool const whole = at.row + large_tiles::rows <= of_.shape.rows &&
+                       at.column + large_tiles::columns <= of_.shape.columns &&
                        (to_.pitch * sizeof(Number)) % 16 == 0 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
     if (whole) {
       store_whole(sums, own, to + own.row * to_.pitch + at.column, finish);
@@ -183,7 +190,8 @@ class tile_consumer {
   }
 
   /// `to`: the tile's first column in the thread's row.
-  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::tile const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ void store_whole(float (&sums)[128], large_tiles::tile const& own, Number* to,
+                                              auto const& finish) const noexcept {
 #pragma unroll
     for (std::uint32_t columns = 0; columns < large_tiles::columns; columns += 32) {
 #pragma unroll
@@ -191,7 +199,8 @@ class tile_consumer {
         float value[8];
 #pragma unroll
         for (std::uint32_t i = 0; i < 8; ++i) {
-          value[i] = finish(own.count, own.row + 8 * half, own.column + columns + i / 2 * 8 + i % 2, sums[columns / 2 + i / 2 * 4 + half * 2 + i % 2]);
+          value[i] = finish(own.count, own.row + 8 * half, own.column + columns + i / 2 * 8 + i % 2,
+                            sums[columns / 2 + i / 2 * 4 + half * 2 + i % 2]);
         }
         store_row(to + half * 8 * to_.pitch + columns, value);
       }
@@ -199,14 +208,16 @@ class tile_consumer {
   }
 
   /// `to`: the thread's row.
-  __device__ __forceinline__ void store_piece(float (&sums)[128], large_tiles::tile const& own, Number* to, auto const& finish) const noexcept {
+  __device__ __forceinline__ void store_piece(float (&sums)[128], large_tiles::tile const& own, Number* to,
+                                              auto const& finish) const noexcept {
 #pragma unroll
     for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
       for (std::uint32_t i = 0; i < 64; ++i) {
         std::uint32_t const column = own.column + i / 2 * 8 + i % 2;
         if (own.row + 8 * half < of_.shape.rows && column < of_.shape.columns) {
-          to[column] = static_cast<Number>(finish(own.count, own.row + 8 * half, column, sums[i / 2 * 4 + half * 2 + i % 2]));
+          to[column] =
+              static_cast<Number>(finish(own.count, own.row + 8 * half, column, sums[i / 2 * 4 + half * 2 + i % 2]));
         }
         asm volatile("" ::: "memory");
       }
@@ -235,7 +246,8 @@ class tile_consumer {
       *reinterpret_cast<uint4*>(to + thread_ % 4 * 8) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
   }
-  /// One step of a transposition among lanes: lanes with the bit keep `high` and give `low` away, the others the other way round.
+  /// One step of a transposition among lanes: lanes with the bit keep `high` and give `low` away, the others the other
+  /// way round.
   __device__ __forceinline__ void exchange(std::uint32_t& low, std::uint32_t& high, std::uint32_t bit) const noexcept {
     bool const upper = (thread_ & bit) != 0;
     std::uint32_t const other = __shfl_xor_sync(~0U, upper ? low : high, static_cast<int>(bit));
@@ -254,11 +266,13 @@ class tile_consumer {
 };
 
 template <tile_leaving Leaving, minor A, minor B, class Number>
-__device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
+__device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_product<A, B> const& of,
+                                         product_result<Number> const& to, auto const& finish,
                                          saved_sums const& saved) noexcept {
   std::uint32_t const begin = ptx::window(team.shared());
   std::uint32_t const stages = (begin + 1023) / 1024 * 1024;
-  auto& buffer = *reinterpret_cast<operand_buffer*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) + large_tiles::stages * large_tiles::stage_bytes);
+  auto& buffer = *reinterpret_cast<operand_buffer*>(static_cast<unsigned char*>(team.shared()) + (stages - begin) +
+                                                    large_tiles::stages * large_tiles::stage_bytes);
   std::uint32_t const warp = threadIdx.x / 32;
   if (threadIdx.x == 0) {
     constexpr std::uint32_t reading_warps = 8;

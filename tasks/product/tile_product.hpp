@@ -13,16 +13,18 @@ namespace detail {
 
 /// In plain loops, one element a thread: CPU threads, and GPUs before compute capability 9.0. Left between two rows.
 template <tile_leaving Leaving, minor A, minor B, class Number>
-LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
-                              saved_sums const& saved) noexcept {
+LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> const& of,
+                              product_result<Number> const& to, auto const& finish, saved_sums const& saved) noexcept {
   auto& leaves = *static_cast<std::uint32_t*>(team.shared());
   assert(Leaving != tile_leaving::saved || saved.steps != nullptr);
   large_tiles const tiles{of.shape};
   for (chunk now = c; now.size() != 0;) {
     for (std::uint64_t tile = now.begin; tile < now.end; ++tile) {
       large_tiles::tile const at = tiles.at(tile);
-      std::uint32_t const last_row = of.shape.rows - at.row < large_tiles::rows ? of.shape.rows : at.row + large_tiles::rows;
-      std::uint32_t const last_column = of.shape.columns - at.column < large_tiles::columns ? of.shape.columns : at.column + large_tiles::columns;
+      std::uint32_t const last_row =
+          of.shape.rows - at.row < large_tiles::rows ? of.shape.rows : at.row + large_tiles::rows;
+      std::uint32_t const last_column =
+          of.shape.columns - at.column < large_tiles::columns ? of.shape.columns : at.column + large_tiles::columns;
       std::uint32_t* const stored = Leaving == tile_leaving::saved ? saved.steps + tile * saved_sums::parts : nullptr;
       for (std::uint32_t row = at.row + (stored != nullptr ? *stored : 0); row < last_row; ++row) {
         if (team.rank() == 0) leaves = Leaving != tile_leaving::whole && team.stay_ended() ? 1 : 0;
@@ -38,11 +40,13 @@ LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> con
         for (std::uint32_t column = at.column + static_cast<std::uint32_t>(team.rank()); column < last_column;
              column += static_cast<std::uint32_t>(team.size())) {
           float sum = 0;
-          for (std::uint32_t k = 0; k < of.shape.depth; ++k) sum += of.a_at(at.count, row, k) * of.b_at(at.count, k, column);
+          for (std::uint32_t k = 0; k < of.shape.depth; ++k)
+            sum += of.a_at(at.count, row, k) * of.b_at(at.count, k, column);
           to.at[at.count * to.step + row * to.pitch + column] = static_cast<Number>(finish(at.count, row, column, sum));
         }
       }
-      if (stored != nullptr && team.rank() == 0) *stored = 0;  // for the next round: the barriers of its rows lie behind all reads of this one's
+      if (stored != nullptr && team.rank() == 0)
+        *stored = 0;  // for the next round: the barriers of its rows lie behind all reads of this one's
     }
     auto& next = *reinterpret_cast<chunk*>(static_cast<unsigned char*>(team.shared()) + 64);
     if (team.rank() == 0) next = team.more();
@@ -62,15 +66,16 @@ LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> con
 
 namespace lull {
 
-/// Collective. The tiles of `c` of the product `of`, and of all chunks that are claimed meanwhile, each element of the result stored once as
-/// `finish(count, row, column, sum)`, a pure function of float. Sums are in fp32. Left within a tile when the stay ends; what is not
-/// whole is handed back, and where tiles are `saved`, continued by the block that takes it: then `saved` is this product's alone, and its steps
-/// are zeroed before the first call and wherever a tile was left and operands or result have changed since. For a task whose shape is
-/// large_tiles::shape, whose items are tiles, and whose phase this is. On Hopper's tensor cores in code for sm_90a, else in plain loops; the
-/// two round differently.
+/// Collective. The tiles of `c` of the product `of`, and of all chunks that are claimed meanwhile, each element of the
+/// result stored once as `finish(count, row, column, sum)`, a pure function of float. Sums are in fp32. Left within a
+/// tile when the stay ends; what is not whole is handed back, and where tiles are `saved`, continued by the block that
+/// takes it: then `saved` is this product's alone, and its steps are zeroed before the first call and wherever a tile
+/// was left and operands or result have changed since. For a task whose shape is large_tiles::shape, whose items are
+/// tiles, and whose phase this is. On Hopper's tensor cores in code for sm_90a, else in plain loops; the two round
+/// differently.
 template <tile_leaving Leaving = tile_leaving::undone, minor A, minor B, class Number>
-LULL_HD void multiply_tiles(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to, auto const& finish,
-                            saved_sums const& saved = {}) noexcept {
+LULL_HD void multiply_tiles(auto const& team, chunk c, large_product<A, B> const& of, product_result<Number> const& to,
+                            auto const& finish, saved_sums const& saved = {}) noexcept {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   detail::multiply_on_tensor_cores<Leaving>(team, c, of, to, finish, saved);
 #else
@@ -94,7 +99,8 @@ struct biased_relu {
 };
 
 /// Side task: `rounds` times a × b. One item is a tile.
-template <minor A, minor B, class Number = bfloat16, class Finish = as_it_is, tile_leaving Leaving = tile_leaving::undone>
+template <minor A, minor B, class Number = bfloat16, class Finish = as_it_is,
+          tile_leaving Leaving = tile_leaving::undone>
 struct tile_product {
   static constexpr team_shape shape = large_tiles::shape;
 

@@ -25,7 +25,14 @@ class instants(unittest.TestCase):
                 done = run("--task", task, "--instants", "10", "--shortest", "50us", "--longest", "2ms", "--seed", "3")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 found = json.loads(done.stdout)
-                as_asked = {"name": "random_instants", "task": task, "executor": "threads", "shortest": "50us", "longest": "2ms", "seed": 3}
+                as_asked = {
+                    "name": "random_instants",
+                    "task": task,
+                    "executor": "threads",
+                    "shortest": "50us",
+                    "longest": "2ms",
+                    "seed": 3,
+                }
                 self.assertEqual({key: found[key] for key in as_asked}, as_asked)
                 self.assertGreaterEqual(found["instants"], 10)
                 self.assertGreaterEqual(found["bubbles"], found["instants"])
@@ -40,7 +47,10 @@ class instants(unittest.TestCase):
             (["--task", "nothing"], "unknown task"),
             (["--task", "compute", "--longest", "5"], '--longest: "5" is not a duration'),
             (["--task", "compute:items=1,rounds=1", "--shortest", "5ms", "--longest", "1ms"], "bubbles of 5ms to 1ms"),
-            (["--task", "compute:items=1,rounds=1", "--instants", "1000000000", "--at-most", "100ms"], "within 100ms: ask for fewer"),
+            (
+                ["--task", "compute:items=1,rounds=1", "--instants", "1000000000", "--at-most", "100ms"],
+                "within 100ms: ask for fewer",
+            ),
             ([], "--task is required"),
         ]
         for arguments, expected in cases:

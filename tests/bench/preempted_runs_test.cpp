@@ -68,7 +68,8 @@ TEST_F(preempted_at_random, time_is_bounded) {
   probe_owner without_end{probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max()};
   EXPECT_THROW(preempt_at_random(prepared(without_end), *machine_, {.at_most = 1ms}), limit_error);
   probe_owner short_one;
-  EXPECT_THROW(preempt_at_random(prepared(short_one), *machine_, {.instants = 1'000'000'000, .at_most = 100ms}), limit_error);
+  EXPECT_THROW(preempt_at_random(prepared(short_one), *machine_, {.instants = 1'000'000'000, .at_most = 100ms}),
+               limit_error);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""missing_members.py ROOT INCLUDE CXX: a side task that lacks a member is refused by one message, which names the member
-and its signature. INCLUDE is where <lull/…> is found."""
+"""missing_members.py ROOT INCLUDE CXX: a side task that lacks a member is refused by one message, which names the
+member and its signature. INCLUDE is where <lull/…> is found."""
 
 import pathlib
 import subprocess
@@ -12,9 +12,12 @@ ROOT, INCLUDE, CXX = (sys.argv.pop(1) for _ in range(3))
 MEMBERS = {
     "shape": "static constexpr lull::team_shape shape{.threads = 64, .steps = 2};",
     "data": "std::uint64_t* out;",
-    "extent": "LULL_HD std::uint64_t extent(lull::position at, std::uint64_t) const noexcept { return at.round == 0 ? 10 : lull::finished; }",
-    "call": "LULL_HD void operator()(lull::chunk c, auto const& team) const noexcept { if (team.rank() == 0) out[c.begin] = 1; }",
-    "advance": "LULL_HD void advance(lull::position, auto const& team) const noexcept { if (team.rank() == 0) out[0] = 2; }",
+    "extent": "LULL_HD std::uint64_t extent(lull::position at, std::uint64_t) const noexcept { "
+    "return at.round == 0 ? 10 : lull::finished; }",
+    "call": "LULL_HD void operator()(lull::chunk c, auto const& team) const noexcept { "
+    "if (team.rank() == 0) out[c.begin] = 1; }",
+    "advance": "LULL_HD void advance(lull::position, auto const& team) const noexcept { "
+    "if (team.rank() == 0) out[0] = 2; }",
 }
 ASSERTION = "static_assert(lull::is_side_task<broken>());\n"
 
@@ -34,7 +37,12 @@ def task(**instead):
 def errors(source):
     """The messages of the compiler's errors."""
     done = subprocess.run(
-        [CXX, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, "-x", "c++", "-"], input=source, capture_output=True, text=True, timeout=120, check=False
+        [CXX, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, "-x", "c++", "-"],
+        input=source,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     found = [line.split("error: ", 1)[1] for line in done.stderr.splitlines() if "error: " in line]
     return found if found or done.returncode == 0 else [done.stderr]
@@ -57,26 +65,61 @@ class missing_members(unittest.TestCase):
         self.assert_names(CALL, call="")
 
     def test_a_member_with_another_signature_is_named_too(self):
-        for wrong in [(" const", ""), (" noexcept", ""), ("std::uint64_t extent", "int extent"), (", std::uint64_t)", ")")]:
+        for wrong in [
+            (" const", ""),
+            (" noexcept", ""),
+            ("std::uint64_t extent", "int extent"),
+            (", std::uint64_t)", ")"),
+        ]:
             self.assert_names(EXTENT, extent=MEMBERS["extent"].replace(*wrong))
-        for wrong in [(") const", ")"), (" noexcept", ""), ("lull::chunk c", "lull::chunk& c"), (", auto const& team", "")]:
-            self.assert_names(CALL, call=MEMBERS["call"].replace(*wrong).replace("team.rank() == 0", "true" if "auto" in wrong[0] else "team.rank() == 0"))
+        for wrong in [
+            (") const", ")"),
+            (" noexcept", ""),
+            ("lull::chunk c", "lull::chunk& c"),
+            (", auto const& team", ""),
+        ]:
+            self.assert_names(
+                CALL,
+                call=MEMBERS["call"]
+                .replace(*wrong)
+                .replace("team.rank() == 0", "true" if "auto" in wrong[0] else "team.rank() == 0"),
+            )
         self.assert_names(SHAPE, shape="static constexpr int shape = 3;")
         self.assert_names(SHAPE, shape="lull::team_shape shape;")
 
     def test_a_shape_that_no_gpu_runs_is_refused(self):
-        for wrong in ["{.threads = 100}", "{.threads = 2048}", "{.steps = 0}", "{.blocks_per_sm = -1}", "{.threads = 1024, .blocks_per_sm = 3}", "{.shared_bytes = 1 << 20}"]:
+        for wrong in [
+            "{.threads = 100}",
+            "{.threads = 2048}",
+            "{.steps = 0}",
+            "{.blocks_per_sm = -1}",
+            "{.threads = 1024, .blocks_per_sm = 3}",
+            "{.shared_bytes = 1 << 20}",
+        ]:
             self.assert_names(IMPOSSIBLE, shape=f"static constexpr lull::team_shape shape{wrong};")
 
     def test_an_advance_that_would_never_be_called_is_refused(self):
         for wrong in [(") const", ")"), (" noexcept", ""), ("lull::position, ", "")]:
             self.assert_names(ADVANCE, advance=MEMBERS["advance"].replace(*wrong))
         self.assert_names(ADVANCE, advance="LULL_HD void advance() const noexcept {}")
-        for parameters in ["auto const& team, lull::position", "lull::chunk, auto const& team", "lull::position, std::uint64_t, auto const& team"]:
-            self.assert_names(ADVANCE, advance=f"LULL_HD void advance({parameters}) const noexcept {{ if (team.rank() == 0) out[0] = 2; }}")
+        for parameters in [
+            "auto const& team, lull::position",
+            "lull::chunk, auto const& team",
+            "lull::position, std::uint64_t, auto const& team",
+        ]:
+            self.assert_names(
+                ADVANCE,
+                advance=f"LULL_HD void advance({parameters}) const noexcept {{ if (team.rank() == 0) out[0] = 2; }}",
+            )
 
     def test_an_advance_whose_condition_does_not_hold_is_none(self):
-        self.assertEqual(errors(task(advance=MEMBERS["advance"].replace("noexcept {", "noexcept requires(sizeof(team) == 0) {")) + ASSERTION), [])
+        self.assertEqual(
+            errors(
+                task(advance=MEMBERS["advance"].replace("noexcept {", "noexcept requires(sizeof(team) == 0) {"))
+                + ASSERTION
+            ),
+            [],
+        )
 
     def test_what_cannot_be_copied_into_a_slot_is_refused(self):
         self.assert_names("trivially copyable", data="std::uint64_t* out; ~broken() {}")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real protocol code under a seeded scheduler: late blocks, leases, hand-backs, a full ring, starving, two launches and two
-// gates at once, control at every point, and every counter starting just below its wrap.
-// LULL_SEED=n replays one seed; LULL_INTERLEAVINGS=n sets how many are tried.
+// The real protocol code under a seeded scheduler: late blocks, leases, hand-backs, a full ring, starving, two launches
+// and two gates at once, control at every point, and every counter starting just below its wrap. LULL_SEED=n replays
+// one seed; LULL_INTERLEAVINGS=n sets how many are tried.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -25,7 +25,8 @@ class scenario {
   explicit scenario(std::uint64_t seed, probe_task::mutant broken = probe_task::mutant::none)
       : steps_(seed),
         arrays_(draw_extents()),
-        cursor_(static_cast<std::uint32_t>(1 + draw(3)), std::uint64_t{2} << draw(3), tagged::tag_mask - 1, first_round_),
+        cursor_(static_cast<std::uint32_t>(1 + draw(3)), std::uint64_t{2} << draw(3), tagged::tag_mask - 1,
+                first_round_),
         width_(draw(3) == 0 ? 2 + static_cast<int>(draw(2)) : 1) {
     for (int g = 0; g < 2; ++g) gates_.emplace_back(0xfffffffcU);
     slots_.resize(2);
@@ -39,7 +40,7 @@ class scenario {
   }
 
   /// The first thing that went wrong, or nothing.
-  const char* run() {
+  char const* run() {
     bool const two_gates = draw(2) == 0;
     for (int g = 0; g < (two_gates ? 2 : 1); ++g) {
       fill(slots_[g]);
@@ -124,7 +125,8 @@ class scenario {
       simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
       idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
       if (in_graph) {
-        close_captured_gate<simulated_world>(gates_[g].ref(), ++value, 0, draw(1000));  // here time passes by operations alone
+        close_captured_gate<simulated_world>(gates_[g].ref(), ++value, 0,
+                                             draw(1000));  // here time passes by operations alone
       } else {
         simulated_world::store<order::relaxed, scope::system>(line.value, ++value);
       }
@@ -155,7 +157,8 @@ class scenario {
   void tune() {
     for (std::uint64_t i = draw(8); i > 0 && !over(); --i) {
       idle(draw(300));
-      simulated_world::store<order::relaxed, scope::device>(cursor_.words.grain, static_cast<std::uint32_t>(1 + draw(3)));
+      simulated_world::store<order::relaxed, scope::device>(cursor_.words.grain,
+                                                            static_cast<std::uint32_t>(1 + draw(3)));
     }
   }
 
@@ -170,8 +173,8 @@ class scenario {
   bool pulls_ = false;  // the same, claiming by itself
 };
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
+std::uint64_t number_from(char const* variable, std::uint64_t otherwise) {
+  char const* const text = std::getenv(variable);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 

@@ -106,7 +106,8 @@ TEST(ring, many_pushers_and_poppers_lose_and_repeat_nothing) {
     for (std::uint64_t t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
         for (std::uint64_t i = 0; i < entries; ++i) {
-          while (!ring.ref(2 * t).push({tagged{static_cast<std::uint32_t>(t + 1), i}, t * entries + i + 1})) std::this_thread::yield();
+          while (!ring.ref(2 * t).push({tagged{static_cast<std::uint32_t>(t + 1), i}, t * entries + i + 1}))
+            std::this_thread::yield();
         }
       });
       all.emplace_back([&, t] {

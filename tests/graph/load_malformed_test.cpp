@@ -12,8 +12,8 @@
 namespace lull {
 namespace {
 
-using test::test_folder;
 using test::gzip;
+using test::test_folder;
 
 struct malformed {
   std::string name;

@@ -11,9 +11,9 @@
 namespace lull {
 namespace {
 
-using test::test_folder;
 using test::gzip;
 using test::rows;
+using test::test_folder;
 
 struct sample {
   std::string name;

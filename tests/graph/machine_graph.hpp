@@ -53,8 +53,8 @@ inline std::vector<std::pair<std::string, csr>> odd_graphs() {
           {"duplicates", rows({{1, 2, 1}, {}, {2, 0, 0, 2}})},
           {"duplicates with weights", rows({{1, 0, 1}, {1}}, {1, 2, 3, 4})},
           {"all into the last vertex", rows({{3, 3}, {3}, {3}, {3}})},
-          {"small", generate_kronecker({.scale = 6})},                  // sorted by one kernel
-          {"lopsided", lopsided(generate_kronecker({.scale = 14}))},    // sorted by several
+          {"small", generate_kronecker({.scale = 6})},                // sorted by one kernel
+          {"lopsided", lopsided(generate_kronecker({.scale = 14}))},  // sorted by several
           {"uniform", generate_uniform({.scale = 12, .seed = 5})}};
 }
 

@@ -44,7 +44,8 @@ TEST_F(machine_graph_cuda, works_on_a_stream_that_is_given) {
   machine_csr const there{*device, graph};
   cuda_stream const stream{0};
   EXPECT_TRUE(read(*device, transpose(*device, there, stream.get())) == transpose(graph));
-  EXPECT_EQ(in_degrees(*device, there, stream.get()).read(), out_degrees(*device, transpose(*device, there), stream.get()).read());
+  EXPECT_EQ(in_degrees(*device, there, stream.get()).read(),
+            out_degrees(*device, transpose(*device, there), stream.get()).read());
 }
 
 TEST_F(machine_graph_cuda, keeps_to_the_memory_it_states_and_gives_it_back) {

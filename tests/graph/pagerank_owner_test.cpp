@@ -109,7 +109,8 @@ TEST(PagerankOwner, AVerdictIsOnWhatTheArraysHold) {
   EXPECT_TRUE(task->verify().ok);
   EXPECT_TRUE(task->write().front().starts_with("not converged: 2 sweeps"));
   auto const arrays = task->arrays();
-  auto const rank = std::find_if(arrays.begin(), arrays.end(), [](auto const& one) { return one.array.name == "rank"; });
+  auto const rank =
+      std::find_if(arrays.begin(), arrays.end(), [](auto const& one) { return one.array.name == "rank"; });
   ASSERT_NE(rank, arrays.end());
   float const wrong = 0.25F;
   side.machine().write(rank->memory, &wrong, sizeof wrong);

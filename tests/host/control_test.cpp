@@ -63,7 +63,9 @@ TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   job const a = submit(*side, "a");
   await(*side, a, job_state::placed);
   std::atomic<bool> go_on{false};
-  trainer.enqueue([&] { while (!go_on) std::this_thread::yield(); });
+  trainer.enqueue([&] {
+    while (!go_on) std::this_thread::yield();
+  });
   one_bubble(*side);  // its worker is enqueued and cannot come yet
   EXPECT_FALSE(side->quiet(50ms));
   go_on = true;

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <lull/host/detail/environment.hpp>
 #include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/host/detail/environment.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>

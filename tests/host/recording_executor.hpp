@@ -83,12 +83,12 @@ class record {
   std::atomic<bool> lost{false};
   std::atomic<bool> can_keep_more_off{true};
   std::atomic<int> device{0};
-  std::atomic<bool> exchanges_throw{false};  // asked for by the dispatcher
+  std::atomic<bool> exchanges_throw{false};     // asked for by the dispatcher
   executor_kind kind = executor_kind::threads;  // that it claims to be
-  threads_stream* launches_behind = nullptr;  // a launch waits until this stream is done
-  std::atomic<int> lengths_not_there{0};      // so many questions for a length come too early
-  std::atomic<int> maps_left{-1};             // so many more, then the mapped memory is used up; less than 0: no limit
-  std::atomic<int> memories{0};               // allocated and mapped, and not given back
+  threads_stream* launches_behind = nullptr;    // a launch waits until this stream is done
+  std::atomic<int> lengths_not_there{0};        // so many questions for a length come too early
+  std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
+  std::atomic<int> memories{0};    // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
@@ -163,18 +163,22 @@ class recording_executor final : public executor {
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
           [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
   }
-  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed, closing how) override {
+  void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
+                  closing how) override {
     EXPECT_FALSE(is_open(value));
     std::string const with = how.longer.count() != 0 ? " and " + std::to_string(how.longer.count()) + " ns" : "";
     noted("close_edge", (timed ? "close_edge timed" : "close_edge") + with + (how.waits ? " and a wait" : ""), [&] {
       auto const late = into_.close_comes_late;
-      if (late.count() != 0) static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
+      if (late.count() != 0)
+        static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
       inner_.close_edge(stream, gate, value, mark, timed, how);
     });
   }
   std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
-  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark, start_when when) override {
-    std::string const stay = params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
+  void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
+              start_when when) override {
+    std::string const stay =
+        params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
     noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
       inner_.launch(kernel, grid, params, mark, when);
@@ -186,11 +190,14 @@ class recording_executor final : public executor {
     into_.note("capture_open with " + std::to_string(workers.size()));
     return inner_.capture_open(stream, gate, value, workers);
   }
-  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site, captured_opening opened) override {
+  void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
+                     captured_opening opened) override {
     into_.note("capture_close");
     inner_.capture_close(stream, gate, value, site, opened);
   }
-  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override { inner_.capture_keep(stream, std::move(what)); }
+  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override {
+    inner_.capture_keep(stream, std::move(what));
+  }
 
   stream_handle plain_stream() override { return inner_.plain_stream(); }
   void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,

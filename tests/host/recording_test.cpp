@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the runtime asks of a machine, in which order, and when it asks nothing: seen by a machine that writes it down.
-// And that it can be destroyed in every state.
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -58,7 +57,8 @@ TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {
   job const b = submit(*side, "b");
   await(*side, a, job_state::placed);
   await(*side, b, job_state::placed);
-  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "launch a for 200 us", "launch b for 200 us", "close_edge"}));
+  EXPECT_EQ(calls_of_one_bubble(*side),
+            (calls{"open_edge", "launch a for 200 us", "launch b for 200 us", "close_edge"}));
 }
 
 TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself) {
@@ -75,7 +75,8 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
     trainer.synchronize();
     side->close(id, &trainer);
     last = seen.take();
-    while (side->take_bubbles().empty()) std::this_thread::yield();  // its worker is out, too: it would work in the next bubble
+    while (side->take_bubbles().empty())
+      std::this_thread::yield();  // its worker is out, too: it would work in the next bubble
   }
   EXPECT_EQ(last, at_open);
   EXPECT_GT(bubbles, 8);
@@ -179,7 +180,8 @@ TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
 
 TEST_F(runtime_recorded, an_armed_ahead_out_of_range_is_refused) {
   auto with = options();
-  for (auto const wrong : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1'000s} + 1ns, -1ns, std::chrono::nanoseconds::min()}) {
+  for (auto const wrong : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1'000s} + 1ns, -1ns,
+                           std::chrono::nanoseconds::min()}) {
     with.armed_ahead = wrong;
     EXPECT_THROW(make(with), usage_error) << wrong.count();
   }
@@ -223,8 +225,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   EXPECT_TRUE(task.wait(120s));
 }
 
-INSTANTIATE_TEST_SUITE_P(each, runtime_failing,
-                         testing::Values("open_edge", "close_edge", "launch"),
+INSTANTIATE_TEST_SUITE_P(each, runtime_failing, testing::Values("open_edge", "close_edge", "launch"),
                          [](auto const& info) { return std::string{info.param}; });
 
 #if !defined(__SANITIZE_ADDRESS__)  // the memory that an edge may still touch is left alone, which counts as a leak
@@ -315,86 +316,6 @@ TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
   }
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
-
-// -- destruction in every state: it returns, every job is over, and nobody touches the job's arrays any more (the sanitizers see)
-
-class runtime_destroyed : public runtime_recorded, public testing::WithParamInterface<launch_time> {
- protected:
-  std::unique_ptr<runtime> side_ = make(options(runtime_mode::on, GetParam()));
-  void destroy_and_expect_cancelled(std::vector<job> const& jobs) {
-    side_.reset();
-    for (job const& each : jobs) EXPECT_EQ(each.progress().state, job_state::cancelled);
-  }
-};
-
-TEST_P(runtime_destroyed, with_nothing_submitted) { side_.reset(); }
-
-TEST_P(runtime_destroyed, right_behind_a_submit) { destroy_and_expect_cancelled({submit(*side_, "a")}); }
-
-TEST_P(runtime_destroyed, with_jobs_placed_and_queued) {
-  std::vector<job> jobs;
-  for (char const* name : {"a", "b", "c"}) jobs.push_back(submit(*side_, name));
-  await(*side_, jobs[0], job_state::placed);
-  await(*side_, jobs[1], job_state::placed);
-  EXPECT_EQ(jobs[2].progress().state, job_state::queued);
-  one_bubble(*side_);
-  destroy_and_expect_cancelled(jobs);
-}
-
-TEST_P(runtime_destroyed, with_a_paused_job) {
-  job task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  one_bubble(*side_);
-  task.pause();
-  await(*side_, task, job_state::paused);
-  destroy_and_expect_cancelled({task});
-}
-
-TEST_P(runtime_destroyed, inside_an_open_bubble) {
-  job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  side_->open(&trainer, site{"wait"});
-  destroy_and_expect_cancelled({task});
-}
-
-TEST_P(runtime_destroyed, inside_an_open_bubble_where_copied_lines_tell_what_has_passed) {
-  job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  side_->open(&trainer, site{"wait"});
-  trainer.synchronize();
-  seen.kind = executor_kind::cuda;
-  side_.reset();
-  for (std::string const& line : log()) EXPECT_EQ(line.find("left alone"), std::string::npos) << line;
-}
-
-TEST_P(runtime_destroyed, behind_a_cancel) {
-  job task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  one_bubble(*side_);
-  task.cancel();
-  destroy_and_expect_cancelled({task});
-}
-
-TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
-  job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  trainer.enqueue([] { std::this_thread::sleep_for(20ms); });
-  one_bubble(*side_);
-  destroy_and_expect_cancelled({task});
-}
-
-TEST_P(runtime_destroyed, while_a_close_that_waits_is_still_on_its_way) {
-  seen.close_comes_late = 20ms;
-  side_ = make(options(runtime_mode::on, GetParam(), closing{.waits = true}));
-  job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
-  one_bubble(*side_);
-  destroy_and_expect_cancelled({task});
-  trainer.synchronize();
-}
-
-INSTANTIATE_TEST_SUITE_P(launched, runtime_destroyed, testing::Values(launch_time::at_close, launch_time::at_open),
-                         [](auto const& info) { return info.param == launch_time::at_close ? "at_close" : "at_open"; });
 
 }  // namespace
 }  // namespace lull

@@ -9,10 +9,11 @@
 namespace lull {
 namespace {
 
-constexpr sm_capacity h200{.threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 228 * 1024, .reserved_shared_bytes = 1024};
+constexpr sm_capacity h200{
+    .threads = 2048, .blocks = 32, .registers = 65536, .shared_bytes = 228 * 1024, .reserved_shared_bytes = 1024};
 constexpr kernel_shape nccl{.blocks = 16, .threads = 640, .cluster = 4, .registers = 96, .shared_bytes = 104 * 1024};
 
-constexpr kernel_shape with(kernel_shape shape, std::uint32_t kernel_shape::* member, std::uint32_t value) {
+constexpr kernel_shape with(kernel_shape shape, std::uint32_t kernel_shape::*member, std::uint32_t value) {
   shape.*member = value;
   return shape;
 }
@@ -38,11 +39,11 @@ TEST(room_need, each_resource_of_an_sm_can_be_the_one_that_is_short) {
 
 TEST(room_need, a_cluster_lies_within_a_room) {
   constexpr kernel_shape fat{.blocks = 12, .threads = 1024, .cluster = 6, .registers = 64, .shared_bytes = 0};
-  EXPECT_EQ(rooms_for(fat, h200), 2);                                           // 2 SMs of each stay empty
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 1), h200), 2);          // 12 SMs
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 8), h200), 2);          // the second cluster is not full
+  EXPECT_EQ(rooms_for(fat, h200), 2);                                   // 2 SMs of each stay empty
+  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 1), h200), 2);  // 12 SMs
+  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 8), h200), 2);  // the second cluster is not full
   EXPECT_THROW(rooms_for(with(fat, &kernel_shape::cluster, 16), h200), usage_error);
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 0), h200), 2);          // no cluster at all
+  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 0), h200), 2);  // no cluster at all
 }
 
 TEST(room_need, what_fits_no_sm_is_said) {

@@ -37,9 +37,7 @@ class runtime_recorded : public testing::Test {
     return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
   }
   /// A job that some bubbles do not end.
-  job submit(runtime& side, std::string const& name) {
-    return side.submit(description(name));
-  }
+  job submit(runtime& side, std::string const& name) { return side.submit(description(name)); }
   /// One whose chunks poll until they have to leave, and are handed back.
   job submit_endless(runtime& side) {
     arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 10}));

@@ -31,8 +31,8 @@ class runtime_on_threads : public testing::TestWithParam<int> {
             .tasks = {type_of<probe_task>()}};
   }
 
-  /// Bubbles on `trainer` until the job ends; `gap` is the trainer's own wait, in one bubble of four a hundred times as long:
-  /// a site where nothing is ever done would be left alone.
+  /// Bubbles on `trainer` until the job ends; `gap` is the trainer's own wait, in one bubble of four a hundred times as
+  /// long: a site where nothing is ever done would be left alone.
   template <class Ended>
   void train(runtime& side, threads_stream& trainer, Ended ended, std::chrono::microseconds gap = 100us) {
     for (int i = 1; !ended(); ++i) {
@@ -221,7 +221,8 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   threads_stream trainer;
   runtime side{options()};
   job const task = side.submit(arrays.task());
-  train(side, trainer, [&] { return is_over(task); }, 500us);
+  train(
+      side, trainer, [&] { return is_over(task); }, 500us);
   std::vector<bubble_report> found;
   while (found.size() < side.counts().opened) {
     for (auto& one : side.take_bubbles()) found.push_back(one);
@@ -266,7 +267,8 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
   side.close(id, &trainer);
   EXPECT_EQ(side.counts().launches, 0U);
   job const later = side.submit(next.task());
-  while (later.progress().state != job_state::placed) std::this_thread::yield();  // the dispatcher has made its rounds meanwhile
+  while (later.progress().state != job_state::placed)
+    std::this_thread::yield();  // the dispatcher has made its rounds meanwhile
   EXPECT_TRUE(side.take_bubbles().empty());
   std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
   ASSERT_EQ(found.size(), 1U);
@@ -282,7 +284,8 @@ TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
   runtime side{options()};
   job const first = side.submit(arrays.task());
   job const second = side.submit(behind.task());
-  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed) std::this_thread::yield();
+  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed)
+    std::this_thread::yield();
   bubble_id const id = side.open(&trainer, site{"wait"});
   trainer.enqueue([&goes] { goes.wait(false); });
   side.close(id, &trainer);
@@ -373,27 +376,6 @@ TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_nev
 
 INSTANTIATE_TEST_SUITE_P(teams, runtime_on_threads, testing::Values(1, 4),
                          [](auto const& info) { return "of_" + std::to_string(info.param); });
-
-TEST(runtime, off_in_the_environment_places_no_operation) {
-  ASSERT_EQ(setenv("LULL", "off", 1), 0);
-  probe_arrays arrays{{10}};
-  threads_stream trainer;
-  {
-    runtime side{{.machine = {.kind = executor_kind::threads}}};
-    job const task = side.submit(arrays.task());
-    for (int i = 0; i < 100; ++i) bubble const idle{side, &trainer, site{"wait"}};
-    EXPECT_EQ(side.counts().opened, 0U);
-  }
-  ASSERT_EQ(setenv("LULL", "sometimes", 1), 0);
-  EXPECT_THROW(runtime({.machine = {.kind = executor_kind::threads}}), usage_error);
-  unsetenv("LULL");
-}
-
-TEST(runtime, memory_over_the_limit_is_refused_with_the_figures) {
-  probe_arrays arrays{{10}};
-  runtime side{{.machine = {.kind = executor_kind::threads, .memory_limit_bytes = std::size_t{4} << 20}}};
-  EXPECT_THROW(side.machine().allocate(std::size_t{8} << 20), limit_error);
-}
 
 }  // namespace
 }  // namespace lull

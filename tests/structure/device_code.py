@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_code.py BUILD: searches what nvcc made.
 
-The compiled workers for loads through the non-coherent path: the compiler may choose it by itself where it believes that
-data is only read; so the PTX that it made is searched. Workers are the objects that lull_side_task() added; it has their
-PTX stored as plain text (--no-compress).
-… and for local memory that is not the task's own: a worker that a call takes by address lies there, and each block finds its
-parameters 1.5 us later.
-The objects of graph/, tasks/ and device/ for calls that wait for the whole device: Thrust makes some unless told where to
-take memory from."""
+The compiled workers for loads through the non-coherent path: the compiler may choose it by itself where it believes
+that data is only read; so the PTX that it made is searched. Workers are the objects that lull_side_task() added; it
+has their PTX stored as plain text (--no-compress). … and for local memory that is not the task's own: a worker that
+a call takes by address lies there, and each block finds its parameters 1.5 us later. The objects of graph/, tasks/
+and device/ for calls that wait for the whole device: Thrust makes some unless told where to take memory from."""
 
 import pathlib
 import re
@@ -27,7 +25,10 @@ def local_bytes(code, kernel):
     functions = [*FUNCTION.finditer(code)]
     for found, after in zip(functions, [*functions[1:], None]):
         if found.group(1) == b"entry" and kernel in found.group(2):
-            return sum(int(depot.group(1)) for depot in LOCAL.finditer(code, found.end(), after.start() if after else len(code)))
+            return sum(
+                int(depot.group(1))
+                for depot in LOCAL.finditer(code, found.end(), after.start() if after else len(code))
+            )
     return 0
 
 
@@ -53,7 +54,9 @@ def check(build):
     for folder in ("graph", "tasks", "device"):
         for unit in sorted(pathlib.Path(build, folder).rglob("*.cu.o")):
             for found in WAITING.finditer(unit.read_bytes()):
-                findings.append(f"{unit.relative_to(build)}: {found.group().decode()}: waits for the trainer's kernels, too")
+                findings.append(
+                    f"{unit.relative_to(build)}: {found.group().decode()}: waits for the trainer's kernels, too"
+                )
     return findings, kernels
 
 

@@ -6,9 +6,10 @@ A figure is followed by the place that it comes from, in a comment that renders 
     4.1<!-- results/yield.json mean drain_p50 name=yield_latency/task:compute/behind:burst_264 --> µs
 
 that is mean, min, max, first or second of that figure over both timings of all rows of docs/results/yield.json whose
-fields are as named ('so' where there are blanks), rounded as it is written. A line that links to a record has a place behind
-each number of the cell before the link; but not in decisions, which tell of what is in no record, too. Code (C++, C, Python,
-CMake) stands behind the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
+fields are as named ('so' where there are blanks), rounded as it is written. A line that links to a record has a
+place behind each number of the cell before the link; but not in decisions, which tell of what is in no record, too.
+Code (C++, C, Python, CMake) stands behind the example that it is a piece of: <!-- from
+docs/examples/1_first_bubble.cpp -->."""
 
 import json
 import pathlib
@@ -20,12 +21,20 @@ import textwrap
 
 import tree
 
-FIGURE = re.compile(r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=(?:'[^']*'|\S+))*) -->")
+FIGURE = re.compile(
+    r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=(?:'[^']*'|\S+))*) -->"
+)
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
-OVER = {"mean": statistics.fmean, "min": min, "max": max, "first": lambda values: values[0], "second": lambda values: values[1]}
+OVER = {
+    "mean": statistics.fmean,
+    "min": min,
+    "max": max,
+    "first": lambda values: values[0],
+    "second": lambda values: values[1],
+}
 
 
 def inside(row, path):
@@ -49,7 +58,11 @@ def check_figure(root, text, record, over, path, fields):
         return f"there is no {record}"
     if over not in OVER:
         return f"{over} is not one of {', '.join(OVER)}"
-    found = list(values_of(json.loads(file.read_text(encoding="utf-8")), path, [field.split("=", 1) for field in shlex.split(fields)]))
+    found = list(
+        values_of(
+            json.loads(file.read_text(encoding="utf-8")), path, [field.split("=", 1) for field in shlex.split(fields)]
+        )
+    )
     if not found:
         return f"{record} has no {path} where{fields}"
     value = OVER[over](found)

@@ -73,7 +73,9 @@ def findings_of(root, name):
             elif name.suffix in (".hpp", ".cpp", ".h") and header.suffix == ".cuh" and not (for_nvcc or stands):
                 yield place + f"<{target}>: a {name.suffix} file compiles without nvcc, a .cuh does not"
             elif entry(header) != mine and not any(matches(header, pattern) for pattern in MAY_INCLUDE[mine]):
-                yield place + f"<{target}>: {mine} may include {', '.join(MAY_INCLUDE[mine]) or 'nothing'} besides itself"
+                yield (
+                    place + f"<{target}>: {mine} may include {', '.join(MAY_INCLUDE[mine]) or 'nothing'} besides itself"
+                )
         elif ".." in pathlib.PurePosixPath(target).parts:
             yield place + f"<{target}>: relative include"
         elif CUDA_HEADER.match(target) and name.suffix in (".hpp", ".cpp", ".h"):

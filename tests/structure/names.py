@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""names.py ROOT: names that mean something else in the glossary or in the field, and sentences that have to be read twice.
+"""names.py ROOT: names that mean something else in the glossary or in the field, and sentences that have to be read
+twice.
 
-Names are those of files, and of types, members and variables in C++ and CUDA; sentences are in comments, messages, documents and scripts."""
+Names are those of files, and of types, members and variables in C++ and CUDA; sentences are in comments, messages,
+documents and scripts."""
 
 import re
 
@@ -28,8 +30,13 @@ NAMES = {
     r"fewest_\w+": "min_…",
 }
 NAME = re.compile(r"(?<![\w.>])(" + "|".join(NAMES) + r")\b")
-FILE = re.compile(r"(keeper|serving|surroundings|startup|standing|rooms?_plan|ranges|alone|lone_\w+|plain_work|asked_task|files_apart|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device)")
-SENTENCE = re.compile(r"\b(anew|of ours|is had|nobody (asks|looks)|who (has|is|asks|looks)|no more than|whoever)\b", re.IGNORECASE)
+FILE = re.compile(
+    r"keeper|serving|surroundings|startup|standing|room_plan|ranges|alone|lone_\w+|plain_work|asked_task|files_apart"
+    r"|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device"
+)
+SENTENCE = re.compile(
+    r"\b(anew|of ours|is had|nobody (asks|looks)|who (has|is|asks|looks)|no more than|whoever)\b", re.IGNORECASE
+)
 TEXTS = tree.CODE | {".c", ".py", ".md", ".sh", ".cmake"}
 HISTORY = ("docs/results/", "CHANGELOG.md")
 THIS = "tests/structure/"  # where the words stand that are looked for
@@ -51,9 +58,15 @@ def check(root):
             for number, line in enumerate(tree.code_lines(root, name), start=1):
                 if line.lstrip().startswith("#"):
                     continue
-                findings += [f"{name}:{number}: {word.group()}: the glossary says {instead(word.group(1))}" for word in NAME.finditer(line)]
+                findings += [
+                    f"{name}:{number}: {word.group()}: the glossary says {instead(word.group(1))}"
+                    for word in NAME.finditer(line)
+                ]
         for number, line in enumerate(tree.lines(root, name), start=1):
-            findings += [f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts" for found in SENTENCE.finditer(line)]
+            findings += [
+                f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts"
+                for found in SENTENCE.finditer(line)
+            ]
     return findings, checked
 
 

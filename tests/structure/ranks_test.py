@@ -16,7 +16,17 @@ PATIENCE = 30  # seconds; against hangs only
 
 class Ranks(unittest.TestCase):
     def start(self, code, *options):
-        command = [sys.executable, "-B", ROOT / "scripts/ranks.py", *options, "2", sys.executable, "-B", "-c", f"import os, sys, time\n{code}"]
+        command = [
+            sys.executable,
+            "-B",
+            ROOT / "scripts/ranks.py",
+            *options,
+            "2",
+            sys.executable,
+            "-B",
+            "-c",
+            f"import os, sys, time\n{code}",
+        ]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run_all(self, code, *options):
@@ -43,13 +53,20 @@ class Ranks(unittest.TestCase):
         self.assertIn("ranks 0, 1 not done within 0.2 s", error)
 
     def test_a_program_that_is_not_there(self):
-        done = subprocess.run([sys.executable, "-B", ROOT / "scripts/ranks.py", "2", "/nowhere/program"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-B", ROOT / "scripts/ranks.py", "2", "/nowhere/program"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 127)
         self.assertIn("/nowhere/program", done.stderr)
 
     def test_ended_it_leaves_no_rank_behind(self):
         with tempfile.TemporaryDirectory() as folder:
-            started = self.start(f'open({folder!r} + "/" + os.environ["RANK"], "w").write(str(os.getpid())); time.sleep(600)')
+            started = self.start(
+                f'open({folder!r} + "/" + os.environ["RANK"], "w").write(str(os.getpid())); time.sleep(600)'
+            )
             give_up = time.monotonic() + PATIENCE
             files = [pathlib.Path(folder, rank) for rank in "01"]
             while not all(file.is_file() and file.read_text() for file in files) and time.monotonic() < give_up:

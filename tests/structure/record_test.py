@@ -16,7 +16,9 @@ import record  # noqa: E402
 
 BENCH = """#!{python}
 import json, sys
-runs = [dict(name="r", run_type="iteration", repetition_index=i, ratio=r, text="x"{error}) for i, r in enumerate({ratios})]
+runs = [
+    dict(name="r", run_type="iteration", repetition_index=i, ratio=r, text="x"{error}) for i, r in enumerate({ratios})
+]
 print(json.dumps(dict(benchmarks=runs + [dict(name="r_mean", run_type="aggregate", ratio=9e9)])))
 """
 
@@ -34,12 +36,23 @@ class records(unittest.TestCase):
         program.chmod(0o755)
 
     def test_bounds_that_a_bench_states_become_intervals(self):
-        figures, spread = measured.alone_with_bounds({"drain_p50": 4, "drain_p50_low": 3, "drain_p50_high": 5, "n": 9, "odd_low": 1})
+        figures, spread = measured.alone_with_bounds(
+            {"drain_p50": 4, "drain_p50_low": 3, "drain_p50_high": 5, "n": 9, "odd_low": 1}
+        )
         self.assertEqual(figures, {"drain_p50": 4, "n": 9, "odd_low": 1})
         self.assertEqual(spread, {"drain_p50": [3, 5]})
 
     def measure(self, *names):
-        command = [sys.executable, "-B", ROOT / "scripts/record.py", "--build", self.build, "--results", self.build, *names]
+        command = [
+            sys.executable,
+            "-B",
+            ROOT / "scripts/record.py",
+            "--build",
+            self.build,
+            "--results",
+            self.build,
+            *names,
+        ]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     def read(self, name):
@@ -49,7 +62,9 @@ class records(unittest.TestCase):
         self.bench([5, 1, 9, 3, 7, 2, 8, 4, 6])
         self.measure("pagerank_cpu")
         made = self.read("pagerank_cpu")
-        self.assertLessEqual({"schema", "section", "date", "commit", "machine", "before", "unit", "rows", "after"}, set(made))
+        self.assertLessEqual(
+            {"schema", "section", "date", "commit", "machine", "before", "unit", "rows", "after"}, set(made)
+        )
         self.assertEqual(len(made["rows"]), len(record.PAGERANK_CPU))
         row = made["rows"][0]
         self.assertEqual((row["first"], row["noise"]), ({"n": 9, "ratio": 5}, {"n": 0, "ratio": 0}))
@@ -70,7 +85,10 @@ class records(unittest.TestCase):
         self.bench([1, 2])
         program = self.build / "bin/bench/pagerank_cpu"
         program.write_text(program.read_text().replace('name="r"', 'name=f"r{i}"'))
-        self.assertEqual(measured.bench(self.build, "pagerank_cpu/")[1], {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"})
+        self.assertEqual(
+            measured.bench(self.build, "pagerank_cpu/")[1],
+            {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"},
+        )
 
     def test_two_ranks_are_started_and_the_first_speaks(self):
         program = self.build / "bin/bench/nccl_pipeline"
@@ -81,7 +99,8 @@ task = sys.argv[sys.argv.index("--task") + 1]
 if task == "streaming":
     sys.exit("no room" if os.environ["RANK"] == "1" else None)
 if os.environ["RANK"] == "0":
-    print(json.dumps(dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75, ranks=[dict(ms=3)] * int(os.environ["WORLD_SIZE"]))))
+    ranks = [dict(ms=3)] * int(os.environ["WORLD_SIZE"])
+    print(json.dumps(dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75, ranks=ranks)))
 """
         )
         program.chmod(0o755)

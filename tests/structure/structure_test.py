@@ -91,7 +91,12 @@ class checks(unittest.TestCase):
             with self.subTest(line=line, name=name):
                 text = line + "\n" if name.endswith(".md") else HEADER + line + "\n"
                 self.assert_red(names.check, name, text, expected)
-        self.assertEqual(self.findings(names.check, files={"device/gate.hpp": HEADER + 'char const* a = "longest_gap";\nint at_most_ns;\n'}), [])
+        self.assertEqual(
+            self.findings(
+                names.check, files={"device/gate.hpp": HEADER + 'char const* a = "longest_gap";\nint at_most_ns;\n'}
+            ),
+            [],
+        )
 
     def test_traces(self):
         red = [
@@ -114,10 +119,14 @@ class checks(unittest.TestCase):
             self.assert_red(traces.check, "graph/CMakeLists.txt", build.format(link), "links the driver")
 
     def test_documents(self):
-        rows = [{"name": "a", "first": {"drain": 4.0}, "second": {"drain": 4.4}}, {"name": "b", "report": {"deep": {"gain": -1098.4}}}]
+        rows = [
+            {"name": "a", "first": {"drain": 4.0}, "second": {"drain": 4.4}},
+            {"name": "b", "report": {"deep": {"gain": -1098.4}}},
+        ]
         place, link = "<!-- results/r.json {} -->", "[r](docs/results/r.json)"
         good = (
-            f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs | {link} |\n"
+            f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs "
+            f"| {link} |\n"
             f"it was \u22121,098{place.format('first report.deep.gain name=b')} %, see {link}\n"
             "<!-- from docs/examples/e.cpp -->\n```cpp\nint a;\nif (a) {\n  ++a;\n}\n```\n"
         )
@@ -148,12 +157,17 @@ class checks(unittest.TestCase):
         decision = "docs/decisions/d.md"
         told = f"3 things, of which {link} has 4.2{place.format(chr(39).join(['mean drain name=', 'a', '']))}\n"
         self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
-        self.assertIn("says 4.2", "\n".join(self.findings(documents.check, files={**files, decision: told.replace("4.2<", "4.1<")})))
+        self.assertIn(
+            "says 4.2",
+            "\n".join(self.findings(documents.check, files={**files, decision: told.replace("4.2<", "4.1<")})),
+        )
         for language in ("c", "python", "cmake"):
             with self.subTest(language=language):
                 chapter = good.replace("```cpp", "```" + language)
                 self.assertEqual(self.findings(documents.check, files={**files, "docs/1-chapter.md": chapter}), [])
-                found = self.findings(documents.check, files={**files, "docs/1-chapter.md": chapter.replace("++a", "--a")})
+                found = self.findings(
+                    documents.check, files={**files, "docs/1-chapter.md": chapter.replace("++a", "--a")}
+                )
                 self.assertIn("no piece of", "\n".join(found))
 
     def test_device_code(self):
@@ -165,7 +179,14 @@ class checks(unittest.TestCase):
                 self.assertEqual(len(found), 1, found)
                 self.assertIn("a.o: worker:", found[0])
         depot = b".local .align 8 .b8 \t__local_depot0[%d];\n"
-        own = b".visible .entry resident_kernel(\n" + depot + b".visible .entry phase_kernel(\n" + depot + b".func helper(\n" + depot
+        own = (
+            b".visible .entry resident_kernel(\n"
+            + depot
+            + b".visible .entry phase_kernel(\n"
+            + depot
+            + b".func helper(\n"
+            + depot
+        )
         self.assertEqual(list(device_code.search(own % (72, 72, 99), "a.o")), [])
         self.assertIn("local memory", "".join(device_code.search(own % (72, 48, 99), "a.o")))
         with tempfile.TemporaryDirectory() as build:

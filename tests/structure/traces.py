@@ -7,6 +7,7 @@ import sys
 import tree
 
 LONGEST_FILE = 400  # lines; a longer one is split, or named here with the reason
+WIDEST_LINE = 120  # columns, which formatters leave wider only in long words and strings
 LONGER_FOR_A_REASON = {
     "tests/model/protocol.pml": "one model: its invariants speak of every variable in it",
     "tests/model/channels.pml": "one model: its judge looks at every queue and stream in it",
@@ -20,13 +21,16 @@ DEVICE_FACING = ("device/", "tasks/", "graph/", "host/cuda/")
 # Reserved names: nobody defines one; those of compilers and CUDA are used.
 RESERVED = re.compile(r"\b\w*__\w*\b")
 NOT_OURS = re.compile(
-    r"__(global|device|host|shared|constant|managed|grid_constant|launch_bounds|cluster_dims|align|forceinline|noinline)__"
+    r"__(global|device|host|shared|constant|managed|grid_constant|launch_bounds|cluster_dims|align)__"
+    r"|__(forceinline|noinline)__"
     r"|__(nanosleep|globaltimer|trap|cvta_generic_to_shared)"
-    r"|__(syncthreads|syncwarp|ballot_sync|activemask|popc|popcll|ffs|clz|shfl(_\w+)?_sync|(any|all|reduce_\w+|match_\w+)_sync)"
+    r"|__(syncthreads|syncwarp|ballot_sync|activemask|popc|popcll|ffs|clz|shfl(_\w+)?_sync)"
+    r"|__(any|all|reduce_\w+|match_\w+)_sync"
     r"|__(byte_perm|fadd_rz|float_as_uint)"
     r"|__(float2bfloat16(_rn)?|bfloat162float|nv_bfloat16\d?|half2?)"
-    r"|__(FILE|LINE|COUNTER|VA_ARGS|VA_OPT|func|SIZEOF_INT128|cplusplus|has_include|has_feature|has_builtin|attribute|GNUC)(__)?"
-    r"|__(CUDACC|NVCC|CUDA_ARCH|CUDA_ARCH_FEAT_SM90_ALL|SANITIZE_THREAD|SANITIZE_ADDRESS|x86_64|aarch64|linux|int128)(__)?|__(builtin|cxa|tsan|asan|sanitizer)_\w+"
+    r"|__(FILE|LINE|COUNTER|VA_ARGS|VA_OPT|func|SIZEOF_INT128|cplusplus|has_include|has_feature|has_builtin)(__)?"
+    r"|__(attribute|GNUC|CUDACC|NVCC|CUDA_ARCH|CUDA_ARCH_FEAT_SM90_ALL|SANITIZE_THREAD|SANITIZE_ADDRESS)(__)?"
+    r"|__(x86_64|aarch64|linux|int128)(__)?|__(builtin|cxa|tsan|asan|sanitizer)_\w+"
     r"|__CUDACC_VER_M(AJ|IN)OR__|cudaError__\w+|__u?int128_t"
 )
 
@@ -56,7 +60,12 @@ def check(root):
         if "SPDX-License-Identifier: Apache-2.0" not in "".join(text[:3]):
             findings.append(f"{name}:1: the first lines do not name the licence (SPDX-License-Identifier)")
         if len(text) > LONGEST_FILE and str(name) not in LONGER_FOR_A_REASON:
-            findings.append(f"{name}: {len(text)} lines: split it (limit {LONGEST_FILE}), or give a reason in traces.py")
+            findings.append(
+                f"{name}: {len(text)} lines: split it (limit {LONGEST_FILE}), or give a reason in traces.py"
+            )
+        if name.suffix in tree.CODE | {".py"}:
+            wide = (number for number, line in enumerate(text, start=1) if len(line) > WIDEST_LINE)
+            findings.extend(f"{name}:{number}: more than {WIDEST_LINE} columns" for number in wide)
         if name.suffix in (".hpp", ".cuh") and "#pragma once" not in text:
             findings.append(f"{name}: no #pragma once")
         if name.suffix in tree.CODE:

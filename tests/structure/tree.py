@@ -13,7 +13,9 @@ def files(root):
     """Paths relative to `root`: the tracked files, or all but builds where there is no git (an unpacked archive)."""
     root = pathlib.Path(root)
     listing = subprocess.run(
-        ["git", "-c", f"safe.directory={root.resolve()}", "-C", str(root), "ls-files", "-z"], capture_output=True, check=False
+        ["git", "-c", f"safe.directory={root.resolve()}", "-C", str(root), "ls-files", "-z"],
+        capture_output=True,
+        check=False,
     )
     if (root / ".git").exists() and listing.returncode == 0:
         names = [pathlib.Path(name) for name in listing.stdout.decode().split("\0") if name]
@@ -30,7 +32,9 @@ def lines(root, name):
     return (pathlib.Path(root) / name).read_text(encoding="utf-8", errors="replace").splitlines()
 
 
-_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'(?!\w)', re.DOTALL)
+_NO_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'(?!\w)', re.DOTALL
+)
 
 
 def code_lines(root, name):

@@ -59,12 +59,21 @@ struct probe_arrays {
   }
 
   probe_task task() {
-    return {.extents = extents.data(), .phases = extents.size(), .values = values.data(), .runs = runs.data(), .errors = &errors,
-            .advances = advances.data(), .width = width, .feeds = 0, .first_round = 0, .polls = 0, .broken = probe_task::mutant::none};
+    return {.extents = extents.data(),
+            .phases = extents.size(),
+            .values = values.data(),
+            .runs = runs.data(),
+            .errors = &errors,
+            .advances = advances.data(),
+            .width = width,
+            .feeds = 0,
+            .first_round = 0,
+            .polls = 0,
+            .broken = probe_task::mutant::none};
   }
 
   /// The first thing that is wrong, or nothing.
-  const char* wrong() {
+  char const* wrong() {
     if (errors != 0) return "an item ran before the phase before it was complete, or missed its team's barrier";
     std::vector<std::uint64_t> const found = values;
     probe_task const reference = task();
@@ -72,7 +81,8 @@ struct probe_arrays {
       if (advances[phase] != 1) return "a phase was not advanced exactly once";
       for (std::uint64_t item = 0; item < width; ++item) {
         if (runs[phase * width + item] != (item < extents[phase] ? 1U : 0U)) return "an item did not run exactly once";
-        if (item < extents[phase] && (values[phase * width + item] = reference.value(phase, item)) != found[phase * width + item]) {
+        if (item < extents[phase] &&
+            (values[phase * width + item] = reference.value(phase, item)) != found[phase * width + item]) {
           return "an item has another value than in an uninterrupted run";
         }
       }

@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// Takes up a row of input in each round, from one of two places. Each result depends on the order of the rows, so that a
-/// row that is taken twice, too early or not at all shows.
+/// Takes up a row of input in each round, from one of two places. Each result depends on the order of the rows, so that
+/// a row that is taken twice, too early or not at all shows.
 struct fed_probe {
   static constexpr team_shape shape{.threads = 64};
   static constexpr std::uint64_t items = 12;  // of a row
@@ -26,7 +26,8 @@ struct fed_probe {
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     if (team.leaving()) return;
     std::uint64_t const* const row = input + c.at.round % places * items;
-    for (std::uint64_t i = c.begin + static_cast<std::uint64_t>(team.rank()); i < c.end; i += static_cast<std::uint64_t>(team.size())) {
+    for (std::uint64_t i = c.begin + static_cast<std::uint64_t>(team.rank()); i < c.end;
+         i += static_cast<std::uint64_t>(team.size())) {
       results[i] = results[i] * 31 + row[i];
     }
   }

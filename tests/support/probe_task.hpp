@@ -7,26 +7,28 @@
 
 namespace lull {
 
-/// The task that tests watch the protocol with: every item counts its runs, and checks that the phase before it is complete.
-/// Item i of phase p becomes a function of p, i and two items of phase p − 1, so that the final values tell a lost, repeated
-/// or early item even where counts agree.
+/// The task that tests watch the protocol with: every item counts its runs, and checks that the phase before it is
+/// complete. Item i of phase p becomes a function of p, i and two items of phase p − 1, so that the final values tell a
+/// lost, repeated or early item even where counts agree.
 struct probe_task {
   static constexpr team_shape shape{.threads = 256, .steps = 2, .shared_bytes = 64};
   enum class mutant : std::uint32_t { none, skips_a_chunk, runs_twice, stores_early, no_barrier };
 
   std::uint64_t const* extents;  // (phases,) items; phase = round × 2 + step
   std::uint64_t phases;
-  std::uint64_t* values;         // (phases, width)
-  std::uint32_t* runs;           // (phases, width)
-  std::uint64_t* errors;         // (1,) items that found the phase before them incomplete
-  std::uint64_t* advances;       // (phases,)
+  std::uint64_t* values;    // (phases, width)
+  std::uint32_t* runs;      // (phases, width)
+  std::uint64_t* errors;    // (1,) items that found the phase before them incomplete
+  std::uint64_t* advances;  // (phases,)
   std::uint64_t width;
-  std::uint64_t feeds;           // phase p needs fed ≥ p × feeds; 0: never starved
-  std::uint64_t first_round;     // round that counts as the first
-  std::uint32_t polls;           // polls inside the chunk
+  std::uint64_t feeds;        // phase p needs fed ≥ p × feeds; 0: never starved
+  std::uint64_t first_round;  // round that counts as the first
+  std::uint32_t polls;        // polls inside the chunk
   mutant broken;
 
-  LULL_HD std::uint64_t phase_of(position at) const noexcept { return (at.round - first_round) * shape.steps + at.step; }
+  LULL_HD std::uint64_t phase_of(position at) const noexcept {
+    return (at.round - first_round) * shape.steps + at.step;
+  }
 
   LULL_HD std::uint64_t extent(position at, std::uint64_t fed) const noexcept {
     std::uint64_t const phase = phase_of(at);

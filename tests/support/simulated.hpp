@@ -15,9 +15,9 @@
 
 namespace lull {
 
-/// Runs fibers one operation at a time, in an order drawn from a seed: every operation of the simulated world is a point
-/// where another fiber may go on. Sequentially consistent interleavings only: what relaxed orders add is argued in the
-/// protocol's comments and tried by ThreadSanitizer. The same seed gives the same run.
+/// Runs fibers one operation at a time, in an order drawn from a seed: every operation of the simulated world is a
+/// point where another fiber may go on. Sequentially consistent interleavings only: what relaxed orders add is argued
+/// in the protocol's comments and tried by ThreadSanitizer. The same seed gives the same run.
 class scheduler {
  public:
   explicit scheduler(std::uint64_t seed) : random_(seed) {}
@@ -32,7 +32,9 @@ class scheduler {
   /// The fiber's next operation: others may come before it.
   void step();
   std::uint64_t steps() const noexcept { return steps_; }
-  std::uint64_t draw(std::uint64_t below) { return std::uniform_int_distribution<std::uint64_t>{0, below - 1}(random_); }
+  std::uint64_t draw(std::uint64_t below) {
+    return std::uniform_int_distribution<std::uint64_t>{0, below - 1}(random_);
+  }
 
   /// Whatever the running fiber keeps for itself; null at first.
   void*& own() noexcept { return running_->own; }

@@ -32,7 +32,7 @@ __global__ void wait_one_kernel(std::uint64_t ns, std::uint64_t* stamp) {
 }
 
 __global__ void __cluster_dims__(nccl_cluster) __launch_bounds__(nccl_threads, 1)
-    nccl_shape_kernel(std::uint64_t ns, stamps* when, volatile float* values) {
+    nccl_shape_kernel(std::uint64_t ns, stamps* when, float volatile* values) {
   extern __shared__ int storage[];
   std::uint64_t const start = cuda_world::now_ns();
   long long const start_cycles = clock64();
@@ -74,7 +74,8 @@ __global__ void stamp_kernel(std::uint64_t* when) {
 }
 
 __global__ void random_kernel(__nv_bfloat16* values, std::uint64_t count, std::uint64_t seed) {
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count; i += std::uint64_t{gridDim.x} * blockDim.x) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
     std::uint64_t x = (i + seed) * 0x9e3779b97f4a7c15ULL;  // SplitMix64's finaliser (Steele et al. 2014)
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
     x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
@@ -122,12 +123,13 @@ void fill_random_bf16(cudaStream_t stream, void* values, std::uint64_t count, st
 }
 
 void load() {
-  for (void const* kernel : {reinterpret_cast<void const*>(&wait_one_kernel), reinterpret_cast<void const*>(&nccl_shape_kernel),
-                             reinterpret_cast<void const*>(&burst_kernel), reinterpret_cast<void const*>(&stamp_kernel)}) {
+  for (void const* kernel :
+       {reinterpret_cast<void const*>(&wait_one_kernel), reinterpret_cast<void const*>(&nccl_shape_kernel),
+        reinterpret_cast<void const*>(&burst_kernel), reinterpret_cast<void const*>(&stamp_kernel)}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
   }
-  LULL_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(&nccl_shape_kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 nccl_shared_bytes));
+  LULL_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(&nccl_shape_kernel),
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, nccl_shared_bytes));
   held_values();
   wait_one_thread(nullptr, 0, nullptr);
   wait_nccl_shape(nullptr, 0, nullptr);

@@ -18,8 +18,8 @@ struct stamps {
 /// One thread that waits. `stamp`, if any, gets the moment of its end: behind it, a closing edge is due.
 void wait_one_thread(cudaStream_t stream, std::uint64_t ns, std::uint64_t* stamp);
 
-/// A wait in the shape of NCCL's own send/receive kernel: 16 blocks in clusters of 4, 640 threads, 96 registers, 104 KB of
-/// shared memory. Lasts `ns` from its first block; `when` gets its moments.
+/// A wait in the shape of NCCL's own send/receive kernel: 16 blocks in clusters of 4, 640 threads, 96 registers, 104 KB
+/// of shared memory. Lasts `ns` from its first block; `when` gets its moments.
 void wait_nccl_shape(cudaStream_t stream, std::uint64_t ns, stamps* when);
 
 /// A training kernel of `blocks` × `threads`, `fma` dependent multiply-adds a thread; `when` may be null.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Side work in the idle gaps of pipeline-parallel training.
 
-    with lull.observe():                                   # first, see what there is
-        train()
-    with lull.harvest(tasks=["pagerank:graph=web.el"]):    # then, use it
-        train()
+with lull.observe():                                   # first, see what there is
+    train()
+with lull.harvest(tasks=["pagerank:graph=web.el"]):    # then, use it
+    train()
 """
 
 from .binding import Error, Status

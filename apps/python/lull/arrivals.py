@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether anything from another process can arrive in a bubble.
 
-Workers keep off some SMs, since the kernel that receives needs room while they work: without it, the bubble would not end before their
-lease. Where nothing can arrive, those SMs can work, too."""
+Workers keep off some SMs, since the kernel that receives needs room while they work: without it, the bubble would
+not end before their lease. Where nothing can arrive, those SMs can work, too."""
 
 import os
 import sys
 
-# Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in process groups.
+# Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in
+# process groups.
 _TRANSPORTS = ("nvshmem", "nccl", "mpi4py", "cupyx.distributed", "horovod")
 # What launchers tell a program of how many it is one.
 _COUNTS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")

@@ -148,9 +148,10 @@ _CALLS = {
     "lull_threads_stream_destroy": [_P],
 }
 
-# These only enqueue, on the trainer's path. A call that gives up the interpreter's lock gets it back only when a busy thread lets go of
-# it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says how log lines are kept out of that,
-# and no Python function may be what a full stream has to run next (cudaLaunchHostFunc).
+# These only enqueue, on the trainer's path. A call that gives up the interpreter's lock gets it back only when a busy
+# thread lets go of it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says
+# how log lines are kept out of that, and no Python function may be what a full stream has to run next
+# (cudaLaunchHostFunc).
 HOLDING = ("lull_open", "lull_close", "lull_ready")
 
 _loaded = None
@@ -158,7 +159,8 @@ forks = 0  # between the process that imported this and this one: what was made 
 
 
 def _after_fork():
-    """A child has the parent's handles, but none of the threads that work on them: no call of the library may be made with them."""
+    """A child has the parent's handles, but none of the threads that work on them: no call of the library may be
+    made with them."""
     global forks
     forks += 1
 
@@ -167,7 +169,8 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Library:
-    """The C library's calls by name: those of HOLDING keep the interpreter's lock, all others release it, since they may block."""
+    """The C library's calls by name: those of HOLDING keep the interpreter's lock, all others release it, since they
+    may block."""
 
     def __init__(self, path):
         self._releasing = ctypes.CDLL(path)
@@ -197,13 +200,17 @@ def load():
     try:
         library = Library(path)
     except OSError as why:
-        raise Error(f"{path} cannot be opened: {why}; install Lull's wheel, or name the library in LULL_LIBRARY") from why
+        raise Error(
+            f"{path} cannot be opened: {why}; install Lull's wheel, or name the library in LULL_LIBRARY"
+        ) from why
     try:
         library.lull_error_text.restype = ctypes.c_char_p
         library.lull_version.restype = ctypes.c_char_p
         library.lull_abi.restype = ctypes.c_uint32
         if library.lull_abi() != ABI:
-            raise Error(f"{path} has ABI {library.lull_abi()}, this package needs {ABI}: install both from one version of Lull")
+            raise Error(
+                f"{path} has ABI {library.lull_abi()}, this package needs {ABI}: install both from one version of Lull"
+            )
         for name, arguments in _CALLS.items():
             getattr(library, name).argtypes = arguments
     except AttributeError as why:

@@ -15,8 +15,8 @@ _TEXT_BYTES = 256  # of the longest line
 
 @dataclasses.dataclass(frozen=True)
 class RoomNeed:
-    """What an exchange needs. `rooms` is what `harvest` takes, `text` one line for a log; blocks, threads, cluster, registers and
-    shared_bytes are those of the largest of its `kernels`, of which `resident` were asked for at once."""
+    """What an exchange needs. `rooms` is what `harvest` takes, `text` one line for a log; blocks, threads, cluster,
+    registers and shared_bytes are those of the largest of its `kernels`, of which `resident` were asked for at once."""
 
     rooms: int
     text: str
@@ -30,7 +30,8 @@ class RoomNeed:
 
 
 class _Exchange:
-    """The program's function as the C library calls it. What it raises is kept, since nothing may be raised through C."""
+    """The program's function as the C library calls it. What it raises is kept, since nothing may be raised through
+    C."""
 
     def __init__(self, function, torch, device):
         self.raised = None
@@ -54,14 +55,16 @@ class _Exchange:
 
 
 def measure_rooms(exchange, *, device=None, resident=1):
-    """Captures `exchange(stream)`, the trainer's own sends and receives, into a graph that is never launched, and returns the RoomNeed of
-    `resident` of its largest kernels at once: `harvest(tasks, rooms=measure_rooms(exchange).rooms)`.
+    """Captures `exchange(stream)`, the trainer's own sends and receives, into a graph that is never launched, and
+    returns the RoomNeed of `resident` of its largest kernels at once: `harvest(tasks,
+    rooms=measure_rooms(exchange).rooms)`.
 
-    `stream` is the CUDA stream as an integer. Where the program has imported torch with CUDA it is also torch's current stream, and
-    `exchange` need not look at its argument. All work must be enqueued on that stream, or waited for by it: `Work.wait()`. Use tensors that
-    were allocated before, and keep them until this returns. Exchange something once before, so that connections are made by ordinary
-    calls. Where the exchange is collective all ranks call this, and before `harvest`. `device`: None, torch's current one, or 0 without
-    torch. What `exchange` raises comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
+    `stream` is the CUDA stream as an integer. Where the program has imported torch with CUDA it is also torch's
+    current stream, and `exchange` need not look at its argument. All work must be enqueued on that stream, or waited
+    for by it: `Work.wait()`. Use tensors that were allocated before, and keep them until this returns. Exchange
+    something once before, so that connections are made by ordinary calls. Where the exchange is collective all ranks
+    call this, and before `harvest`. `device`: None, torch's current one, or 0 without torch. What `exchange` raises
+    comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
     if os.environ.get("LULL") == "off":
         return RoomNeed(0, "no rooms were measured: LULL=off", resident, *[0] * 6)
     if session.is_on():
@@ -73,7 +76,9 @@ def measure_rooms(exchange, *, device=None, resident=1):
     given = _Exchange(exchange, torch, device)
     need = binding.RoomNeed(size=ctypes.sizeof(binding.RoomNeed))
     text = ctypes.create_string_buffer(_TEXT_BYTES)
-    status = load().lull_measure_rooms(device, given.callback, None, resident, ctypes.byref(need), text, len(text), None)
+    status = load().lull_measure_rooms(
+        device, given.callback, None, resident, ctypes.byref(need), text, len(text), None
+    )
     if given.raised is not None:
         raise given.raised
     check(status)

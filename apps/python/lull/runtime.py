@@ -50,7 +50,9 @@ class _Made:
 
     def _refuse_parents(self):
         if self._is_parents:
-            raise Error("this process was forked from the one that made it: make another after the fork", Status.ERROR_STATE)
+            raise Error(
+                "this process was forked from the one that made it: make another after the fork", Status.ERROR_STATE
+            )
 
 
 def _forget(library, handle, forks):
@@ -91,7 +93,8 @@ def tasks():
 
 
 class Job(_Made):
-    """A submitted side task. After its runtime's end it still tells its last status, and its result if it had finished."""
+    """A submitted side task. After its runtime's end it still tells its last status, and its result if it had
+    finished."""
 
     def __init__(self, handle, task):
         super().__init__()
@@ -155,10 +158,12 @@ class Job(_Made):
 
 
 class Runtime(_Made):
-    """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at start, and that have
-    workers in captured graphs, with options that decide what is loaded (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the format of its
-    ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`: seconds that a worker may wait on
-    the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open, not before."""
+    """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at
+    start, and that have workers in captured graphs, with options that decide what is loaded
+    (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
+    format of its ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`:
+    seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
+    bubble is open, not before."""
 
     def __init__(
         self,
@@ -199,7 +204,9 @@ class Runtime(_Made):
             check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
         finally:
             heard.say()
-        self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(self._handle.value), self._forks)
+        self._forgotten = weakref.finalize(
+            self, _forget, self._library, ctypes.c_void_p(self._handle.value), self._forks
+        )
         self._forgotten.atexit = False
         _open.add(self)
 
@@ -225,7 +232,9 @@ class Runtime(_Made):
     def submit(self, task, *, priority=0, name=None):
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
         self._refuse_parents()
-        options = binding.JobOptions(size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode())
+        options = binding.JobOptions(
+            size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
+        )
         handle = ctypes.c_void_p()
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
         self.jobs.append(Job(handle, task))
@@ -262,7 +271,8 @@ class Runtime(_Made):
         return bool(ready.value)
 
     def open(self, site, stream):
-        """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble takes."""
+        """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble
+        takes."""
         if self._is_parents:
             return 0
         bubble = ctypes.c_uint64()

@@ -65,7 +65,8 @@ class Session:
 
     @contextlib.contextmanager
     def suspended(self):
-        """`with side.suspended():` waits are no bubbles in it, and torch is as it was; jobs keep what they have done."""
+        """`with side.suspended():` waits are no bubbles in it, and torch is as it was; jobs keep what they have
+        done."""
         placed, self._waits = self._waits, None
         if placed is not None:
             placed.remove()
@@ -94,7 +95,10 @@ class Session:
         global _active
         with _lock:
             if _active is not None:
-                raise Error("lull.harvest or lull.observe is on already in this process: leave it first; one scope takes many tasks")
+                raise Error(
+                    "lull.harvest or lull.observe is on already in this process: leave it first; "
+                    "one scope takes many tasks"
+                )
             _active = self
         try:
             self._start()
@@ -122,7 +126,9 @@ class Session:
             try:
                 torch = importlib.import_module("torch")
             except ImportError as why:
-                raise Error(f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False") from why
+                raise Error(
+                    f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False"
+                ) from why
             runs = wanted == "on" or (mode == "on" and wanted != "observe")
             reason, may_force = waits.why_not(torch) if runs else ("", True)
             if reason and not (may_force and (force or wanted == "on")):
@@ -132,7 +138,10 @@ class Session:
             for doubt in filter(None, (waits.doubt(torch), self.unseen)):
                 log.warning("%s", doubt)
         if options.get("device") is None:
-            options = {**options, "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0}
+            options = {
+                **options,
+                "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0,
+            }
         atexit.register(self._stop)  # while the interpreter still runs
         if mode == "observe" and options.get("report") is None and not os.environ.get("LULL_REPORT"):
             self._folder = tempfile.mkdtemp(prefix="lull-")  # not TemporaryDirectory: a forked child would remove it
@@ -193,8 +202,9 @@ _MAX_LOADED, _MAX_LOADED_BYTES = 1000, 1 << 16  # of the C library's list
 
 
 def _loaded_at_start(tasks):
-    """The tasks as the C library's list of those that are loaded at start has them: an option may decide what is loaded, and in the list
-    semicolons separate options. Of more than the list may hold, the names: then a task may load code when it is submitted."""
+    """The tasks as the C library's list of those that are loaded at start has them: an option may decide what is
+    loaded, and in the list semicolons separate options. Of more than the list may hold, the names: then a task may
+    load code when it is submitted."""
     listed = sorted({_listed(task) for task in tasks})
     if len(listed) <= _MAX_LOADED and len(",".join(listed).encode()) <= _MAX_LOADED_BYTES:
         return listed
@@ -227,10 +237,13 @@ def _with_rooms(options):
             rooms = 0
             why = "no process group is initialised, and nothing else is there that receives"
             too_late = (
-                "no SMs are kept off for this wait: when the scope was opened no process group was initialised. What arrives may have to"
+                "no SMs are kept off for this wait: when the scope was opened no process group was initialised. "
+                "What arrives may have to"
                 " wait for workers; open the scope after init_process_group, or say rooms=2"
             )
-    log.info("%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why)
+    log.info(
+        "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
+    )
     return {**options, "rooms": rooms}, too_late
 
 
@@ -271,18 +284,20 @@ def harvest(
     force=False,
     bracket_waits=True,
 ):
-    """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its bubbles.
+    """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
+    bubbles.
 
-    Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places others. All is
-    as it was when the scope ends, however it does; jobs that have not finished by then are cancelled, the results of those that have
-    are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg. `device`: None, torch's current one.
-    `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the
-    scope after init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0:
-    workers are enqueued when the bubble is open, not before.
+    Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
+    others. All is as it was when the scope ends, however it does; jobs that have not finished by then are cancelled,
+    the results of those that have are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg.
+    `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL
+    kernel, or none where nothing can arrive: so open the scope after init_process_group. `armed_ahead`: seconds that a
+    worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open,
+    not before.
 
-    A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that lacks what waits
-    are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on in the environment goes before
-    all of this."""
+    A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
+    lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on
+    in the environment goes before all of this."""
     if isinstance(tasks, str):
         tasks = [tasks]
     options = {
@@ -299,8 +314,9 @@ def harvest(
 
 
 def observe(*, report=None, device=None, executor=None, force=False, bracket_waits=True):
-    """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text is printed to
-    stderr at the end. No torch is refused: what it cannot see of one that lacks something is in `unseen` and in the log."""
+    """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text
+    is printed to stderr at the end. No torch is refused: what it cannot see of one that lacks something is in
+    `unseen` and in the log."""
     return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
 
 
@@ -310,7 +326,7 @@ def is_on():
 
 
 def bubble(site, stream=None):
-    """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255 bytes; `stream`
-    as in streams.pointer_of."""
+    """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255
+    bytes; `stream` as in streams.pointer_of."""
     session = _active
     return contextlib.nullcontext() if session is None else session.bubble(site, stream)

@@ -14,8 +14,8 @@ def torch_with_cuda():
 
 
 def pointer_of(stream):
-    """Takes what speaks __cuda_stream__ (version 0), torch streams, integers (ThreadsStream is one), and None: torch's current
-    stream."""
+    """Takes what speaks __cuda_stream__ (version 0), torch streams, integers (ThreadsStream is one), and None:
+    torch's current stream."""
     if stream is None:
         torch = torch_with_cuda()
         if torch is None:
@@ -32,4 +32,6 @@ def pointer_of(stream):
     try:
         return operator.index(stream)
     except TypeError:
-        raise Error(f"{stream!r} is no stream: it has neither __cuda_stream__ nor cuda_stream, and is no integer") from None
+        raise Error(
+            f"{stream!r} is no stream: it has neither __cuda_stream__ nor cuda_stream, and is no integer"
+        ) from None

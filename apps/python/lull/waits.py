@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Brackets every wait for torch.distributed's point-to-point work.
 
-`Work.wait()` makes the current stream wait for NCCL's and does not block the host: the stream is idle until the peer has sent. That
-is the bubble, so the one place where edges are placed is `Work.wait`. Which works are point-to-point, and with whom, only their
-makers know: all of them (isend, irecv, send, recv, batch_isend_irecv, and so torch.distributed.pipelining and Megatron) go through
-five methods of `ProcessGroup`, which note it and do nothing else. Both are classes, so neither `from torch.distributed import
-irecv` nor `P2POp`, which compares functions, sees a difference, and works stay what they are.
+`Work.wait()` makes the current stream wait for NCCL's and does not block the host: the stream is idle until the peer
+has sent. That is the bubble, so the one place where edges are placed is `Work.wait`. Which works are point-to-point,
+and with whom, only their makers know: all of them (isend, irecv, send, recv, batch_isend_irecv, and so
+torch.distributed.pipelining and Megatron) go through five methods of `ProcessGroup`, which note it and do nothing else.
+Both are classes, so neither `from torch.distributed import irecv` nor `P2POp`, which compares functions, sees a
+difference, and works stay what they are.
 
-Each wait is a bubble of its own. NCCL makes one work of a batch; where a backend makes several, what the trainer enqueues between
-two waits is its own, and no bubble may cover it.
-"""
+Each wait is a bubble of its own. NCCL makes one work of a batch; where a backend makes several, what the trainer
+enqueues between two waits is its own, and no bubble may cover it."""
 
 import functools
 import importlib
@@ -45,7 +45,10 @@ def doubt(torch):
     version = _version_of(torch)
     if version is not None and OLDEST <= version <= NEWEST:
         return ""
-    return f"torch {_name_of(torch)} is not known to this Lull, which was written for {_known()}: compare losses with and without"
+    return (
+        f"torch {_name_of(torch)} is not known to this Lull, which was written for {_known()}: "
+        "compare losses with and without"
+    )
 
 
 def unseen(torch):
@@ -57,7 +60,9 @@ def unseen(torch):
         what = "no wait is seen"
     else:
         what = "waits that need them are not seen, or not told apart"
-    return f"this torch {_name_of(torch)} has no {', '.join(lacking)}: {what}; lull.bubble() places bubbles all the same"
+    return (
+        f"this torch {_name_of(torch)} has no {', '.join(lacking)}: {what}; lull.bubble() places bubbles all the same"
+    )
 
 
 def missing(torch):
@@ -98,11 +103,12 @@ def _step_hooks():
 class Waits:
     """While installed: waits for point-to-point works of CUDA tensors of this device are bubbles of the runtime.
 
-    A site is named by what is waited for and by how many such waits came before it since the last optimizer step, so that each
-    place of a schedule has a history of its own, whatever the schedule. Peers have their global rank: in a group of two ranks, as
-    schedules make for each edge, every peer would be 0 or 1.
+    A site is named by what is waited for and by how many such waits came before it since the last optimizer step, so
+    that each place of a schedule has a history of its own, whatever the schedule. Peers have their global rank: in a
+    group of two ranks, as schedules make for each edge, every peer would be 0 or 1.
 
-    Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait gives."""
+    Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait
+    gives."""
 
     def __init__(self, torch, runtime, at_first=""):
         self._torch = torch

@@ -3,8 +3,8 @@
 
 #include <my_task_owner.hpp>
 
-#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/contract/suite.hpp>
+#include <lull/host/solo/solo_run.hpp>
 
 /// The contract suite: preempted at each claim, in teams of one and of four, and on a GPU where there is one. A dozen
 /// chunks do.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <lull/tests/apps/c/check.h>
 
-lull_runtime *start(lull_mode mode) {
+lull_runtime* start(lull_mode mode) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
+  lull_runtime* side = NULL;
   options.executor = LULL_EXECUTOR_THREADS;
   options.mode = mode;
   options.processors = 2;
@@ -13,7 +13,7 @@ lull_runtime *start(lull_mode mode) {
   return side;
 }
 
-lull_job_state state_of(lull_job *job) {
+lull_job_state state_of(lull_job* job) {
   lull_job_status status;
   memset(&status, 0xff, sizeof status);
   status.size = sizeof status;
@@ -22,7 +22,7 @@ lull_job_state state_of(lull_job *job) {
   return (lull_job_state)status.state;
 }
 
-int run_in_bubbles(lull_runtime *side, lull_threads_stream *stream, lull_job *job) {
+int run_in_bubbles(lull_runtime* side, lull_threads_stream* stream, lull_job* job) {
   int bubbles = 0;
   while (lull_job_wait(job, 0) == LULL_TIMED_OUT) {
     lull_bubble bubble = 0;

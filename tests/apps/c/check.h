@@ -24,16 +24,16 @@
 #define CHECK_OK(call) CHECK((call) == LULL_OK)
 
 /* The call fails with this status and says something with these words in it. */
-#define CHECK_FAILS(call, status, words)                  \
-  do {                                                    \
-    CHECK((call) == (status));                            \
-    CHECK(strstr(lull_error_text(), (words)) != NULL);    \
+#define CHECK_FAILS(call, status, words)               \
+  do {                                                 \
+    CHECK((call) == (status));                         \
+    CHECK(strstr(lull_error_text(), (words)) != NULL); \
   } while (0)
 
 /* Of two blocks. */
-lull_runtime *start(lull_mode mode);
+lull_runtime* start(lull_mode mode);
 /* Bubbles of 2 ms on the stream until the job is over; how many it took. */
-int run_in_bubbles(lull_runtime *side, lull_threads_stream *stream, lull_job *job);
-lull_job_state state_of(lull_job *job);
+int run_in_bubbles(lull_runtime* side, lull_threads_stream* stream, lull_job* job);
+lull_job_state state_of(lull_job* job);
 
 #endif

@@ -16,7 +16,10 @@ class Options(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_uint32),
         ("abi", ctypes.c_uint32),
-        *((name, ctypes.c_int32) for name in ("executor", "device", "mode", "launch", "rooms", "processors", "team_width", "armed_ahead_us")),
+        *(
+            (name, ctypes.c_int32)
+            for name in ("executor", "device", "mode", "launch", "rooms", "processors", "team_width", "armed_ahead_us")
+        ),
         ("memory_limit_bytes", ctypes.c_uint64),
         ("tasks", ctypes.c_char_p),
         ("log", ctypes.c_void_p),

@@ -4,7 +4,7 @@
 
 static void other_abis_are_refused(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = (lull_runtime *)1;
+  lull_runtime* side = (lull_runtime*)1;
   struct {
     lull_options known;
     int32_t later;
@@ -30,9 +30,9 @@ static void other_abis_are_refused(void) {
   newer.known.executor = LULL_EXECUTOR_THREADS;
   newer.known.processors = 1;
   newer.later = 1;
-  CHECK_FAILS(lull_create((lull_options *)&newer, &side), LULL_ERROR_ABI, "does not know");
+  CHECK_FAILS(lull_create((lull_options*)&newer, &side), LULL_ERROR_ABI, "does not know");
   newer.later = 0;
-  CHECK_OK(lull_create((lull_options *)&newer, &side));
+  CHECK_OK(lull_create((lull_options*)&newer, &side));
 
   /* One with an earlier header gets what it has room for. */
   memset(&counts, 0x55, sizeof counts);
@@ -49,8 +49,8 @@ static void sizes_are_kept_to(void) {
   lull_options options = LULL_OPTIONS;
   lull_job_options named = {0, 0, 0, 0, NULL};
   lull_counts counts;
-  lull_runtime *side = NULL;
-  lull_job *job = NULL;
+  lull_runtime* side = NULL;
+  lull_job* job = NULL;
 
   options.size = offsetof(lull_options, processors);
   options.executor = LULL_EXECUTOR_THREADS;
@@ -80,7 +80,7 @@ static void sizes_are_kept_to(void) {
 
 static void options_are_checked(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
+  lull_runtime* side = NULL;
   options.executor = 3;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->executor is 3");
   options.executor = LULL_EXECUTOR_THREADS;
@@ -117,13 +117,13 @@ static void options_are_checked(void) {
 }
 
 /* Every call that takes a handle, with one that is not alive, but everything else as it should be. */
-static void refuses(lull_runtime *side, lull_job *job, lull_threads_stream *stream) {
+static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stream) {
   char text[64];
   size_t needed;
   int flag;
   lull_bubble bubble;
   lull_mode mode;
-  lull_job *made;
+  lull_job* made;
   lull_counts counts;
   lull_job_status status;
   counts.size = sizeof counts;
@@ -152,9 +152,9 @@ static void refuses(lull_runtime *side, lull_job *job, lull_threads_stream *stre
   CHECK_FAILS(lull_threads_stream_destroy(stream), LULL_ERROR_HANDLE, "handle");
 }
 
-static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_stream *stream) {
+static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_stream* stream) {
   lull_options options = LULL_OPTIONS;
-  lull_job *made = (lull_job *)1;
+  lull_job* made = (lull_job*)1;
   lull_bubble bubble = 1;
   char text[64];
   size_t needed;
@@ -172,7 +172,8 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   CHECK_FAILS(lull_open(side, stream, NULL, &bubble), LULL_ERROR_ARGUMENT, "site is null");
   CHECK(bubble == 0);
   CHECK_FAILS(lull_open(side, stream, "site", NULL), LULL_ERROR_ARGUMENT, "bubble is null");
-  CHECK_FAILS(lull_open(side, NULL, "site", &bubble), LULL_ERROR_HANDLE, "null"); /* on threads there is no default stream */
+  CHECK_FAILS(lull_open(side, NULL, "site", &bubble), LULL_ERROR_HANDLE,
+              "null"); /* on threads there is no default stream */
   CHECK_FAILS(lull_close(side, 1, NULL), LULL_ERROR_HANDLE, "null");
   CHECK_OK(lull_close(side, 0, NULL)); /* nothing was opened, so nothing is closed */
   CHECK_FAILS(lull_ready(side, stream, NULL), LULL_ERROR_ARGUMENT, "ready is null");
@@ -185,15 +186,16 @@ static void nulls_are_refused(lull_runtime *side, lull_job *job, lull_threads_st
   CHECK_OK(lull_destroy(side));
 }
 
-static void requests_are_checked(lull_runtime *side, lull_threads_stream *stream) {
+static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream) {
   static char long_site[300];
   lull_job_options options = {sizeof options, 0, -1, 0, NULL};
-  lull_job *job = NULL;
+  lull_job* job = NULL;
   lull_bubble bubble;
   CHECK_FAILS(lull_submit(side, "pagerang", NULL, &job), LULL_ERROR_ARGUMENT, "known: pagerank");
   CHECK_FAILS(lull_submit(side, "compute:itens=3", NULL, &job), LULL_ERROR_ARGUMENT, "items");
   CHECK_FAILS(lull_submit(side, "compute:items=0", NULL, &job), LULL_ERROR_ARGUMENT, "items");
-  CHECK_FAILS(lull_submit(side, "pagerank:graph=/nowhere/at-all.el", NULL, &job), LULL_ERROR_INPUT, "/nowhere/at-all.el");
+  CHECK_FAILS(lull_submit(side, "pagerank:graph=/nowhere/at-all.el", NULL, &job), LULL_ERROR_INPUT,
+              "/nowhere/at-all.el");
   CHECK_FAILS(lull_submit(side, "compute:items=16", &options, &job), LULL_ERROR_ARGUMENT, "blocks_per_processor");
   options.blocks_per_processor = 0;
   options.name = "";
@@ -207,7 +209,7 @@ static void requests_are_checked(lull_runtime *side, lull_threads_stream *stream
   CHECK_FAILS(lull_threads_stream_sleep(stream, 11 * SECOND), LULL_ERROR_ARGUMENT, "10 seconds");
 }
 
-static int32_t exchange_that_is_not_called(void *context, void *stream) {
+static int32_t exchange_that_is_not_called(void* context, void* stream) {
   (void)context;
   (void)stream;
   CHECK(!"nothing is captured");
@@ -222,27 +224,33 @@ static void room_needs_are_checked(void) {
   size_t needed = 0;
   memset(&need, 0x55, sizeof need);
   need.size = sizeof need;
-  CHECK_FAILS(lull_measure_rooms(no_such_device, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, &needed),
-              LULL_ERROR_ARGUMENT, "CUDA");
+  CHECK_FAILS(
+      lull_measure_rooms(no_such_device, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, &needed),
+      LULL_ERROR_ARGUMENT, "CUDA");
   CHECK(need.size == sizeof need && need.rooms == 0 && need.shared_bytes == 0 && text[0] == '\0');
-  CHECK_FAILS(lull_measure_rooms(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT, "exchange is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
-              "resident is 0: at least 1");
-  CHECK_FAILS(lull_measure_rooms(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
-              "device is -1");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
-              "need is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL), LULL_ERROR_ARGUMENT, "text is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL), LULL_ERROR_SIZE, "room for 0");
+  CHECK_FAILS(lull_measure_rooms(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
+              "exchange is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL),
+              LULL_ERROR_ARGUMENT, "resident is 0: at least 1");
+  CHECK_FAILS(lull_measure_rooms(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
+              LULL_ERROR_ARGUMENT, "device is -1");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL),
+              LULL_ERROR_ARGUMENT, "need is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 0, NULL), LULL_ERROR_ARGUMENT,
+              "needed is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL), LULL_ERROR_ARGUMENT,
+              "text is null");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL), LULL_ERROR_SIZE,
+              "room for 0");
   need.size = 3;
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ABI, "sizeof");
+  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
+              LULL_ERROR_ABI, "sizeof");
 }
 
 static void memory_is_limited(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
-  lull_job *job = NULL;
+  lull_runtime* side = NULL;
+  lull_job* job = NULL;
   options.executor = LULL_EXECUTOR_THREADS;
   options.processors = 1;
   options.memory_limit_bytes = 8 << 20;
@@ -254,7 +262,7 @@ static void memory_is_limited(void) {
 }
 
 static void handles_run_out(void) {
-  lull_threads_stream *all[257];
+  lull_threads_stream* all[257];
   int i;
   for (i = 0; i < 256; ++i) CHECK_OK(lull_threads_stream_create(&all[i]));
   CHECK_FAILS(lull_threads_stream_create(&all[256]), LULL_ERROR_LIMIT, "256 handles");
@@ -267,9 +275,9 @@ static void handles_run_out(void) {
 }
 
 int main(void) {
-  lull_runtime *side;
-  lull_job *job = NULL;
-  lull_threads_stream *stream = NULL;
+  lull_runtime* side;
+  lull_job* job = NULL;
+  lull_threads_stream* stream = NULL;
   char text[16384];
   int status;
 
@@ -286,13 +294,13 @@ int main(void) {
   sizes_are_kept_to();
   options_are_checked();
   refuses(NULL, NULL, NULL);
-  refuses((lull_runtime *)text, (lull_job *)text, (lull_threads_stream *)text); /* pointers to something else */
-  refuses((lull_runtime *)(uintptr_t)0x10000, (lull_job *)(uintptr_t)0x20000, (lull_threads_stream *)(uintptr_t)0x30000);
+  refuses((lull_runtime*)text, (lull_job*)text, (lull_threads_stream*)text); /* pointers to something else */
+  refuses((lull_runtime*)(uintptr_t)0x10000, (lull_job*)(uintptr_t)0x20000, (lull_threads_stream*)(uintptr_t)0x30000);
 
   side = start(LULL_MODE_ON);
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_submit(side, "compute:items=16,rounds=1", NULL, &job));
-  refuses((lull_runtime *)job, (lull_job *)stream, (lull_threads_stream *)side); /* of another kind */
+  refuses((lull_runtime*)job, (lull_job*)stream, (lull_threads_stream*)side); /* of another kind */
   nulls_are_refused(side, job, stream);
   requests_are_checked(side, stream);
   CHECK_OK(lull_destroy(side));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a forked child every call with a handle of its parent returns at once and does nothing: also where threads of the parent were inside
-   calls, which no thread of the child ever ends. */
+/* In a forked child every call with a handle of its parent returns at once and does nothing: also where threads of the
+   parent were inside calls, which no thread of the child ever ends. */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 
 #include <lull/tests/apps/c/check.h>
 
-static lull_runtime *side;
-static lull_job *job;
+static lull_runtime* side;
+static lull_job* job;
 
-static void *drain(void *unused) {
+static void* drain(void* unused) {
   CHECK_OK(lull_drain(side, UINT64_MAX));
   return unused;
 }
 
-static void *wait_for_job(void *unused) {
+static void* wait_for_job(void* unused) {
   CHECK_OK(lull_job_wait(job, UINT64_MAX));
   return unused;
 }
@@ -31,13 +31,13 @@ static double seconds(void) {
 
 #define CHECK_FORKED(call) CHECK_FAILS(call, LULL_ERROR_STATE, "forked")
 
-static void in_child(lull_threads_stream *stream, lull_bubble open) {
+static void in_child(lull_threads_stream* stream, lull_bubble open) {
   double const begin = seconds();
   lull_bubble bubble = 1;
   lull_mode mode;
   lull_counts counts;
   lull_job_status status;
-  lull_job *another = NULL;
+  lull_job* another = NULL;
   int answer = 0;
   size_t needed = 0;
   counts.size = sizeof counts;
@@ -67,7 +67,7 @@ static void in_child(lull_threads_stream *stream, lull_bubble open) {
 }
 
 int main(void) {
-  lull_threads_stream *stream = NULL;
+  lull_threads_stream* stream = NULL;
   pthread_t inside[2];
   lull_bubble bubble = 0;
   int ready = 0;

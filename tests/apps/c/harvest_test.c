@@ -3,10 +3,10 @@
 #include <lull/tests/apps/c/check.h>
 
 static void jobs_run_in_bubbles(void) {
-  lull_runtime *side = start(LULL_MODE_DEFAULT);
-  lull_threads_stream *stream = NULL;
-  lull_job *compute = NULL;
-  lull_job *ranks = NULL;
+  lull_runtime* side = start(LULL_MODE_DEFAULT);
+  lull_threads_stream* stream = NULL;
+  lull_job* compute = NULL;
+  lull_job* ranks = NULL;
   lull_job_options first = {sizeof first, 5, 0, 0, "first"};
   lull_job_status status;
   lull_counts counts;
@@ -22,7 +22,8 @@ static void jobs_run_in_bubbles(void) {
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_submit(side, "compute:items=64,rounds=20,fma=200", &first, &compute));
   CHECK_FAILS(lull_job_result(compute, text, sizeof text, &needed), LULL_ERROR_STATE, "wait until it has finished");
-  CHECK_FAILS(lull_job_verify(compute, &ok, text, sizeof text, &needed), LULL_ERROR_STATE, "wait until it has finished");
+  CHECK_FAILS(lull_job_verify(compute, &ok, text, sizeof text, &needed), LULL_ERROR_STATE,
+              "wait until it has finished");
   CHECK(lull_job_wait(compute, MILLISECOND) == LULL_TIMED_OUT);
   for (tries = 0; ready == 0 && tries < 10000; ++tries) {
     CHECK_OK(lull_ready(side, stream, &ready));
@@ -58,9 +59,9 @@ static void jobs_run_in_bubbles(void) {
 }
 
 static void jobs_are_controlled(void) {
-  lull_runtime *side = start(LULL_MODE_ON);
-  lull_threads_stream *stream = NULL;
-  lull_job *endless = NULL;
+  lull_runtime* side = start(LULL_MODE_ON);
+  lull_threads_stream* stream = NULL;
+  lull_job* endless = NULL;
   lull_bubble bubble = 0;
   int tries;
   int ready = 0;
@@ -100,9 +101,9 @@ static void jobs_are_controlled(void) {
 
 /* Nothing runs while all is quiet, though a job stands by and bubbles come. */
 static void all_is_quiet(void) {
-  lull_runtime *side = start(LULL_MODE_ON);
-  lull_threads_stream *stream = NULL;
-  lull_job *job = NULL;
+  lull_runtime* side = start(LULL_MODE_ON);
+  lull_threads_stream* stream = NULL;
+  lull_job* job = NULL;
   int ready = 1;
   int i;
 
@@ -131,8 +132,8 @@ static void all_is_quiet(void) {
 }
 
 static void bubbles_are_observed(void) {
-  lull_runtime *side = start(LULL_MODE_OBSERVE);
-  lull_threads_stream *stream = NULL;
+  lull_runtime* side = start(LULL_MODE_OBSERVE);
+  lull_threads_stream* stream = NULL;
   lull_bubble outer = 0;
   lull_bubble inner = 1;
   lull_counts counts;
@@ -165,7 +166,8 @@ static void bubbles_are_observed(void) {
     CHECK_OK(lull_report(side, LULL_FORMAT_JSON, text, sizeof text, &needed));
     CHECK(needed == strlen(text) + 1);
   }
-  CHECK(strstr(text, "\"lull.bubbles/1\"") != NULL && strstr(text, "\"outer\"") != NULL && strstr(text, "inner") == NULL);
+  CHECK(strstr(text, "\"lull.bubbles/1\"") != NULL && strstr(text, "\"outer\"") != NULL &&
+        strstr(text, "inner") == NULL);
   CHECK_FAILS(lull_report(side, LULL_FORMAT_JSON, text, 10, &needed), LULL_ERROR_SIZE, "there is room for 10");
   CHECK_OK(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed));
   CHECK(strstr(text, "outer") != NULL);
@@ -180,11 +182,11 @@ static void bubbles_are_observed(void) {
 /* Written when the runtime ends, with what came until then. */
 static void a_report_is_written_at_the_end(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
-  lull_threads_stream *stream = NULL;
+  lull_runtime* side = NULL;
+  lull_threads_stream* stream = NULL;
   lull_bubble bubble = 0;
   static char text[20000];
-  FILE *file;
+  FILE* file;
 
   options.executor = LULL_EXECUTOR_THREADS;
   options.processors = 1;
@@ -209,8 +211,8 @@ static void a_report_is_written_at_the_end(void) {
 }
 
 static void nothing_happens_when_off(void) {
-  lull_runtime *side = start(LULL_MODE_OFF);
-  lull_threads_stream *stream = NULL;
+  lull_runtime* side = start(LULL_MODE_OFF);
+  lull_threads_stream* stream = NULL;
   lull_bubble bubble = 1;
   lull_mode mode;
 
@@ -226,16 +228,16 @@ static void nothing_happens_when_off(void) {
 
 enum { MOST_STREAMS = 16 }; /* that are harvested at a time */
 
-static void count_line(void *context, const char *line) {
+static void count_line(void* context, char const* line) {
   CHECK(strstr(line, "more trainer streams than gates") != NULL);
-  ++*(int *)context;
+  ++*(int*)context;
 }
 
 /* More streams at a time than there are gates are worth a line. */
 static void the_log_tells(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
-  lull_threads_stream *streams[MOST_STREAMS + 1];
+  lull_runtime* side = NULL;
+  lull_threads_stream* streams[MOST_STREAMS + 1];
   lull_bubble bubble = 0;
   int lines = 0;
   int i;

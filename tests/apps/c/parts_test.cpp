@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs cannot see of the C library: what it makes of their options, which locks its calls take, how long its ends take.
+// What programs cannot see of the C library: what it makes of their options, which locks its calls take, how long its
+// ends take.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -46,7 +47,8 @@ TEST(options, say_how_long_a_worker_may_wait) {
     asked.armed_ahead_us = us;
     EXPECT_EQ(read_options(asked).armed_ahead, std::chrono::microseconds{us});
   }
-  for (std::int32_t const us : {-2, std::numeric_limits<std::int32_t>::min(), 1'000'000'001, std::numeric_limits<std::int32_t>::max()}) {
+  for (std::int32_t const us :
+       {-2, std::numeric_limits<std::int32_t>::min(), 1'000'000'001, std::numeric_limits<std::int32_t>::max()}) {
     asked.armed_ahead_us = us;
     EXPECT_THROW(read_options(asked), refusal) << us;
   }
@@ -143,7 +145,8 @@ TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
 /// An end that fails takes nothing with it.
 TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
   lull_job* jobs_of[2] = {};
-  for (lull_job*& each : jobs_of) ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
+  for (lull_job*& each : jobs_of)
+    ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
   {
     auto const inside = jobs().find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
     EXPECT_EQ(lull_destroy(side_), LULL_ERROR_STATE);

@@ -7,7 +7,9 @@ import sys
 
 
 def shown(nm, library):
-    listing = subprocess.run([nm, "-D", "--defined-only", "--format=posix", library], capture_output=True, text=True, check=True)
+    listing = subprocess.run(
+        [nm, "-D", "--defined-only", "--format=posix", library], capture_output=True, text=True, check=True
+    )
     return {line.split()[0] for line in listing.stdout.splitlines()}
 
 

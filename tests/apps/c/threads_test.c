@@ -7,12 +7,12 @@
 
 enum { trainers = 3, bubbles = 200 };
 
-static lull_runtime *side;
-static lull_job *job;
+static lull_runtime* side;
+static lull_job* job;
 
-static void *train(void *unused) {
-  lull_threads_stream *stream = NULL;
-  lull_job *own = NULL;
+static void* train(void* unused) {
+  lull_threads_stream* stream = NULL;
+  lull_job* own = NULL;
   int i;
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_submit(side, "compute:items=32,rounds=2", NULL, &own));
@@ -32,7 +32,7 @@ static void *train(void *unused) {
 }
 
 /* Ends when the job is destroyed; its time has no end. */
-static void *wait_for_ever(void *unused) {
+static void* wait_for_ever(void* unused) {
   lull_status status;
   CHECK(lull_error_text()[0] == '\0'); /* a thread of its own, so no error yet */
   status = lull_job_wait(job, UINT64_MAX);
@@ -41,8 +41,8 @@ static void *wait_for_ever(void *unused) {
 }
 
 /* Opens and closes until the runtime is gone. */
-static void *train_beyond_the_end(void *unused) {
-  lull_threads_stream *stream = NULL;
+static void* train_beyond_the_end(void* unused) {
+  lull_threads_stream* stream = NULL;
   lull_status status = LULL_OK;
   CHECK_OK(lull_threads_stream_create(&stream));
   while (status == LULL_OK) {

@@ -15,18 +15,18 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/io/atomic_file.hpp>
-#include <lull/apps/registry/registry.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/finish.hpp>
-#include <lull/host/task/counter_random.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/npz_reader.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tests/apps/lull/noting_trainer.hpp>
 #include <lull/tests/host/io/npz_file.hpp>
-#include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/killed_program.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -41,10 +41,11 @@ class saved_jobs : public testing::Test {
     bool resumed;
     std::vector<std::string> arrays;  // as bytes
   };
-  /// Runs a task until it is seen to have opened so many phases more, or to its end; saves when it is stopped. On a busy machine many
-  /// phases pass between two looks: a test that needs the job unfinished gives it far more of them.
+  /// Runs a task until it is seen to have opened so many phases more, or to its end; saves when it is stopped. On a
+  /// busy machine many phases pass between two looks: a test that needs the job unfinished gives it far more of them.
   enum class at_the_end { forgets, keeps };
-  outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h, at_the_end ends = at_the_end::forgets) {
+  outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h,
+              at_the_end ends = at_the_end::forgets) {
     task_request const request = parse_task(task, known_tasks());
     auto const machine = make_executor({.kind = executor_kind::threads});
     auto const owner = entry_of(request).make(request.values);
@@ -64,7 +65,8 @@ class saved_jobs : public testing::Test {
 
   /// Several tasks in one runtime, in so many bubbles or until all have ended.
   enum class ends { stopped, finished };
-  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t bubbles, std::chrono::nanoseconds every = 1h) {
+  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t bubbles,
+                                                     std::chrono::nanoseconds every = 1h) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
     std::vector<side_task_asked> asked;
     for (std::string const& each : tasks) {
@@ -72,7 +74,11 @@ class saved_jobs : public testing::Test {
       auto owner = entry_of(request).make(request.values);
       owner->prepare(side.machine());
       std::string const name = "task-" + std::to_string(asked.size());
-      asked.push_back({name, {}, 0, std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, *owner, side.machine())});
+      asked.push_back(
+          {name,
+           {},
+           0,
+           std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, *owner, side.machine())});
       asked.back().owners.push_back(std::move(owner));
     }
     noting_trainer trainer;
@@ -82,7 +88,8 @@ class saved_jobs : public testing::Test {
     EXPECT_FALSE(jobs.failed());
     std::vector<outcome> found;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      found.push_back({jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
+      found.push_back(
+          {jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
       if (task_owner const* const owner = jobs.finished(i)) found.back().arrays = bytes_of(*owner, side.machine());
     }
     return {conclude(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
@@ -103,7 +110,8 @@ class saved_jobs : public testing::Test {
 constexpr std::uint64_t to_the_end = ~std::uint64_t{0} - 1;
 
 TEST_F(saved_jobs, end_with_the_bytes_of_one_that_was_never_stopped) {
-  for (std::string const task : {"mlp:hidden=24,epochs=3,batch=50", "pagerank:kronecker=14,sweeps=300,tolerance=1e-30", "streaming:items=300,rounds=100"}) {
+  for (std::string const task : {"mlp:hidden=24,epochs=3,batch=50", "pagerank:kronecker=14,sweeps=300,tolerance=1e-30",
+                                 "streaming:items=300,rounds=100"}) {
     outcome const whole = run(task, to_the_end);
     ASSERT_EQ(whole.state, job_state::finished) << task;
     EXPECT_FALSE(whole.resumed);
@@ -149,7 +157,8 @@ TEST_F(saved_jobs, go_on_whatever_the_files_are_called) {
   for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 7) + "\n";
   write_file(folder_ / "rows.csv", rows);
   auto const asked = [&](std::string const& data, std::string const& losses) {
-    return "mlp:hidden=24,epochs=1000,batch=50,data=" + (folder_ / data).string() + ",losses=" + (folder_ / losses).string();
+    return "mlp:hidden=24,epochs=1000,batch=50,data=" + (folder_ / data).string() +
+           ",losses=" + (folder_ / losses).string();
   };
   run(asked("rows.csv", "losses"), 3);
   fs::rename(folder_ / "rows.csv", folder_ / "moved.csv");
@@ -171,10 +180,13 @@ TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
            {"streaming:items=3", {"to f4 (3, 4096)"}},
            {"product:rows=9,columns=11,depth=5,count=2,rounds=9", {"result u2 (2, 9, 16)"}},
            {"pagerank:uniform=10", {"rank f4 (1024,)", "share f4 (1024,)", "partial f8 (1, 2)", "progress u1 (1, 32)"}},
-           {"mlp:hidden=20,epochs=3,batch=50", {"weights0 f4 (64, 24)", "weights2_mean f4 (24, 16)", "bias0 f4 (24,)", "output0 f4 (50, 24)",
-                                                "inputs1 f4 (50, 64)", "labels0 u4 (50,)", "epoch_loss f8 (3,)", "epoch_right u8 (3,)"}},
-           {"mlp:hidden=20,batch=50,data=" + (folder_ / "wide.csv").string(), {"inputs0 f4 (50, 8)", "weights0 f4 (8, 24)", "logits f4 (50, 40)"}},
-           {"mlp:hidden=20,epochs=3,batch=50,precision=bf16", {"weights0 f4 (64, 24)", "operand0 u2 (64, 24)", "gradient2 u2 (50, 16)", "inputs0 u2 (50, 64)"}}}) {
+           {"mlp:hidden=20,epochs=3,batch=50",
+            {"weights0 f4 (64, 24)", "weights2_mean f4 (24, 16)", "bias0 f4 (24,)", "output0 f4 (50, 24)",
+             "inputs1 f4 (50, 64)", "labels0 u4 (50,)", "epoch_loss f8 (3,)", "epoch_right u8 (3,)"}},
+           {"mlp:hidden=20,batch=50,data=" + (folder_ / "wide.csv").string(),
+            {"inputs0 f4 (50, 8)", "weights0 f4 (8, 24)", "logits f4 (50, 40)"}},
+           {"mlp:hidden=20,epochs=3,batch=50,precision=bf16",
+            {"weights0 f4 (64, 24)", "operand0 u2 (64, 24)", "gradient2 u2 (50, 16)", "inputs0 u2 (50, 64)"}}}) {
     run(task, 0, 1h, at_the_end::keeps);
     fs::path const path = folder_ / "saved" / (task.substr(0, task.find(':')) + ".npz");
     npz_reader const file{path.string(), 1 << 24};
@@ -192,14 +204,16 @@ TEST_F(saved_jobs, with_arrays_of_other_types_or_shapes_are_refused_and_kept) {
   run(task, 2, 1h, at_the_end::keeps);
   std::string const path = folder_ / "saved/streaming.npz";
   std::vector<test::filled_array> const saved = test::read_npz(path);
-  for (npz_array const& other : {npz_array{"to", npz_type::i4, {3, 4096}}, npz_array{"to", npz_type::f4, {4096, 3}}, npz_array{"to", npz_type::u1, {49152}}}) {
+  for (npz_array const& other : {npz_array{"to", npz_type::i4, {3, 4096}}, npz_array{"to", npz_type::f4, {4096, 3}},
+                                 npz_array{"to", npz_type::u1, {49152}}}) {
     std::vector<test::filled_array> changed = saved;
     changed.back().array = other;
     test::write_npz(path, changed);
     std::string const before = read_file(path, 1 << 24);
     std::string const refused = test::refusal_of(path, [&] { run(task, to_the_end); });
-    EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) + ", but the task has it as f4 (3, 4096); remove the file, or name "
-                       "another folder for checkpoints, to start again");
+    EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) +
+                           ", but the task has it as f4 (3, 4096); remove the file, or name "
+                           "another folder for checkpoints, to start again");
     EXPECT_EQ(read_file(path, 1 << 24), before);
   }
   test::write_npz(path, saved);
@@ -217,13 +231,15 @@ TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
     for (outcome const& each : last) EXPECT_TRUE(each.resumed);
   }
   EXPECT_TRUE(fs::is_empty(folder_ / "saved"));
-  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+  for (std::size_t i = 0; i < two_tasks.size(); ++i)
+    EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
 }
 
 TEST_F(saved_jobs, of_several_tasks_may_be_saved_at_any_moment) {
   auto const [how, last] = run_together(two_tasks, to_the_end, 1ns);
   EXPECT_EQ(how, ends::finished);
-  for (std::size_t i = 0; i < two_tasks.size(); ++i) EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
+  for (std::size_t i = 0; i < two_tasks.size(); ++i)
+    EXPECT_EQ(last[i].arrays, run(two_tasks[i], to_the_end).arrays) << two_tasks[i];
 }
 
 TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
@@ -246,8 +262,17 @@ TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
 
 TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
   auto const command = [&](char const* model) {
-    return std::vector<std::string>{LULL_PROGRAM, "run", "--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume",
-                                    "--task", "mlp:hidden=64,epochs=40,losses=" + (folder_ / model).string()};
+    return std::vector<std::string>{LULL_PROGRAM,
+                                    "run",
+                                    "--executor",
+                                    "threads",
+                                    "--checkpoint",
+                                    (folder_ / "killed").string(),
+                                    "--checkpoint-every",
+                                    "1ms",
+                                    "--resume",
+                                    "--task",
+                                    "mlp:hidden=64,epochs=40,losses=" + (folder_ / model).string()};
   };
   ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
   counter_random const random{1, 0};
@@ -261,11 +286,13 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
 TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_files) {
   auto const tasks = [&](std::string const& model) {
     return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=30,losses=" + (folder_ / (model + ".csv")).string(),
-                                    "--task", "mlp:hidden=32,epochs=60,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
+                                    "--task",
+                                    "mlp:hidden=32,epochs=60,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
   };
   auto const command = [&](std::vector<std::string> words, std::string const& model) {
     words.insert(words.begin(), LULL_PROGRAM);
-    words.insert(words.end(), {"--executor", "threads", "--checkpoint", (folder_ / "killed").string(), "--checkpoint-every", "1ms", "--resume"});
+    words.insert(words.end(), {"--executor", "threads", "--checkpoint", (folder_ / "killed").string(),
+                               "--checkpoint-every", "1ms", "--resume"});
     auto const asked = tasks(model);
     words.insert(words.end(), asked.begin(), asked.end());
     return words;
@@ -273,7 +300,8 @@ TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_
   ASSERT_EQ(test::program(command({"run"}, "whole"), 0us), 0);
   EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
   counter_random const random{1, 0};
-  for (std::uint64_t kills = 0; kills < 8; ++kills) test::program(command({"run"}, "killed"), std::chrono::microseconds{20'000 + random.below(kills, 300'000)});
+  for (std::uint64_t kills = 0; kills < 8; ++kills)
+    test::program(command({"run"}, "killed"), std::chrono::microseconds{20'000 + random.below(kills, 300'000)});
   ASSERT_EQ(test::program(command({"run"}, "killed"), 0us), 0);
   EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
   std::vector<std::string> const harvest{"harvest", "--segment", "300us", "--pairs", "2", "--iterations", "40"};

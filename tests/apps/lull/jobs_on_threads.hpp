@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/side_jobs.hpp>
+#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/apps/lull/noting_trainer.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 inline constexpr std::uint64_t items_of_one = 40 + 1 + 17 + 30;
 inline constexpr std::uint64_t items_of_default = 17 + 1 + 30 + 2 + 9;  // of a probe that is told nothing
 
-/// A probe whose results can be spoilt: from the reset with that number on, or always, one item counts a run that nobody made.
+/// A probe whose results can be spoilt: from the reset with that number on, or always, one item counts a run that
+/// nobody made.
 class spoilt_owner final : public task_owner {
  public:
   static constexpr int always = -1;
@@ -82,7 +83,8 @@ class failing_owner final : public task_owner {
     extents_ = {machine, std::span{&too_many, 1}};
   }
   job_description describe() const override {
-    return lull::describe(probe_task{extents_.data(), 1, nullptr, nullptr, nullptr, nullptr, 1, 0, 0, 0, {}}, "failing");
+    return lull::describe(probe_task{extents_.data(), 1, nullptr, nullptr, nullptr, nullptr, 1, 0, 0, 0, {}},
+                          "failing");
   }
   void reset() override {}
   std::vector<task_array> arrays() const override { return {}; }
@@ -141,7 +143,8 @@ class jobs_on_threads : public testing::Test {
     stage_plan const bubble{{}, {{gap_site::tail, 0, 0ns, 1ms}}, 1ms};
     auto const give_up = std::chrono::steady_clock::now() + 120s;  // against hangs only
     while (!until() && std::chrono::steady_clock::now() < give_up) {
-      for (replayed_bubble& one : replay(trainer_, bubble, 1, &side_, [] { return false; }).bubbles) bubbles_.push_back(std::move(one));
+      for (replayed_bubble& one : replay(trainer_, bubble, 1, &side_, [] { return false; }).bubbles)
+        bubbles_.push_back(std::move(one));
     }
   }
   using arrays_read = std::vector<std::string>;
@@ -156,7 +159,8 @@ class jobs_on_threads : public testing::Test {
   template <class Owner>
   arrays_read solo_bytes(Owner owner) {
     owner.prepare(side_.machine());
-    EXPECT_EQ(run_solo(side_.machine(), owner.describe(), [](std::uint64_t) { return false; }).state, job_state::finished);
+    EXPECT_EQ(run_solo(side_.machine(), owner.describe(), [](std::uint64_t) { return false; }).state,
+              job_state::finished);
     return bytes_of(owner);
   }
   void expect_all_finished(std::uint64_t at_least) {

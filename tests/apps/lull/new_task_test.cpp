@@ -15,9 +15,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/new_task.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include <lull/device/threads_world.hpp>
 #include <lull/apps/lull/trainer.hpp>
+#include <lull/device/threads_world.hpp>
 #include <lull/host/threads/stream.hpp>
 
 namespace lull {
@@ -53,8 +53,8 @@ class noting_trainer final : public stage_trainer {
     return moments_;
   }
 
-  std::string const& noted() const noexcept { return noted_; }         // calls, with a space between
-  std::size_t max_ahead() const noexcept { return max_ahead_; }      // marks that were set behind one that was waited for
+  std::string const& noted() const noexcept { return noted_; }   // calls, with a space between
+  std::size_t max_ahead() const noexcept { return max_ahead_; }  // marks that were set behind one that was waited for
 
  private:
   void note(std::string const& call) { noted_ += (noted_.empty() ? "" : " ") + call; }

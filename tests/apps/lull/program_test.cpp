@@ -38,7 +38,8 @@ TEST_F(program, unknown_names_list_the_known_ones) {
 TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
   outcome const found = ask("new task word_count --in " + file("made"));
   EXPECT_EQ(found.code, 0) << found.text;
-  for (char const* const each : {"word_count_owner.hpp", "cmake -S ", "PREFIX is where", "ctest --test-dir ", "word_count_bench"}) {
+  for (char const* const each :
+       {"word_count_owner.hpp", "cmake -S ", "PREFIX is where", "ctest --test-dir ", "word_count_bench"}) {
     EXPECT_NE(found.text.find(each), std::string::npos) << each << '\n' << found.text;
   }
   EXPECT_TRUE(std::filesystem::exists(file("made/word_count.hpp")));
@@ -59,7 +60,8 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
   expect_refused("run --executor threads --report ''", "no file is named");
   expect_refused("run --executor threads --report " + file(""), "a folder");
-  expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"), "written twice, by --report and by --trace");
+  expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"),
+                 "written twice, by --report and by --trace");
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
   expect_refused("harvest --iterations 100000000", "--iterations");
   expect_refused("harvest --segment 0", "out of range");
@@ -75,13 +77,16 @@ TEST_F(program, impossible_settings_say_why) {
   std::string many = "run --executor threads";
   for (int i = 0; i < 65; ++i) many += " --task compute";
   expect_refused(many, "64 are the most");
-  expect_refused("run --executor threads --task compute --task images:in=" + file("") + ",out=" + file("out"), "holds no file");
+  expect_refused("run --executor threads --task compute --task images:in=" + file("") + ",out=" + file("out"),
+                 "holds no file");
 }
 
 TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
   for (std::string const mode : {"lull", "naive"}) {
-    for (std::string const task : {"compute:items=1000,rounds=7", "streaming:items=8,rounds=5", "pagerank:uniform=10"}) {
-      outcome const found = ask("run --executor threads --verify --mode " + mode + " --task " + task + " --report " + file("run.json"));
+    for (std::string const task :
+         {"compute:items=1000,rounds=7", "streaming:items=8,rounds=5", "pagerank:uniform=10"}) {
+      outcome const found =
+          ask("run --executor threads --verify --mode " + mode + " --task " + task + " --report " + file("run.json"));
       EXPECT_EQ(found.code, 0) << found.text;
       report const read = read_report(file("run.json"));
       EXPECT_EQ(read.command, "run");
@@ -96,8 +101,8 @@ TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
 }
 
 TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
-  outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --verify --report " + file("r.json") + " --trace " +
-                            file("t.json") + " --timeline " + file("l.svg"));
+  outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --verify --report " +
+                            file("r.json") + " --trace " + file("t.json") + " --timeline " + file("l.svg"));
   ASSERT_EQ(found.code, 0) << found.text;
   report const read = read_report(file("r.json"));
   EXPECT_EQ(read.executor, "threads");
@@ -106,14 +111,17 @@ TEST_F(program, harvests_and_writes_report_trace_and_timeline) {
   EXPECT_EQ(read.training.pairs, 2U);
   EXPECT_GT(read.bubbles.count.value_or(0), 0U);
   EXPECT_TRUE(read.harvest.ratio.has_value());
-  EXPECT_TRUE(std::any_of(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.verified == true; }));
+  EXPECT_TRUE(
+      std::any_of(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.verified == true; }));
   EXPECT_GT(std::filesystem::file_size(file("t.json")), 1000U);
   EXPECT_GT(std::filesystem::file_size(file("l.svg")), 1000U);
 }
 
 TEST_F(program, says_of_every_job_how_many_chunks_it_took_and_whether_it_is_right) {
   for (std::string const mode : {"lull", "naive"}) {
-    outcome const found = ask(std::string{quick_harvest} + "--verify --task compute:items=100,rounds=20,grain=8 --mode " + mode + " --report " + file("j.json"));
+    outcome const found =
+        ask(std::string{quick_harvest} + "--verify --task compute:items=100,rounds=20,grain=8 --mode " + mode +
+            " --report " + file("j.json"));
     ASSERT_EQ(found.code, 0) << found.text;
     report const read = read_report(file("j.json"));
     ASSERT_FALSE(read.jobs.empty());
@@ -127,14 +135,16 @@ TEST_F(program, says_of_every_job_how_many_chunks_it_took_and_whether_it_is_righ
 }
 
 TEST_F(program, what_was_lost_and_what_was_harvested_are_the_bubbles_time) {
-  ASSERT_EQ(ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --report " + file("s.json")).code, 0);
+  ASSERT_EQ(ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --report " + file("s.json")).code,
+            0);
   report const read = read_report(file("s.json"));
   double lost_ms = 0;
   for (auto const& each : read.harvest.lost_us) lost_ms += each.value() / 1e3;
   EXPECT_NEAR(lost_ms, *read.bubbles.total_ms * (1 - *read.harvest.ratio), 1e-6 * *read.bubbles.total_ms);
 }
 
-constexpr char const* two_models = "--task mlp:hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ";
+constexpr char const* two_models =
+    "--task mlp:hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ";
 
 /// The options of two tasks that write files of these names.
 std::string writing(std::string tasks, std::string const& losses, std::string const& ranks) {
@@ -146,8 +156,9 @@ TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
   ASSERT_EQ(ask("run --executor threads --task mlp:hidden=16,epochs=3,losses=" + file("losses")).code, 0);
   ASSERT_EQ(ask("run --executor threads --task pagerank:kronecker=10,out=" + file("ranks")).code, 0);
   for (std::string const command : {"run --executor threads ", quick_harvest}) {
-    outcome const found = ask(command + writing(two_models, file("losses_too"), file("ranks_too")) +
-                              "--task compute:items=50,rounds=4,priority=3 --task mlp:hidden=8,epochs=1 --verify --report " + file("s.json"));
+    outcome const found = ask(
+        command + writing(two_models, file("losses_too"), file("ranks_too")) +
+        "--task compute:items=50,rounds=4,priority=3 --task mlp:hidden=8,epochs=1 --verify --report " + file("s.json"));
     ASSERT_EQ(found.code, 0) << found.text;
     EXPECT_EQ(content(file("losses_too")), content(file("losses")));
     EXPECT_EQ(content(file("ranks_too")), content(file("ranks")));
@@ -155,7 +166,8 @@ TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
     ASSERT_EQ(read.config.tasks.size(), 4U);
     EXPECT_EQ(read.config.tasks[2].options.back(), (std::pair<std::string, std::string>{"priority", "3"}));
     for (std::string const name : {"mlp", "pagerank", "compute", "mlp-2"}) {
-      auto const its = std::find_if(read.jobs.begin(), read.jobs.end(), [&](job_result const& one) { return one.name == name && one.state == "finished"; });
+      auto const its = std::find_if(read.jobs.begin(), read.jobs.end(),
+                                    [&](job_result const& one) { return one.name == name && one.state == "finished"; });
       ASSERT_NE(its, read.jobs.end()) << name;
       EXPECT_EQ(its->verified, true) << name;
       EXPECT_NE(found.text.find(name + ": verified: "), std::string::npos) << found.text;
@@ -166,8 +178,11 @@ TEST_F(program, several_tasks_come_to_what_each_one_alone_does) {
 
 TEST_F(program, a_task_that_fails_softly_ends_alone) {
   for (std::string const command : {"run --executor threads ", quick_harvest}) {
-    outcome const found = ask(command + writing("--task mlp:rate=1e6,hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ", file("losses"), file("ranks")) +
-                              "--verify --report " + file("f.json"));
+    outcome const found =
+        ask(command +
+            writing("--task mlp:rate=1e6,hidden=16,epochs=3,losses=LOSSES --task pagerank:kronecker=10,out=RANKS ",
+                    file("losses"), file("ranks")) +
+            "--verify --report " + file("f.json"));
     EXPECT_EQ(found.code, 1) << found.text;
     EXPECT_NE(found.text.find("job 'mlp' failed: its results name 1 failure"), std::string::npos) << found.text;
     EXPECT_NE(found.text.find("mlp: stopped: the loss is no number any more"), std::string::npos) << found.text;
@@ -175,7 +190,9 @@ TEST_F(program, a_task_that_fails_softly_ends_alone) {
     EXPECT_TRUE(std::filesystem::exists(file("ranks")));
     report const read = read_report(file("f.json"));
     EXPECT_FALSE(read.interrupted);
-    EXPECT_EQ(std::count_if(read.jobs.begin(), read.jobs.end(), [](job_result const& one) { return one.name == "mlp" && one.failures == 1; }), 1);
+    EXPECT_EQ(std::count_if(read.jobs.begin(), read.jobs.end(),
+                            [](job_result const& one) { return one.name == "mlp" && one.failures == 1; }),
+              1);
     if (command == quick_harvest) {
       EXPECT_EQ(read.training.pairs, 2U);  // the replay went on
     }
@@ -198,12 +215,20 @@ TEST_F(program, no_file_is_written_over_another) {
   std::filesystem::create_hard_link(file("data.csv"), file("other name.csv"));
   std::ofstream{file("graph.el")} << "0 1\n1 0\n";
   for (std::string const command : {"run --executor threads ", quick_harvest}) {
-    expect_refused(command + "--task " + small + "losses=" + file("x") + " --report " + file("x"), "would be written twice, by --report and by mlp");
-    expect_refused(command + "--task " + small + "losses=" + file("x") + ",plot=" + file("./x"), "would be written twice");
-    expect_refused(command + "--task " + small + "data=" + file("data.csv") + ",losses='" + file("other name.csv") + "'", "and is read by mlp");
-    expect_refused(command + "--task pagerank:graph=" + file("graph.el") + ",out=" + file("graph.el"), "and is read by pagerank");
-    expect_refused(command + "--task " + small + "model=" + file("m") + " --task " + small + "model=" + file("m"), "by mlp and by mlp-2");
-    expect_refused(command + "--task " + small + "model=" + file("m") + " --task classify:model=" + file("m") + ",out=" + file("o"), "and is read by classify");
+    expect_refused(command + "--task " + small + "losses=" + file("x") + " --report " + file("x"),
+                   "would be written twice, by --report and by mlp");
+    expect_refused(command + "--task " + small + "losses=" + file("x") + ",plot=" + file("./x"),
+                   "would be written twice");
+    expect_refused(
+        command + "--task " + small + "data=" + file("data.csv") + ",losses='" + file("other name.csv") + "'",
+        "and is read by mlp");
+    expect_refused(command + "--task pagerank:graph=" + file("graph.el") + ",out=" + file("graph.el"),
+                   "and is read by pagerank");
+    expect_refused(command + "--task " + small + "model=" + file("m") + " --task " + small + "model=" + file("m"),
+                   "by mlp and by mlp-2");
+    expect_refused(command + "--task " + small + "model=" + file("m") + " --task classify:model=" + file("m") +
+                       ",out=" + file("o"),
+                   "and is read by classify");
   }
   EXPECT_EQ(content(file("data.csv")), "0,1,0\n");
 }
@@ -220,18 +245,24 @@ TEST_F(program, no_picture_job_file_or_checkpoint_is_written_over) {
     expect_refused(command + images + images, "by images and by images-2");
     expect_refused(command + images + other_way, "and is read by images");
     expect_refused(command + images + " --report " + file("in/no.png"), "and is read by images");
-    expect_refused(command + images + ",logo=" + file("logo.png") + " --report " + file("logo.png"), "and is read by images");
+    expect_refused(command + images + ",logo=" + file("logo.png") + " --report " + file("logo.png"),
+                   "and is read by images");
     expect_refused(command + " --job " + file("job.json") + " --report " + file("job.json"), "and is read by --job");
-    expect_refused(command + " --task mlp:model=" + file("d/mlp.npz") + " --checkpoint " + file("d"), "by mlp and by --checkpoint");
-    expect_refused(command + " --task compute --checkpoint " + file("d") + " --report " + file("d/compute.npz"), "by --report and by --checkpoint");
-    expect_refused(command + images + " --checkpoint " + file("d") + " --report " + file("d/images.manifest"), "by --report and by --checkpoint");
+    expect_refused(command + " --task mlp:model=" + file("d/mlp.npz") + " --checkpoint " + file("d"),
+                   "by mlp and by --checkpoint");
+    expect_refused(command + " --task compute --checkpoint " + file("d") + " --report " + file("d/compute.npz"),
+                   "by --report and by --checkpoint");
+    expect_refused(command + images + " --checkpoint " + file("d") + " --report " + file("d/images.manifest"),
+                   "by --report and by --checkpoint");
   }
   EXPECT_EQ(content(file("in/no.png")), "no picture");
 }
 
 TEST_F(program, naive_work_that_cannot_be_written_hides_nothing_else) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
-  outcome const found = ask(quick_harvest + std::string{"--mode naive --task pagerank:kronecker=6,sweeps=3,out=/dev/full --report "} + file("n.json"));
+  outcome const found =
+      ask(quick_harvest + std::string{"--mode naive --task pagerank:kronecker=6,sweeps=3,out=/dev/full --report "} +
+          file("n.json"));
   EXPECT_EQ(found.code, 1) << found.text;
   EXPECT_NE(found.text.find("NOT WRITTEN: "), std::string::npos) << found.text;
   EXPECT_TRUE(read_report(file("n.json")).training.pairs.has_value());
@@ -244,10 +275,14 @@ TEST_F(program, a_screen_that_is_gone_takes_no_report_with_it) {
 
 TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   std::filesystem::create_directories(file("saved"));
-  for (std::string const name : {"mlp.npz", "images.manifest"}) std::ofstream{file("saved/" + name)} << "an hour's work";
+  for (std::string const name : {"mlp.npz", "images.manifest"})
+    std::ofstream{file("saved/" + name)} << "an hour's work";
   add_picture();
-  expect_refused("run --executor threads --task mlp:epochs=1,hidden=16 --checkpoint " + file("saved"), "mlp.npz is there: --resume goes on from it");
-  expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " + file("saved"), "images.manifest is there");
+  expect_refused("run --executor threads --task mlp:epochs=1,hidden=16 --checkpoint " + file("saved"),
+                 "mlp.npz is there: --resume goes on from it");
+  expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " +
+                     file("saved"),
+                 "images.manifest is there");
   EXPECT_EQ(content(file("saved/mlp.npz")), "an hour's work");
   EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
 }
@@ -257,7 +292,8 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
   std::filesystem::create_directories(file("saved"));
   int const other = ::open(file("saved").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
-  for (std::string const command : {"run", "run --task streaming:items=4,rounds=2", "harvest --segment 200us --pairs 1"}) {
+  for (std::string const command :
+       {"run", "run --task streaming:items=4,rounds=2", "harvest --segment 200us --pairs 1"}) {
     expect_refused(command + asked, "another lull saves its jobs there now");
   }
   ::close(other);
@@ -267,7 +303,8 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
 TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
   std::filesystem::create_directories(file("saved"));
   std::filesystem::create_symlink("nowhere/at all", file("saved/mlp.npz"));
-  outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + file("model") + " --checkpoint-every 1ms --checkpoint " + file("saved"));
+  outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + file("model") +
+                            " --checkpoint-every 1ms --checkpoint " + file("saved"));
   EXPECT_EQ(found.code, 1) << found.text;
   EXPECT_NE(found.text.find("job 'mlp' is not saved any more: "), std::string::npos) << found.text;
   EXPECT_NE(found.text.find("NOT SAVED: "), std::string::npos) << found.text;
@@ -298,7 +335,8 @@ TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {
 
 /// A chunk of a minute at least: nothing can make it leave, and its memory cannot be freed beneath it.
 TEST_F(program, a_chunk_that_does_not_end_ends_the_program_with_a_word) {
-  outcome const found = ask("run --executor threads --task compute:items=65536,grain=65536,rounds=1,fma=1000000 --at-most 1s");
+  outcome const found =
+      ask("run --executor threads --task compute:items=65536,grain=65536,rounds=1,fma=1000000 --at-most 1s");
   EXPECT_EQ(found.code, 1) << found.text;
   EXPECT_NE(found.text.find("given up after 10s"), std::string::npos) << found.text;
 }
@@ -307,7 +345,8 @@ TEST_F(program, a_chunk_that_does_not_end_ends_the_program_with_a_word) {
 TEST_F(program, a_result_that_cannot_be_written_hides_nothing_else) {
   std::string const small_files = "ulimit -f 1; ";
   std::string const one = "run --executor threads --task mlp:epochs=1,hidden=16,model=" + file("model");
-  for (std::string const& command : {one, one + " --checkpoint " + file("saved"), one + " --task compute:items=10,rounds=2"}) {
+  for (std::string const& command :
+       {one, one + " --checkpoint " + file("saved"), one + " --task compute:items=10,rounds=2"}) {
     outcome const found = ask(command, small_files);
     EXPECT_EQ(found.code, 1) << found.text;
     for (char const* const each : {"NOT WRITTEN: ", "File too large", "finished", "on threads"}) {
@@ -322,7 +361,8 @@ TEST_F(program, a_result_that_cannot_be_written_hides_nothing_else) {
 
 TEST_F(program, naive_and_none_compare_training_alone) {
   for (std::string const mode : {"naive", "none"}) {
-    outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=50 --mode " + mode + " --report " + file("m.json"));
+    outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=50 --mode " + mode +
+                              " --report " + file("m.json"));
     ASSERT_EQ(found.code, 0) << found.text;
     report const read = read_report(file("m.json"));
     EXPECT_EQ(read.training.pairs, 2U);
@@ -333,11 +373,13 @@ TEST_F(program, naive_and_none_compare_training_alone) {
 TEST_F(program, doctor_lists_what_it_looked_at) {
   outcome const found = ask("doctor --json");
   EXPECT_TRUE(found.code == 0 || found.code == 1) << found.text;
-  for (char const* what : {"driver", "lazy loading", "connections", "pending waits", "MPS", "profilers", "cluster rooms", "power cap"}) {
+  for (char const* what :
+       {"driver", "lazy loading", "connections", "pending waits", "MPS", "profilers", "cluster rooms", "power cap"}) {
     EXPECT_NE(found.text.find(what), std::string::npos) << what;
   }
   bool const measured = found.text.find("\"base_us\"") != std::string::npos;
-  bool const says_why_not = found.text.find("NOT RUN: ") != std::string::npos || found.text.find("not measured: ") != std::string::npos;
+  bool const says_why_not =
+      found.text.find("NOT RUN: ") != std::string::npos || found.text.find("not measured: ") != std::string::npos;
   EXPECT_NE(measured, says_why_not) << found.text;
 }
 

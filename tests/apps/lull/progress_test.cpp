@@ -97,15 +97,18 @@ TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
   {
     progress bars({{"pairs", 2}, {"images", 0}, {"mlp", 10}}, slave_);
     bars.update({1, 7, 5});
-    EXPECT_EQ(read_all(master_),
-              "\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  5 of 10  [##########----------]  50 %");
+    EXPECT_EQ(
+        read_all(master_),
+        "\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  5 of 10  [##########----------]  50 %");
     std::this_thread::sleep_for(110ms);  // it draws ten times a second
     bars.update({1, 8, 2});              // the second started again
     EXPECT_EQ(read_all(master_),
-              "\033[1A\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  2 of 10  [####----------------]  20 %");
+              "\033[1A\r\033[Kpairs  1 of 2  [##########----------]  50 %\r\n\r\033[Kmlp  2 of 10  "
+              "[####----------------]  20 %");
     std::this_thread::sleep_for(110ms);
     bars.update({1, 8, 3});
-    EXPECT_NE(read_all(master_).find("30 %, "), std::string::npos);  // with the time that is left, reckoned from its new beginning
+    EXPECT_NE(read_all(master_).find("30 %, "),
+              std::string::npos);  // with the time that is left, reckoned from its new beginning
   }
   EXPECT_EQ(read_all(master_), "\033[1A\r\033[K\r\n\r\033[K\033[1A");
 }

@@ -121,7 +121,7 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
 
 TEST(replay, each_count_of_the_runtime_has_its_cause) {
   runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .behind = 5};
-  auto const cause = [&](std::uint64_t runtime_counts::* counted) {
+  auto const cause = [&](std::uint64_t runtime_counts::*counted) {
     runtime_counts now = before;
     ++(now.*counted);
     return why_passed_over(before, now);

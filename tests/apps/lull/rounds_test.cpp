@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/apps/lull/solo.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 struct counted {
   std::uint64_t max_phases;  // as the owner says
-  std::uint64_t phases;       // that were opened
+  std::uint64_t phases;      // that were opened
 };
 
 counted run(std::string const& task) {
@@ -26,7 +26,8 @@ counted run(std::string const& task) {
   owner->prepare(*machine);
   job_description const job = owner->describe();
   std::uint64_t const most = owner->max_rounds() * job.type.threads.shape.steps;
-  solo_result const done = run_solo(*machine, job, [](std::uint64_t) { return false; }, owner.get());
+  solo_result const done = run_solo(
+      *machine, job, [](std::uint64_t) { return false; }, owner.get());
   EXPECT_EQ(done.state, job_state::finished) << task;
   return {most, done.phases};
 }

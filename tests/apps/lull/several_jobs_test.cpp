@@ -56,7 +56,8 @@ TEST_F(jobs_on_threads, what_a_chunk_without_end_uses_is_never_freed) {
 
 TEST_F(jobs_on_threads, a_task_that_fails_is_left_and_the_others_go_on) {
   for (when_over const then : {when_over::submit_anew, when_over::leave}) {
-    start(tasks(asked("bad", std::make_unique<failing_owner>()), asked("probe", std::make_unique<spoilt_owner>())), results_kept::all, then);
+    start(tasks(asked("bad", std::make_unique<failing_owner>()), asked("probe", std::make_unique<spoilt_owner>())),
+          results_kept::all, then);
     if (then == when_over::submit_anew) {
       train_until([&] { return jobs_->failed(); });
       train(jobs_->ended() + 3);
@@ -105,7 +106,8 @@ class fed_owner : public task_owner {
   probe_owner inner_;
 };
 
-/// Ends with as many failures as are asked for. With none asked for it throws while it is served, and its job cannot end before.
+/// Ends with as many failures as are asked for. With none asked for it throws while it is served, and its job cannot
+/// end before.
 class complaining_owner final : public fed_owner {
  public:
   explicit complaining_owner(std::uint64_t failures) : failures_(failures) {}
@@ -121,13 +123,18 @@ class complaining_owner final : public fed_owner {
 
 TEST_F(jobs_on_threads, an_owner_that_complains_is_asked_once) {
   for (std::uint64_t const failures : {0U, 1U, 2U}) {
-    start(tasks(asked("bad", std::make_unique<complaining_owner>(failures)), asked("probe", std::make_unique<spoilt_owner>())), results_kept::none,
-          when_over::submit_anew);
+    start(tasks(asked("bad", std::make_unique<complaining_owner>(failures)),
+                asked("probe", std::make_unique<spoilt_owner>())),
+          results_kept::none, when_over::submit_anew);
     train_until([&] { return jobs_->failed() && jobs_->ended() >= 4; });
     jobs_->finish(trainer_, never);
     std::string const said = logged();
     EXPECT_EQ(said.find("job 'bad' failed: "), 0U) << said;
-    EXPECT_NE(said.find(failures == 0 ? "folder:3: is gone" : failures == 1 ? "name 1 failure\n" : "name 2 failures\n"), std::string::npos) << said;
+    EXPECT_NE(said.find(failures == 0   ? "folder:3: is gone"
+                        : failures == 1 ? "name 1 failure\n"
+                                        : "name 2 failures\n"),
+              std::string::npos)
+        << said;
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     EXPECT_EQ(jobs_->finished(0) != nullptr, failures != 0);
     EXPECT_NE(jobs_->finished(1), nullptr);
@@ -141,7 +148,8 @@ TEST_F(jobs_on_threads, an_owner_that_complains_is_asked_once) {
 }
 
 TEST_F(jobs_on_threads, several_tasks_end_with_the_bits_of_each_one_alone) {
-  start(tasks(asked("a", std::make_unique<spoilt_owner>()), asked("b", std::make_unique<probe_owner>()), asked("c", std::make_unique<spoilt_owner>(0, 3), 1),
+  start(tasks(asked("a", std::make_unique<spoilt_owner>()), asked("b", std::make_unique<probe_owner>()),
+              asked("c", std::make_unique<spoilt_owner>(0, 3), 1),
               asked("d", std::make_unique<probe_owner>(probe_task::mutant::none, 0U))),
         results_kept::none, when_over::leave);
   jobs_->finish(trainer_, never);
@@ -161,13 +169,15 @@ TEST_F(jobs_on_threads, several_tasks_end_with_the_bits_of_each_one_alone) {
     EXPECT_EQ(one.items, one.name == "a" || one.name == "c" ? items_of_one : items_of_default);
   }
   jobs_->share_chunks(0, {1, std::nullopt, 3, 4});  // those of several are not told apart in bubbles
-  for (job_result const& one : jobs_->results()) EXPECT_EQ(one.chunks.value_or(2), static_cast<std::uint64_t>(one.name[0] - 'a' + 1));
+  for (job_result const& one : jobs_->results())
+    EXPECT_EQ(one.chunks.value_or(2), static_cast<std::uint64_t>(one.name[0] - 'a' + 1));
   EXPECT_EQ(bytes_of(*jobs_->finished(0)), solo_bytes(spoilt_owner{}));
   EXPECT_EQ(bytes_of(*jobs_->finished(1)), solo_bytes(probe_owner{}));
 }
 
 TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {
-  start(tasks(asked("a", std::make_unique<spoilt_owner>()), asked("b", std::make_unique<spoilt_owner>(2)), asked("c", std::make_unique<spoilt_owner>())),
+  start(tasks(asked("a", std::make_unique<spoilt_owner>()), asked("b", std::make_unique<spoilt_owner>(2)),
+              asked("c", std::make_unique<spoilt_owner>())),
         results_kept::all, when_over::submit_anew);
   train(9);
   ASSERT_TRUE(side_.quiet(60s));

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/apps/lull/solo.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/apps/registry/registry.hpp>
-#include <lull/apps/lull/solo.hpp>
-#include <lull/apps/lull/checkpoints.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/support/held_task.hpp>
 #include <lull/tests/support/test_folder.hpp>
@@ -68,7 +68,8 @@ class late_owner final : public owner_on_threads {
   job_description describe() const override { return test::threads_job(hungry_task{&asked_, rounds}); }
   void serve(job& about) override {
     for (std::uint64_t fed = 0; fed < rounds; ++fed) {
-      another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked in vain, too
+      another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked
+                         // in vain, too
       std::this_thread::sleep_for(late);
       another_bubble();
       about.feed(fed + 1);
@@ -109,7 +110,8 @@ class solo : public testing::Test {
 
 TEST_F(solo, waiting_for_input_is_no_part_of_a_jobs_time) {
   late_owner owner;
-  solo_result const found = run_solo(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner);
+  solo_result const found = run_solo(
+      machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner);
   EXPECT_EQ(found.state, job_state::finished);
   EXPECT_EQ(found.chunks, late_owner::rounds);
   EXPECT_GT(found.time, 0ns);
@@ -125,7 +127,10 @@ TEST_F(solo, a_job_that_fails_leaves_what_was_saved_before) {
   std::string const kept = read_file(file_, 1 << 20);
   owner.fail_from_now_on();
   checkpoints again = saved(owner, 1h);
-  EXPECT_EQ(run_solo(machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner, &again).state, job_state::failed);
+  EXPECT_EQ(run_solo(
+                machine_, owner.describe(), [](std::uint64_t) { return false; }, &owner, &again)
+                .state,
+            job_state::failed);
   EXPECT_TRUE(again.resumed());
   EXPECT_EQ(read_file(file_, 1 << 20), kept);
 }
@@ -159,8 +164,9 @@ TEST_F(solo, a_chunk_that_is_longer_than_a_lease_is_waited_for_with_a_word) {
     goes = true;
     goes.notify_all();
   };
-  solo_result const found =
-      run_solo(machine_, test::threads_job(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr, nullptr, let_go);
+  solo_result const found = run_solo(
+      machine_, test::threads_job(held_task{&began, &goes}), [&](std::uint64_t) { return began.load(); }, nullptr,
+      nullptr, let_go);
   EXPECT_EQ(found.items, 1U);
   EXPECT_NE(told.find("takes longer than 2s: a smaller grain makes it shorter"), std::string::npos) << told;
 }

@@ -47,7 +47,8 @@ TEST_F(program, run_at_most_says_what_did_not_finish) {
 
 TEST_F(program, harvest_at_most_ends_the_task_that_the_pairs_leave_unfinished) {
   std::string const saved = " --checkpoint " + file("saved");
-  outcome const found = ask(quick_harvest + endless(file("model")) + saved + " --verify --at-most 500ms --report " + file("r.json"));
+  outcome const found =
+      ask(quick_harvest + endless(file("model")) + saved + " --verify --at-most 500ms --report " + file("r.json"));
   EXPECT_EQ(found.code, 0) << found.text;
   EXPECT_NE(found.text.find("not finished: --at-most 500ms was over first"), std::string::npos) << found.text;
   EXPECT_NE(found.text.find("not verified"), std::string::npos) << found.text;
@@ -61,14 +62,17 @@ TEST_F(program, harvest_at_most_ends_the_task_that_the_pairs_leave_unfinished) {
 
 TEST_F(program, harvest_at_most_ends_the_pairs) {
   for (std::string const mode : {"lull", "naive", "none"}) {
-    outcome const found = ask("harvest --executor threads --segment 200us --iterations 5 --pairs 10000 --at-most 300ms --mode " + mode + " " +
-                              "--task compute:rounds=1000000 --report " + file("p.json"));
+    outcome const found =
+        ask("harvest --executor threads --segment 200us --iterations 5 --pairs 10000 --at-most 300ms --mode " + mode +
+            " " + "--task compute:rounds=1000000 --report " + file("p.json"));
     EXPECT_EQ(found.code, 0) << found.text;
     report const read = read_report(file("p.json"));
     EXPECT_FALSE(read.interrupted);
     std::uint64_t const pairs = read.training.pairs.value_or(0);
     EXPECT_LT(pairs, 10000U);
-    EXPECT_NE(found.text.find(std::to_string(pairs) + " of 10000 pairs: --at-most 300ms was over first"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find(std::to_string(pairs) + " of 10000 pairs: --at-most 300ms was over first"),
+              std::string::npos)
+        << found.text;
   }
 }
 
@@ -87,9 +91,10 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
     std::chrono::milliseconds after;  // it can be interrupted: while it prepares, measures the task alone, replays
     bool several = false;             // tasks, one of which is over soon
   };
-  for (moment const& when : {moment{"harvest", "lull", 0ms}, moment{"harvest", "lull", 700ms}, moment{"harvest", "lull", 3s},
-                             moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms},
-                             moment{"run", "lull", 0ms, true}, moment{"run", "lull", 500ms, true}, moment{"harvest", "lull", 5s, true}}) {
+  for (moment const& when :
+       {moment{"harvest", "lull", 0ms}, moment{"harvest", "lull", 700ms}, moment{"harvest", "lull", 3s},
+        moment{"harvest", "naive", 1500ms}, moment{"run", "lull", 0ms}, moment{"run", "naive", 300ms},
+        moment{"run", "lull", 0ms, true}, moment{"run", "lull", 500ms, true}, moment{"harvest", "lull", 5s, true}}) {
     std::string const path = file("i.json");
     std::filesystem::remove(path);
     std::string const text = file("text");
@@ -100,15 +105,18 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
       int const out = ::open(text.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       ::dup2(out, 1);
       ::dup2(out, 2);
-      std::vector<char const*> words{LULL_PROGRAM, when.command, "--executor", "threads", "--task", "compute:rounds=1000000", "--mode", when.mode,
-                                     "--verify", "--report", path.c_str()};
-      if (when.several) words.insert(words.end(), {"--task", "compute:items=10,rounds=2", "--task", "streaming:rounds=30000"});
+      std::vector<char const*> words{
+          LULL_PROGRAM, when.command, "--executor", "threads",  "--task",    "compute:rounds=1000000",
+          "--mode",     when.mode,    "--verify",   "--report", path.c_str()};
+      if (when.several)
+        words.insert(words.end(), {"--task", "compute:items=10,rounds=2", "--task", "streaming:rounds=30000"});
       words.push_back(nullptr);
       ::execv(LULL_PROGRAM, const_cast<char**>(words.data()));
       ::_exit(127);
     }
     while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
+    std::this_thread::sleep_for(
+        when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
     ::kill(child, SIGINT);
     std::this_thread::sleep_for(1ms);
     ::kill(child, SIGINT);  // the same wish: as timeout tells a process, and then its group

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of a measurement come to, and what the doctor says of it. Rows are made up; tests/apps/lull/cuda_waiting_test.cpp measures.
+// What rows of a measurement come to, and what the doctor says of it. Rows are made up;
+// tests/apps/lull/cuda_waiting_test.cpp measures.
 #include <string>
 #include <vector>
 
@@ -50,9 +51,11 @@ TEST(WaitingCost, IsAFindingInPlainWords) {
   EXPECT_EQ(made.what, "pending waits");
   EXPECT_EQ(made.state, health::worth_a_look);
   EXPECT_EQ(made.found,
-            "with one wait pending a kernel starts 0.01 to 1.30 us later (median 0.05), with a second one, such as NCCL's, 0.00 to 1.50 "
+            "with one wait pending a kernel starts 0.01 to 1.30 us later (median 0.05), with a second one, such as "
+            "NCCL's, 0.00 to 1.50 "
             "us later (median 1.40); 3 streams, 8 connections");
-  EXPECT_TRUE(says(made.to_do, "a step of 1,000 short kernels takes up to 1.50 ms longer if a worker waits")) << made.to_do;
+  EXPECT_TRUE(says(made.to_do, "a step of 1,000 short kernels takes up to 1.50 ms longer if a worker waits"))
+      << made.to_do;
   EXPECT_TRUE(says(made.to_do, "armed_ahead")) << made.to_do;
 }
 
@@ -110,8 +113,12 @@ TEST(Findings, AreJsonWithTheirFiguresInUs) {
   EXPECT_EQ(waits.at("connections"), 16);
   EXPECT_EQ(waits.at("streams"), 3);
   EXPECT_DOUBLE_EQ(waits.at("base_us"), 2.55);
-  for (auto const& [name, value] : {std::pair{"one_wait_least_us", 0.01}, {"one_wait_median_us", 0.05}, {"one_wait_greatest_us", 1.3},
-                                    {"two_waits_least_us", 0.0}, {"two_waits_median_us", 1.4}, {"two_waits_greatest_us", 1.5}}) {
+  for (auto const& [name, value] : {std::pair{"one_wait_least_us", 0.01},
+                                    {"one_wait_median_us", 0.05},
+                                    {"one_wait_greatest_us", 1.3},
+                                    {"two_waits_least_us", 0.0},
+                                    {"two_waits_median_us", 1.4},
+                                    {"two_waits_greatest_us", 1.5}}) {
     EXPECT_DOUBLE_EQ(waits.at(name), value) << name;
   }
   EXPECT_FALSE(any_stops(all));

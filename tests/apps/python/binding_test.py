@@ -24,7 +24,9 @@ DEADLINE_S = 60  # of a program that would hang
 
 class TheLibrary(unittest.TestCase):
     def test_structs_and_calls_are_the_header_s(self):
-        header = re.sub(r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL)
+        header = re.sub(
+            r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL
+        )
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
         types_of |= {"void *": ctypes.c_void_p, "const char *": ctypes.c_char_p, "lull_log ": binding.LogFunction}
         structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts, binding.RoomNeed)
@@ -39,7 +41,9 @@ class TheLibrary(unittest.TestCase):
         without_status = {"lull_abi", "lull_version", "lull_error_text", "lull_status_text"}
         self.assertEqual(set(re.findall(r"(lull_\w+)\(", header)) - without_status, set(binding._CALLS))
         statuses = dict(re.findall(r"LULL_(OK|TIMED_OUT|ERROR_\w+) = (\d+)", header))
-        self.assertEqual({name: int(value) for name, value in statuses.items()}, {one.name: one.value for one in lull.Status})
+        self.assertEqual(
+            {name: int(value) for name, value in statuses.items()}, {one.name: one.value for one in lull.Status}
+        )
         self.assertIn(f"#define LULL_ABI {binding.ABI}\n", header)
 
     def test_tasks(self):
@@ -60,7 +64,9 @@ class TheLibrary(unittest.TestCase):
     def test_one_that_is_forgotten_is_ended_and_may_say_so(self):
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "bubbles.txt")
-            with self.assertLogs("lull", "INFO") as said:  # its thread writes where the report is, when nobody holds it any more
+            with self.assertLogs(
+                "lull", "INFO"
+            ) as said:  # its thread writes where the report is, when nobody holds it any more
                 lull.Runtime(executor="threads", report=report).submit("compute:items=16")
                 gc.collect()
             self.assertTrue(report.is_file())
@@ -89,7 +95,13 @@ class TheLibrary(unittest.TestCase):
             self.assertTrue(report.is_file())
 
     def run_python(self, code, **environment):
-        return subprocess.run([sys.executable, "-B", "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [sys.executable, "-B", "-c", code],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def test_a_library_that_is_not_there(self):
         done = self.run_python("import lull; lull.tasks()", LULL_LIBRARY="/nowhere/liblull.so")
@@ -115,11 +127,16 @@ class TheLibrary(unittest.TestCase):
 
 class TheInterpretersLock(unittest.TestCase):
     def test_only_what_enqueues_keeps_it(self):
-        keeping = [name for name in binding._CALLS if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_]
+        keeping = [
+            name
+            for name in binding._CALLS
+            if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_
+        ]
         self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready"])
 
     def test_a_busy_thread_is_not_let_in(self):
-        """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch interval."""
+        """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch
+        interval."""
         go, ran, interval = threading.Lock(), [], sys.getswitchinterval()
         go.acquire()
 
@@ -149,7 +166,12 @@ class TheInterpretersLock(unittest.TestCase):
 
     def assert_ends_well(self, code):
         done = subprocess.run(
-            [sys.executable, "-B", "-c", code], env={**os.environ, "LULL": ""}, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+            [sys.executable, "-B", "-c", code],
+            env={**os.environ, "LULL": ""},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of torch as brackets and restoring need: classes with C-like methods, functions bound early, a hook, streams that are
-threads; and the base of the tests with it. What real works do on real streams is shown by torch_two_gpus_test.py."""
+"""As much of torch as brackets and restoring need: classes with C-like methods, functions bound early, a hook,
+streams that are threads; and the base of the tests with it. What real works do on real streams is shown by
+torch_two_gpus_test.py."""
 
 import contextlib
 import os
@@ -98,6 +99,7 @@ def make(version="2.11.0+cu130", stream=None):
     torch.optim = types.ModuleType("torch.optim")
     torch.optimizer_module = types.ModuleType("torch.optim.optimizer")
     torch.optimizer_module.register_optimizer_step_post_hook = register_optimizer_step_post_hook
+
     class ExternalStream:
         def __init__(self, stream_ptr, device=None):
             self.cuda_stream, self.device_index = stream_ptr, device
@@ -161,7 +163,11 @@ class WithFakeTorch(unittest.TestCase):
         patches = [
             mock.patch.dict(
                 sys.modules,
-                {"torch": self.torch, "torch.optim": self.torch.optim, "torch.optim.optimizer": self.torch.optimizer_module},
+                {
+                    "torch": self.torch,
+                    "torch.optim": self.torch.optim,
+                    "torch.optim.optimizer": self.torch.optimizer_module,
+                },
             ),
             mock.patch.dict(os.environ, LULL="", **dict.fromkeys(arrivals._COUNTS, "")),
             mock.patch.object(library, "lull_create", noting_create),

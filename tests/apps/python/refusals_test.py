@@ -43,7 +43,10 @@ class Refusals(fake_torch.WithFakeTorch):
                 with lull.harvest("compute:items=16", executor="threads") as side:
                     self.assertEqual(side.mode, "on")
                     self.group().recv([fake_torch.Tensor()], 1, 0).wait()
-            self.assertIn(f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.15", told.output[0])
+            self.assertIn(
+                f"torch {version.split('+')[0]} is not known to this Lull, which was written for 2.5 to 2.15",
+                told.output[0],
+            )
             self.assertEqual(sum("not known" in line for line in told.output), 1)
         self.assertEqual(len(self.sites), 3)
         self.assert_restored()
@@ -51,7 +54,11 @@ class Refusals(fake_torch.WithFakeTorch):
     def test_a_torch_that_is_known_gives_no_warning(self):
         for version in ("2.5.0", "2.11.0+cu130", "2.12.1", "2.15.0+cpu"):
             self.torch.__version__ = version
-            with self.subTest(version), self.assertNoLogs("lull", logging.WARNING), lull.harvest(executor="threads") as side:
+            with (
+                self.subTest(version),
+                self.assertNoLogs("lull", logging.WARNING),
+                lull.harvest(executor="threads") as side,
+            ):
                 self.assertEqual(side.mode, "on")
 
     def test_a_torch_without_the_methods(self):
@@ -88,18 +95,27 @@ class Refusals(fake_torch.WithFakeTorch):
             self.group().recv([fake_torch.Tensor()], 1, 0).wait()
         self.assertIn("torch 2.4.1 is not known", told.output[0])
         self.assertEqual(self.sites, ["recv from 1 #0"])
-        with mock.patch.dict(os.environ, LULL="observe"), self.assertLogs("lull", logging.WARNING), lull.harvest(executor="threads") as side:
+        with (
+            mock.patch.dict(os.environ, LULL="observe"),
+            self.assertLogs("lull", logging.WARNING),
+            lull.harvest(executor="threads") as side,
+        ):
             self.assertEqual(side.mode, "observe")
 
     def test_a_torch_without_the_methods_is_observed_as_far_as_it_goes(self):
         distributed = self.torch.distributed
         del distributed.ProcessGroup._end_coalescing
-        self.assertEqual(self.seen_with("no ProcessGroup._end_coalescing: waits"), ["recv from 1 #0", "recv from 1 #0", "send to 2 #0", "mine"])
+        self.assertEqual(
+            self.seen_with("no ProcessGroup._end_coalescing: waits"),
+            ["recv from 1 #0", "recv from 1 #0", "send to 2 #0", "mine"],
+        )
         del distributed.ProcessGroup.send
         self.assertEqual(self.seen_with("ProcessGroup.send"), ["recv from 1 #0", "recv from 1 #0", "mine"])
         register = self.torch.optimizer_module.register_optimizer_step_post_hook
         del self.torch.optimizer_module.register_optimizer_step_post_hook
-        self.assertEqual(self.seen_with("register_optimizer_step_post_hook"), ["recv from 1 #0", "recv from 1 #1", "mine"])
+        self.assertEqual(
+            self.seen_with("register_optimizer_step_post_hook"), ["recv from 1 #0", "recv from 1 #1", "mine"]
+        )
         self.torch.optimizer_module.register_optimizer_step_post_hook = register
         distributed.is_available = lambda: False
         self.assertEqual(self.seen_with("no torch.distributed: no wait is seen; lull.bubble()"), ["mine"])

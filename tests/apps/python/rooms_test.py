@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""measure_rooms without a GPU: what it refuses, and what the program's exchange sees of a call that comes from C. torch is a stand-in,
-and so is what the C library does with a device; torch_rooms_test.py has the real ones."""
+"""measure_rooms without a GPU: what it refuses, and what the program's exchange sees of a call that comes from C.
+torch is a stand-in, and so is what the C library does with a device; torch_rooms_test.py has the real ones."""
 
 import ctypes
 import gc
@@ -41,7 +41,9 @@ class WithoutADevice(fake_torch.WithFakeTorch):
     def test_off_means_off(self):
         with mock.patch.dict(os.environ, LULL="off"):
             need = lull.measure_rooms(not_called, resident=2)
-        self.assertEqual((need.rooms, need.text, need.resident, need.kernels), (0, "no rooms were measured: LULL=off", 2, 0))
+        self.assertEqual(
+            (need.rooms, need.text, need.resident, need.kernels), (0, "no rooms were measured: LULL=off", 2, 0)
+        )
 
 
 class AnExchange(fake_torch.WithFakeTorch):
@@ -50,7 +52,15 @@ class AnExchange(fake_torch.WithFakeTorch):
     def setUp(self):
         super().setUp()
         self.asked = []  # device and resident
-        self.found = {"rooms": 4, "kernels": 2, "blocks": 16, "threads": 640, "cluster": 4, "registers": 96, "shared_bytes": 1 << 17}
+        self.found = {
+            "rooms": 4,
+            "kernels": 2,
+            "blocks": 16,
+            "threads": 640,
+            "cluster": 4,
+            "registers": 96,
+            "shared_bytes": 1 << 17,
+        }
         prototype = ctypes.CFUNCTYPE(ctypes.c_int, *binding._CALLS["lull_measure_rooms"])
         self.measure = prototype(self.stand_in)
         patch = mock.patch.object(binding.load(), "lull_measure_rooms", self.measure)
@@ -89,7 +99,10 @@ class AnExchange(fake_torch.WithFakeTorch):
     def test_needs_no_torch(self):
         for missing in ({"torch": None}, {}):
             seen = []
-            with mock.patch.dict(sys.modules, missing), mock.patch.object(self.torch.cuda, "is_available", lambda: False):
+            with (
+                mock.patch.dict(sys.modules, missing),
+                mock.patch.object(self.torch.cuda, "is_available", lambda: False),
+            ):
                 lull.measure_rooms(seen.append)
             self.assertEqual((seen, self.asked[-1]), ([STREAM], (0, 1)))
 
@@ -103,6 +116,7 @@ class AnExchange(fake_torch.WithFakeTorch):
     def test_what_it_raises_comes_out_as_it_was(self):
         before = self.torch.cuda.current_stream().cuda_stream
         for mine in (ZeroDivisionError("mine"), KeyboardInterrupt(), lull.Error("another's", lull.Status.ERROR_LIMIT)):
+
             def exchange(stream, mine=mine):
                 raise mine
 
@@ -112,7 +126,10 @@ class AnExchange(fake_torch.WithFakeTorch):
             self.assertEqual(self.torch.cuda.current_stream().cuda_stream, before)
 
     def test_a_failure_of_the_library_is_told(self):
-        with mock.patch.object(binding.load(), "lull_measure_rooms", lambda *_: lull.Status.ERROR_DEVICE), self.assertRaises(lull.Error) as told:
+        with (
+            mock.patch.object(binding.load(), "lull_measure_rooms", lambda *_: lull.Status.ERROR_DEVICE),
+            self.assertRaises(lull.Error) as told,
+        ):
             lull.measure_rooms(not_called)
         self.assertEqual(told.exception.status, lull.Status.ERROR_DEVICE)
 

@@ -62,7 +62,11 @@ class Reports(fake_torch.WithFakeTorch):
 
     def test_a_file_for_each_rank(self):
         distributed = self.torch.distributed
-        distributed.is_initialized, distributed.get_world_size, distributed.get_rank = lambda: True, lambda: 2, lambda: 1
+        distributed.is_initialized, distributed.get_world_size, distributed.get_rank = (
+            lambda: True,
+            lambda: 2,
+            lambda: 1,
+        )
         with tempfile.TemporaryDirectory() as folder:
             for asked, written in (("a.trace.json", "a.rank1.trace.json"), ("b.%p.txt", f"b.{os.getpid()}.txt")):
                 with self.observe(report=f"{folder}/{asked}"):
@@ -75,7 +79,10 @@ class Rooms(fake_torch.WithFakeTorch):
 
     def harvested(self, **options):
         """The rooms, and what was logged, of a harvest with one wait in it and one after that."""
-        with self.assertLogs("lull", logging.INFO) as told, lull.harvest("compute:items=16", executor="threads", **options):
+        with (
+            self.assertLogs("lull", logging.INFO) as told,
+            lull.harvest("compute:items=16", executor="threads", **options),
+        ):
             for _ in range(2):
                 self.group().recv([fake_torch.Tensor()], 1, 0).wait()
         return self.created[-1].rooms, [line for line in told.output if "SMs are kept off" in line]
@@ -83,14 +90,20 @@ class Rooms(fake_torch.WithFakeTorch):
     def test_none_where_nothing_can_arrive(self):
         rooms, (said, warned) = self.harvested()
         self.assertEqual(rooms, -1)
-        self.assertEqual(said, "INFO:lull:no SMs are kept off workers: no process group is initialised, and nothing else is there that receives")
+        self.assertEqual(
+            said,
+            "INFO:lull:no SMs are kept off workers: no process group is initialised, "
+            "and nothing else is there that receives",
+        )
         self.assertIn("WARNING:lull:no SMs are kept off for this wait", warned)  # once, since a group came later
 
     def test_two_where_something_can(self):
         self.torch.distributed.is_initialized = lambda: True
         self.torch.distributed.get_rank = lambda: 0
         rooms, said = self.harvested()
-        self.assertEqual((rooms, said), (0, ["INFO:lull:two groups of SMs are kept off workers: a process group is initialised"]))
+        self.assertEqual(
+            (rooms, said), (0, ["INFO:lull:two groups of SMs are kept off workers: a process group is initialised"])
+        )
 
     def test_two_with_another_transport_or_other_ranks(self):
         with mock.patch.dict(sys.modules, nvshmem=types.ModuleType("nvshmem")):
@@ -130,7 +143,11 @@ class LoadedAtStart(fake_torch.WithFakeTorch):
             return lull.Status.ERROR_ARGUMENT
 
         told = []
-        with mock.patch.object(binding.load(), "lull_create", refuse), self.assertRaises(lull.Error), lull.harvest(tasks, executor="threads"):
+        with (
+            mock.patch.object(binding.load(), "lull_create", refuse),
+            self.assertRaises(lull.Error),
+            lull.harvest(tasks, executor="threads"),
+        ):
             self.fail("it was entered")
         (names,) = told
         return names and names.decode()
@@ -151,13 +168,23 @@ class LoadedAtStart(fake_torch.WithFakeTorch):
                 self.assertEqual(self.listed(*tasks), told)
 
     def test_more_than_the_list_holds(self):
-        self.assertEqual(self.listed(*(f"compute:seed={seed}" for seed in range(1001)), "product:leave=saved"), "compute,product")
+        self.assertEqual(
+            self.listed(*(f"compute:seed={seed}" for seed in range(1001)), "product:leave=saved"), "compute,product"
+        )
         self.assertEqual(self.listed(*(f"pagerank:graph={'x' * 40_000}{number}" for number in range(2))), "pagerank")
 
 
 class ArmedAhead(fake_torch.WithFakeTorch):
     def test_microseconds_or_what_stands_for_the_rest(self):
-        for asked, passed in ((None, 0), (0, -1), (0.0, -1), (1e-9, 1), (0.0015, 1500), (2, 2_000_000), (1000, 1_000_000_000)):
+        for asked, passed in (
+            (None, 0),
+            (0, -1),
+            (0.0, -1),
+            (1e-9, 1),
+            (0.0015, 1500),
+            (2, 2_000_000),
+            (1000, 1_000_000_000),
+        ):
             with self.subTest(asked), mock.patch.object(binding.load(), "lull_create", self.refuse):
                 with self.assertRaises(lull.Error), lull.harvest(executor="threads", armed_ahead=asked):
                     self.fail("it was entered")
@@ -173,7 +200,10 @@ class ArmedAhead(fake_torch.WithFakeTorch):
 
     def test_what_cannot_be(self):
         for wrong in (-1, -1e-9, math.nan, math.inf, 1000.5):
-            with self.subTest(wrong), self.assertRaisesRegex(lull.Error, "armed_ahead is .* seconds: it must be 0 to 1000, or None"):
+            with (
+                self.subTest(wrong),
+                self.assertRaisesRegex(lull.Error, "armed_ahead is .* seconds: it must be 0 to 1000, or None"),
+            ):
                 with lull.harvest(executor="threads", armed_ahead=wrong):
                     self.fail("it was entered")
             self.assert_restored()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_capture_test.py: real torch on a GPU captures a training step with bubbles in it by `torch.cuda.graph`, in each error mode, after
-warm-up steps that were harvested, on torch's own capture stream and on the stream of the warm-up. Weights are bit-equal with Lull and
-without, and the counts say what was captured and replayed. Exit code 77: it could not be run here."""
+"""torch_capture_test.py: real torch on a GPU captures a training step with bubbles in it by `torch.cuda.graph`, in
+each error mode, after warm-up steps that were harvested, on torch's own capture stream and on the stream of the
+warm-up. Weights are bit-equal with Lull and without, and the counts say what was captured and replayed. Exit code
+77: it could not be run here."""
 
 import contextlib
 import os
@@ -62,8 +63,8 @@ class Step:
 
 
 def trained(torch, mode, own_stream, side=None):
-    """The weights after warm-up steps, captures and replays in turns; `own_stream`: captured on the stream of the warm-up, else on torch's
-    own, which is one for all captures."""
+    """The weights after warm-up steps, captures and replays in turns; `own_stream`: captured on the stream of the
+    warm-up, else on torch's own, which is one for all captures."""
     step, stream = Step(torch), torch.cuda.Stream()
     if side is not None:
         assert wait_until(lambda: side.ready(stream)), "no job stood ready"
@@ -106,7 +107,8 @@ def problems_of(torch, mode, own_stream):
 
 
 def problems_of_a_cut(torch):
-    """A bubble that is opened before a capture and closed in it, and one that is opened in it and closed afterwards: both are counted."""
+    """A bubble that is opened before a capture and closed in it, and one that is opened in it and closed afterwards:
+    both are counted."""
     stream = torch.cuda.Stream()
     with lull.harvest(TASK, executor="cuda", rooms=0, bracket_waits=False) as side, torch.cuda.stream(stream):
         assert wait_until(lambda: side.ready(stream)), "no job stood ready"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real torch without a GPU: two ranks over gloo, whose works on CPU tensors are taken for CUDA ones. Which of torch's own calls lead to
-a bracket, under which name, and that torch's classes are as they were. Exit code 77: there is no torch here."""
+"""Real torch without a GPU: two ranks over gloo, whose works on CPU tensors are taken for CUDA ones. Which of
+torch's own calls lead to a bracket, under which name, and that torch's classes are as they were. Exit code 77: there
+is no torch here."""
 
 import gc
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_nccl_capture_test.py: real torch, two GPUs, NCCL: rooms are measured from an exchange of the ranks, then `torch.cuda.graph` captures
-that exchange in each error mode while its waits are bubbles of a harvest. What arrives in replays is right, and the counts say what was
-captured. Exit code 77: it could not be run here."""
+"""torch_nccl_capture_test.py: real torch, two GPUs, NCCL: rooms are measured from an exchange of the ranks, then
+`torch.cuda.graph` captures that exchange in each error mode while its waits are bubbles of a harvest. What arrives
+in replays is right, and the counts say what was captured. Exit code 77: it could not be run here."""
 
 import os
 import sys

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_rooms_test.py: measure_rooms over real torch on a GPU: kernels that torch launches are captured and not run, on torch's current
-stream, and nothing is left behind where the exchange raises. Exit code 77: it could not be run here."""
+"""torch_rooms_test.py: measure_rooms over real torch on a GPU: kernels that torch launches are captured and not run,
+on torch's current stream, and nothing is left behind where the exchange raises. Exit code 77: it could not be run
+here."""
 
 import sys
 import unittest
@@ -46,7 +47,9 @@ class AnExchangeOfTorch(unittest.TestCase):
 
     def test_that_launches_nothing_needs_no_rooms(self):
         need = lull.measure_rooms(lambda stream: None)
-        self.assertEqual((need.rooms, need.kernels, need.text), (0, 0, "the exchange launches no kernel: no room is needed"))
+        self.assertEqual(
+            (need.rooms, need.kernels, need.text), (0, 0, "the exchange launches no kernel: no room is needed")
+        )
 
     def test_that_raises(self):
         mine = ZeroDivisionError("mine")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_schedules_test.py [RANKS]: real torch without a GPU: the schedules of torch.distributed.pipelining over gloo, on 2 ranks or more.
-Works on CPU tensors are taken for CUDA ones, so that every wait is a bubble of CPU threads. Losses and weights are bit-equal with
-nothing, observed and harvested, and sites name neighbours by their global rank. Exit code 77: there is no torch here.
+"""torch_schedules_test.py [RANKS]: real torch without a GPU: the schedules of torch.distributed.pipelining over gloo,
+on 2 ranks or more. Works on CPU tensors are taken for CUDA ones, so that every wait is a bubble of CPU threads. Losses
+and weights are bit-equal with nothing, observed and harvested, and sites name neighbours by their global rank. Exit
+code 77: there is no torch here.
 
 TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P=1 in the environment makes torch 2.15 or later use a group for each edge."""
 
@@ -79,11 +80,17 @@ def rank_main():
 
         plain = train(torch_pipeline.Nothing())
         assert not sites
-        for name, scope in (("observe", lull.observe(executor="threads")), ("harvest", lull.harvest(TASKS, executor="threads"))):
+        for name, scope in (
+            ("observe", lull.observe(executor="threads")),
+            ("harvest", lull.harvest(TASKS, executor="threads")),
+        ):
             with contextlib.redirect_stderr(io.StringIO()):  # the report
                 run = train(scope)
             problems = list(problems_of(run, plain, sites))
-            what = "; ".join(problems) or f"as without, {len(sites)} bubbles with {', '.join(map(str, sorted(peers_of(sites))))}"
+            what = (
+                "; ".join(problems)
+                or f"as without, {len(sites)} bubbles with {', '.join(map(str, sorted(peers_of(sites))))}"
+            )
             print(f"rank {rank} {schedule} {name}: {what}\n", end="", flush=True)
             failed += problems
     stream.synchronize()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_two_gpus_test.py [--dry-run]: real torch, two GPUs, NCCL, the schedules of torch.distributed.pipelining: losses and weights
-are bit-equal with nothing, observed and harvested, and torch is as it was afterwards.
+"""torch_two_gpus_test.py [--dry-run]: real torch, two GPUs, NCCL, the schedules of torch.distributed.pipelining: losses
+and weights are bit-equal with nothing, observed and harvested, and torch is as it was afterwards.
 
---dry-run: on CPUs with gloo, where no wait is a bubble: for trying the program itself. Exit code 77: it could not be run here."""
+--dry-run: on CPUs with gloo, where no wait is a bubble: for trying the program itself. Exit code 77: it could not be
+run here."""
 
 import ctypes
 import importlib
@@ -22,8 +23,8 @@ TASKS = ["compute:items=65536,rounds=1000000", "streaming:items=1024,rounds=3000
 
 
 def cuda_devices():
-    """How many GPUs this process can use, as CUDA counts them. torch asks NVML, which also counts those of the machine that this process
-    may not open."""
+    """How many GPUs this process can use, as CUDA counts them. torch asks NVML, which also counts those of the
+    machine that this process may not open."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -77,11 +78,15 @@ def rank_main(dry):
     before = attributes()
     failed = []
     for schedule in torch_pipeline.SCHEDULES:
+
         def train(scope):
             return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, device, **SMALL), scope, STEPS)
 
         plain = train(torch_pipeline.Nothing())
-        for name, scope in (("observe", lull.observe(executor=executor)), ("harvest", lull.harvest(TASKS, executor=executor))):
+        for name, scope in (
+            ("observe", lull.observe(executor=executor)),
+            ("harvest", lull.harvest(TASKS, executor=executor)),
+        ):
             losses, weights, mode, counts = train(scope)
             assert lull.session._active is None
             problems = [f"{owner}.{attribute} was not restored" for owner, attribute in changed(before)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test on two GPUs counts them as CUDA does: NVML, which torch asks, also counts those that a process may not open."""
+"""The test on two GPUs counts them as CUDA does: NVML, which torch asks, also counts those that a process may not
+open."""
 
 import ctypes
 import sys

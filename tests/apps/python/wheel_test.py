@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wheel_test.py ROOT LIBRARY: what `pip install` makes of a built library is whole, and works away from the tree. Skipped (77) where
-pip or the build backend is missing: nothing is fetched."""
+"""wheel_test.py ROOT LIBRARY: what `pip install` makes of a built library is whole, and works away from the tree.
+Skipped (77) where pip or the build backend is missing: nothing is fetched."""
 
 import importlib.util
 import os
@@ -30,7 +30,9 @@ def main(root, library):
             print(f"not run: there is no {needed} here to build a wheel with")
             sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
-        plain = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LULL_LIBRARY", "LULL_DATA")}
+        plain = {
+            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LULL_LIBRARY", "LULL_DATA")
+        }
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index"]
         settings = ["-C", f"build-dir={folder}/build", "-w", folder, root]
         subprocess.run(command + settings, env={**plain, "LULL_PREBUILT": library}, check=True, cwd=folder)
@@ -38,10 +40,21 @@ def main(root, library):
         with zipfile.ZipFile(wheel) as packed:
             names = set(packed.namelist())
             packed.extractall(f"{folder}/site")
-        for name in ("lull/native/liblull.so.1", "lull/include/lull/host/lull.h", "lull/data/debian12-packages.el.gz", "lull/waits.py"):
+        for name in (
+            "lull/native/liblull.so.1",
+            "lull/include/lull/host/lull.h",
+            "lull/data/debian12-packages.el.gz",
+            "lull/waits.py",
+        ):
             assert name in names, (name, sorted(names))
-        used = subprocess.run([sys.executable, "-B", "-c", USE], env={**plain, "PYTHONPATH": f"{folder}/site"}, check=True,
-                              capture_output=True, text=True, cwd=folder)
+        used = subprocess.run(
+            [sys.executable, "-B", "-c", USE],
+            env={**plain, "PYTHONPATH": f"{folder}/site"},
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+        )
         assert used.stdout.startswith(folder), used.stdout
 
 

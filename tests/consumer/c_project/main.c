@@ -11,9 +11,9 @@ static int check(lull_status status) {
 
 int main(void) {
   lull_options options = LULL_OPTIONS;
-  lull_runtime *side = NULL;
-  lull_threads_stream *stream = NULL;
-  lull_job *job = NULL;
+  lull_runtime* side = NULL;
+  lull_threads_stream* stream = NULL;
+  lull_job* job = NULL;
   int step;
 
   options.executor = LULL_EXECUTOR_THREADS;
@@ -28,7 +28,8 @@ int main(void) {
       return 1;
     }
   }
-  if (!check(lull_job_wait(job, 0)) || !check(lull_destroy(side)) || !check(lull_threads_stream_destroy(stream))) return 1;
+  if (!check(lull_job_wait(job, 0)) || !check(lull_destroy(side)) || !check(lull_threads_stream_destroy(stream)))
+    return 1;
   printf("consumer: ok, with liblull %s\n", lull_version());
   return 0;
 }

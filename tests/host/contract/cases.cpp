@@ -46,8 +46,18 @@ void join_shipped(contract_on where) {
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
   // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
   auto const a_product = [&](char const* leave) {
-    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"}, {"columns", "260"}, {"depth", "3000"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}})
-                                      : made_by(product_entry, {{"rows", "5"}, {"columns", "260"}, {"depth", "9"}, {"count", "3"}, {"rounds", "2"}, {"leave", leave}});
+    return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"},
+                                                                {"columns", "260"},
+                                                                {"depth", "3000"},
+                                                                {"count", "3"},
+                                                                {"rounds", "2"},
+                                                                {"leave", leave}})
+                                      : made_by(product_entry, {{"rows", "5"},
+                                                                {"columns", "260"},
+                                                                {"depth", "9"},
+                                                                {"count", "3"},
+                                                                {"rounds", "2"},
+                                                                {"leave", leave}});
   };
   auto const a_small_mlp = [] { return std::make_unique<small_mlp_owner>(); };
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
@@ -67,7 +77,8 @@ void join_shipped(contract_on where) {
   join_contract<mlp_task>("mlp", a_small_mlp, where);
   join_contract<mlp_task>("mlp_bf16", a_rounding_mlp, where);
   join_contract<bench::resize_unfed>("images", small_images, where);
-  join_contract<resize_pictures>("image_files", [] { return std::make_unique<image_files_owner>(); }, where);
+  join_contract<resize_pictures>(
+      "image_files", [] { return std::make_unique<image_files_owner>(); }, where);
 }
 
 }  // namespace lull

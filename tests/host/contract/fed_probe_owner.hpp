@@ -42,7 +42,8 @@ class fed_probe_owner final : public task_owner {
         std::this_thread::sleep_for(std::chrono::microseconds{50});
       }
       std::vector<std::uint64_t> const row = row_of(round);
-      machine_->write(input_.data() + round % fed_probe::places * fed_probe::items, row.data(), row.size() * sizeof row[0]);
+      machine_->write(input_.data() + round % fed_probe::places * fed_probe::items, row.data(),
+                      row.size() * sizeof row[0]);
       about.feed(round + 1);
       if (how_ == feeds::one_and_throws) throw std::runtime_error{"the file is torn"};
     }
@@ -52,7 +53,8 @@ class fed_probe_owner final : public task_owner {
     for (std::uint64_t i = 0; i < fed_probe::items; ++i) {
       std::uint64_t expected = 0;
       for (std::uint64_t round = 0; round < rounds; ++round) expected = expected * 31 + row_of(round)[i];
-      if (found[i] != expected) return {false, "result " + std::to_string(i) + " is not that of all rows in their order"};
+      if (found[i] != expected)
+        return {false, "result " + std::to_string(i) + " is not that of all rows in their order"};
     }
     return {true, ""};
   }

@@ -26,8 +26,11 @@ class image_files_owner final : public task_owner {
     add("photograph.jpg", {90, 50, 3, 8});
     add("scan.jpg", {33, 64, 1, 8});
     option_values values{entry_.options};
-    for (auto const& [name, text] : {std::pair{"in", files_.at("in")}, {"out", files_.at("out")}, {"width", std::string{"20"}},
-                                     {"buffer", std::string{"40KiB"}}, {"threads", std::string{"2"}}}) {
+    for (auto const& [name, text] : {std::pair{"in", files_.at("in")},
+                                     {"out", files_.at("out")},
+                                     {"width", std::string{"20"}},
+                                     {"buffer", std::string{"40KiB"}},
+                                     {"threads", std::string{"2"}}}) {
       values.set(name, text);
     }
     inner_ = entry_.make(values);

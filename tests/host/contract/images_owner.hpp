@@ -10,8 +10,9 @@
 
 namespace lull {
 
-/// Some batches of all channels and depths, up and down, both filters, with a logo, some of several tiles, and pictures so much smaller
-/// than they were that a team shares a pixel's taps. Without a type: the suite runs the task wrapped, and knows the type of that.
+/// Some batches of all channels and depths, up and down, both filters, with a logo, some of several tiles, and pictures
+/// so much smaller than they were that a team shares a pixel's taps. Without a type: the suite runs the task wrapped,
+/// and knows the type of that.
 inline std::unique_ptr<task_owner> small_images() {
   counter_random const random{7, 0};
   std::uint64_t drawn = 0;
@@ -30,7 +31,8 @@ inline std::unique_ptr<task_owner> small_images() {
       bool const grows = channels % 3 == 0;
       add({23, 11, channels, bits}, grows ? 31 : 7, grows ? 17 : 5);
     }
-    // In rows that begin at whole words. Where Lanczos leaves next to no alpha, the colours are anybody's: they are divided by it.
+    // In rows that begin at whole words. Where Lanczos leaves next to no alpha, the colours are anybody's: they are
+    // divided by it.
     for (std::uint8_t channels = 1; channels <= 4; ++channels) {
       if (filter == image_filter::lanczos3 && channels % 2 == 0) continue;
       add({24, 14, channels, 8}, 13, 5);

@@ -15,8 +15,8 @@
 
 namespace lull {
 
-/// A perceptron with layers that are no multiple of a tile, last batches that are not full, fewer held-out rows than a batch has, and
-/// few steps.
+/// A perceptron with layers that are no multiple of a tile, last batches that are not full, fewer held-out rows than a
+/// batch has, and few steps.
 class small_mlp_owner final : public task_owner {
  public:
   explicit small_mlp_owner(mlp_precision precision = mlp_precision::fp32) { settings_.precision = precision; }
@@ -44,10 +44,12 @@ class small_mlp_owner final : public task_owner {
     bool const rounds = settings_.precision == mlp_precision::bf16;
     reference_answers const found = reference_right(arrays_->layers(), held_out_, 1, rounds ? 0x1p-8 : 0x1p-24);
     char text[160];
-    std::snprintf(text, sizeof text, "loss %.7f, expected %.7f; right %d, expected %d of which %d within rounding", loss, expected, static_cast<int>(right),
-                  static_cast<int>(found.right), static_cast<int>(found.unsure));
+    std::snprintf(text, sizeof text, "loss %.7f, expected %.7f; right %d, expected %d of which %d within rounding",
+                  loss, expected, static_cast<int>(right), static_cast<int>(found.right),
+                  static_cast<int>(found.unsure));
     std::uint64_t const apart = right > found.right ? right - found.right : found.right - right;
-    return {std::abs(loss - expected) < (rounds ? 1e-2 : 1e-4) * expected && apart <= found.unsure && found.unsure < 10, text};
+    return {std::abs(loss - expected) < (rounds ? 1e-2 : 1e-4) * expected && apart <= found.unsure && found.unsure < 10,
+            text};
   }
   std::vector<std::string> write() override { return {}; }
 
@@ -57,7 +59,8 @@ class small_mlp_owner final : public task_owner {
     for (std::uint32_t row = 0; row < rows; ++row) {
       float sum = 0;
       for (int i = 0; i < 9; ++i) {
-        made.values.push_back(static_cast<float>(random.below(from + row * 9 + static_cast<std::uint64_t>(i), 1001)) / 500 - 1);
+        made.values.push_back(
+            static_cast<float>(random.below(from + row * 9 + static_cast<std::uint64_t>(i), 1001)) / 500 - 1);
         sum += made.values.back();
       }
       made.labels.push_back(sum < -1 ? 0 : sum < 1 ? 1 : 2);

@@ -18,7 +18,7 @@ template <class Task>
 class basic_probe_owner : public task_owner {
  public:
   explicit basic_probe_owner(probe_task::mutant broken = probe_task::mutant::none, std::uint32_t polls = 2,
-                       std::vector<std::uint64_t> extents = {17, 1, 0, 30, 2, 9})
+                             std::vector<std::uint64_t> extents = {17, 1, 0, 30, 2, 9})
       : host_(std::move(extents)), broken_(broken), polls_(polls) {}
 
   void prepare(executor& machine) override {
@@ -31,16 +31,16 @@ class basic_probe_owner : public task_owner {
   job_description describe() const override {
     Task task;
     static_cast<probe_task&>(task) = {.extents = extents_.data(),
-                    .phases = extents_.size(),
-                    .values = values_.data(),
-                    .runs = runs_.data(),
-                    .errors = errors_.data(),
-                    .advances = advances_.data(),
-                    .width = host_.width,
-                    .feeds = 0,
-                    .first_round = 0,
-                    .polls = polls_,
-                    .broken = broken_};
+                                      .phases = extents_.size(),
+                                      .values = values_.data(),
+                                      .runs = runs_.data(),
+                                      .errors = errors_.data(),
+                                      .advances = advances_.data(),
+                                      .width = host_.width,
+                                      .feeds = 0,
+                                      .first_round = 0,
+                                      .polls = polls_,
+                                      .broken = broken_};
     return lull::describe(task, "probe");
   }
   void reset() override {
@@ -50,8 +50,9 @@ class basic_probe_owner : public task_owner {
     advances_.fill_zero();
   }
   std::vector<task_array> arrays() const override {
-    return {array_of("values", values_, {extents_.size(), host_.width}), array_of("runs", runs_, {extents_.size(), host_.width}),
-            array_of("errors", errors_), array_of("advances", advances_)};
+    return {array_of("values", values_, {extents_.size(), host_.width}),
+            array_of("runs", runs_, {extents_.size(), host_.width}), array_of("errors", errors_),
+            array_of("advances", advances_)};
   }
   verification verify() override {
     host_.values = values_.read();

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/host/contract/cases.hpp>
 #include <lull/tests/host/contract/fed_probe_owner.hpp>
@@ -125,7 +125,8 @@ TEST(contract_suite, a_grain_of_no_items_is_refused) {
 
 std::string violation_of_fed(fed_probe_owner::feeds how, bool hasty = false) {
   threads_executor machine = machine_of(2, 1);
-  return contract_violation(under_contract<fed_probe>("fed", [=] { return std::make_unique<fed_probe_owner>(how, hasty); }), machine);
+  return contract_violation(
+      under_contract<fed_probe>("fed", [=] { return std::make_unique<fed_probe_owner>(how, hasty); }), machine);
 }
 
 TEST(contract_suite, finds_who_does_not_wait_for_input) {
@@ -162,10 +163,13 @@ TEST(contract_suite, an_owner_that_feeds_nothing_fails_by_the_limit_of_time) {
 
 TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_time) {
   threads_executor machine = machine_of(1, 1);
-  auto const endless = under_contract<probe_task>(
-      "endless", [] { return std::make_unique<probe_owner>(probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max()); });
+  auto const endless = under_contract<probe_task>("endless", [] {
+    return std::make_unique<probe_owner>(probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max());
+  });
   std::string const found = contract_violation(endless, machine, {.longest = std::chrono::milliseconds{50}});
-  EXPECT_NE(found.find("no end within 50ms, round 0 by then: does extent ever return lull::finished?"), std::string::npos) << found;
+  EXPECT_NE(found.find("no end within 50ms, round 0 by then: does extent ever return lull::finished?"),
+            std::string::npos)
+      << found;
 }
 
 TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_bubbles) {

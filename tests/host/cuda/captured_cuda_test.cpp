@@ -34,10 +34,11 @@ class captured_on_cuda : public testing::Test {
   }
   void start(runtime_mode mode = runtime_mode::on, std::vector<task_type> types = {type_of<probe_task>()}) {
     side_.reset();
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
-                                                      .mode = mode,
-                                                      .tasks = std::move(types),
-                                                      .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    side_ = std::make_unique<runtime>(
+        runtime_options{.machine = {.kind = executor_kind::cuda},
+                        .mode = mode,
+                        .tasks = std::move(types),
+                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
   }
   void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
     for (int i = 0; i < count; ++i) {
@@ -48,8 +49,8 @@ class captured_on_cuda : public testing::Test {
       trainer::burst(stream, 132, 512, 400, nullptr);
     }
   }
-  cuda_graph capture(std::uint64_t ns, std::string const& name = "step", cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal,
-                     int count = 3) {
+  cuda_graph capture(std::uint64_t ns, std::string const& name = "step",
+                     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal, int count = 3) {
     LULL_CUDA(cudaStreamBeginCapture(stream_.get(), mode));
     bubbles(stream_.get(), ns, name, count);
     return ended();
@@ -96,7 +97,8 @@ TEST_F(captured_on_cuda, a_job_is_done_in_replays_of_two_graphs_exactly_once) {
 }
 
 TEST_F(captured_on_cuda, capture_in_every_mode_by_another_thread_and_of_a_forked_stream) {
-  for (auto const mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+  for (auto const mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
     cuda_graph const graph = capture(30'000, "mode", mode);
     works({graph.executable()});
   }
@@ -225,7 +227,8 @@ TEST_F(captured_on_cuda, the_runtime_may_go_while_a_graph_is_replayed) {
   auto graph = std::make_unique<cuda_graph>(capture(50'000));
   auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{1u << 22});
   job task = side_->submit(probe->task());
-  replay({graph->executable()}, [] { return false; }, 200);
+  replay(
+      {graph->executable()}, [] { return false; }, 200);
   for (int i = 0; i < 500; ++i) LULL_CUDA(cudaGraphLaunch(graph->executable(), stream_.get()));  // 100 ms of work
   task.cancel();
   ASSERT_TRUE(task.wait(long_enough));
@@ -259,7 +262,8 @@ TEST_F(captured_on_cuda, nothing_is_added_without_need) {
 TEST_F(captured_on_cuda, observed_replays_are_measured) {
   start(runtime_mode::observe);
   cuda_graph const graph = capture(50'000, "wait");
-  replay({graph.executable()}, [] { return false; }, 100);
+  replay(
+      {graph.executable()}, [] { return false; }, 100);
   std::vector<bubble_report> found;
   for (int looks = 0; looks < 10'000 && found.size() < 300; ++looks) {
     for (auto& one : side_->take_bubbles()) found.push_back(one);
@@ -276,7 +280,8 @@ TEST_F(captured_on_cuda, an_open_that_is_never_closed_ends_with_the_lease) {
   cuda_graph const graph = ended();
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());
-  replay({graph.executable()}, [] { return false; }, 2);  // comes back: a lease each
+  replay(
+      {graph.executable()}, [] { return false; }, 2);  // comes back: a lease each
   task.cancel();
   ASSERT_TRUE(task.wait(long_enough));
 }
@@ -307,7 +312,8 @@ TEST_F(captured_on_cuda, the_shape_of_nccl_finds_room_in_a_graph) {
   std::uint64_t lease_blocks = 0;
   std::uint64_t worked = 0;
   for (int rounds = 0; rounds < 100 && worked < 20 * 100; ++rounds) {
-    replay({graph.executable()}, [] { return false; }, 5);
+    replay(
+        {graph.executable()}, [] { return false; }, 5);
     std::this_thread::sleep_for(10ms);
     for (bubble_report const& one : side_->take_bubbles()) {
       lease_blocks += one.record.lease_blocks;

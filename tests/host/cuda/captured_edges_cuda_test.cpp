@@ -19,7 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto long_enough = 30s;  // against hangs only
-constexpr cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed};
+constexpr cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
+                                           cudaStreamCaptureModeRelaxed};
 
 class captured_edges_on_cuda : public testing::Test {
  protected:
@@ -27,9 +28,10 @@ class captured_edges_on_cuda : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
-                                                      .tasks = {type_of<probe_task>()},
-                                                      .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    side_ = std::make_unique<runtime>(
+        runtime_options{.machine = {.kind = executor_kind::cuda},
+                        .tasks = {type_of<probe_task>()},
+                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
   }
   bubble_id open(char const* where) { return side_->open(stream_.get(), site{where}); }
   void close(bubble_id id) { side_->close(id, stream_.get()); }
@@ -44,7 +46,9 @@ class captured_edges_on_cuda : public testing::Test {
       trainer::burst(stream_.get(), 132, 512, 400, nullptr);
     }
   }
-  void begin(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) { LULL_CUDA(cudaStreamBeginCapture(stream_.get(), mode)); }
+  void begin(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
+    LULL_CUDA(cudaStreamBeginCapture(stream_.get(), mode));
+  }
   cuda_graph end() {
     cudaGraph_t graph{};
     LULL_CUDA(cudaStreamEndCapture(stream_.get(), &graph));
@@ -90,8 +94,8 @@ TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_tur
   EXPECT_EQ(counts.nested + counts.unmatched + counts.abandoned + counts.ungraphed, 0U);
 }
 
-/// What the dispatcher and other threads of the program do meanwhile must not spoil the capture: it collects plain bubbles, reads graphs,
-/// moves jobs into their places and out of them.
+/// What the dispatcher and other threads of the program do meanwhile must not spoil the capture: it collects plain
+/// bubbles, reads graphs, moves jobs into their places and out of them.
 TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_every_mode) {
   cuda_stream const other{0};
   for (cudaStreamCaptureMode const mode : modes) {

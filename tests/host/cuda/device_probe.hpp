@@ -12,7 +12,8 @@ namespace lull {
 /// The probe task's arrays, on the device.
 class device_probe {
  public:
-  device_probe(executor& machine, std::vector<std::uint64_t> items) : machine_(machine), host_(std::move(items)), task_(host_.task()) {
+  device_probe(executor& machine, std::vector<std::uint64_t> items)
+      : machine_(machine), host_(std::move(items)), task_(host_.task()) {
     task_.extents = copied(host_.extents);
     task_.values = copied(host_.values);
     task_.runs = copied(host_.runs);

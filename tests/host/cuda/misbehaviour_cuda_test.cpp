@@ -31,8 +31,9 @@ class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
     side_ = make(0);
   }
   std::unique_ptr<runtime> make(int device) const {
-    return std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda, .device = device}, .launch = GetParam(), .tasks = {type_of<probe_task>()}});
+    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .device = device},
+                                                     .launch = GetParam(),
+                                                     .tasks = {type_of<probe_task>()}});
   }
   /// `inside` is done in twenty bubbles while a job is at work; the job is done right.
   void harmless(std::function<void()> const& inside) {

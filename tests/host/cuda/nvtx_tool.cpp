@@ -15,7 +15,9 @@ nvtxRangeId_t start(nvtxDomainHandle_t, nvtxEventAttributes_t const* what) {
   std::fprintf(stderr, "nvtx start %llu %s\n", static_cast<unsigned long long>(++ranges), what->message.ascii);
   return ranges;
 }
-void end(nvtxDomainHandle_t, nvtxRangeId_t range) { std::fprintf(stderr, "nvtx end %llu\n", static_cast<unsigned long long>(range)); }
+void end(nvtxDomainHandle_t, nvtxRangeId_t range) {
+  std::fprintf(stderr, "nvtx end %llu\n", static_cast<unsigned long long>(range));
+}
 
 }  // namespace
 

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/lull.h>
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
-#include <lull/host/lull.h>
 #include <lull/host/reserved_sms.hpp>
 
 namespace lull {
@@ -19,7 +19,9 @@ class rooms_on_cuda : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
   }
-  static void nccl_shape(stream_handle stream) { trainer::wait_nccl_shape(static_cast<cudaStream_t>(stream), 1'000, nullptr); }
+  static void nccl_shape(stream_handle stream) {
+    trainer::wait_nccl_shape(static_cast<cudaStream_t>(stream), 1'000, nullptr);
+  }
 };
 
 TEST_F(rooms_on_cuda, the_shape_of_nccl_needs_two_rooms_for_each_that_is_resident) {
@@ -62,7 +64,8 @@ TEST_F(rooms_on_cuda, nothing_runs_and_nothing_is_left_behind) {
   std::uint64_t* stamped = nullptr;
   LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&stamped), sizeof *stamped));
   LULL_CUDA(cudaMemset(stamped, 0, sizeof *stamped));
-  room_need const need = measure_rooms(0, [&](stream_handle stream) { trainer::stamp(static_cast<cudaStream_t>(stream), stamped); });
+  room_need const need =
+      measure_rooms(0, [&](stream_handle stream) { trainer::stamp(static_cast<cudaStream_t>(stream), stamped); });
   EXPECT_EQ(need.rooms, 1);
   std::uint64_t found = 1;
   LULL_CUDA(cudaMemcpy(&found, stamped, sizeof found, cudaMemcpyDeviceToHost));
@@ -70,7 +73,8 @@ TEST_F(rooms_on_cuda, nothing_runs_and_nothing_is_left_behind) {
   LULL_CUDA(cudaFree(stamped));
 
   EXPECT_EQ(measure_rooms(0, [](stream_handle) {}).rooms, 0);
-  EXPECT_THROW(measure_rooms(0, [](stream_handle) { throw std::runtime_error{"the exchange's own"}; }), std::runtime_error);
+  EXPECT_THROW(measure_rooms(0, [](stream_handle) { throw std::runtime_error{"the exchange's own"}; }),
+               std::runtime_error);
   EXPECT_THROW(measure_rooms(0, nccl_shape, 0), usage_error);
   EXPECT_EQ(measure_rooms(0, nccl_shape).rooms, 2);  // the stream of the failed one is gone
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
@@ -86,12 +90,14 @@ TEST_F(rooms_on_cuda, the_c_library_says_the_same) {
   need.size = sizeof need;
   char text[256];
   std::size_t needed = 0;
-  ASSERT_EQ(lull_measure_rooms(0, exchange, &returns, 2, &need, text, sizeof text, &needed), LULL_OK) << lull_error_text();
+  ASSERT_EQ(lull_measure_rooms(0, exchange, &returns, 2, &need, text, sizeof text, &needed), LULL_OK)
+      << lull_error_text();
   room_need const same = measure_rooms(0, nccl_shape, 2);
   EXPECT_EQ(need.rooms, same.rooms);
   EXPECT_EQ(need.resident, 2);
   EXPECT_EQ(need.kernels, 1U);
-  EXPECT_EQ((kernel_shape{need.blocks, need.threads, need.cluster, need.registers, need.shared_bytes}), same.largest) << text;
+  EXPECT_EQ((kernel_shape{need.blocks, need.threads, need.cluster, need.registers, need.shared_bytes}), same.largest)
+      << text;
   EXPECT_EQ(text, same.text);
   EXPECT_EQ(needed, same.text.size() + 1);
 
@@ -102,7 +108,8 @@ TEST_F(rooms_on_cuda, the_c_library_says_the_same) {
   EXPECT_STREQ(lull_error_text(), "lull_measure_rooms: the exchange returned 3: no rooms were measured");
   EXPECT_EQ(need.rooms, 0);
   lull_exchange const nothing = [](void*, void*) -> std::int32_t { return 0; };
-  EXPECT_EQ(lull_measure_rooms(0, nothing, nullptr, 1, &need, text, sizeof text, nullptr), LULL_OK) << lull_error_text();
+  EXPECT_EQ(lull_measure_rooms(0, nothing, nullptr, 1, &need, text, sizeof text, nullptr), LULL_OK)
+      << lull_error_text();
   EXPECT_EQ(need.rooms, -1);  // as lull_options::rooms spells none
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }

@@ -34,8 +34,9 @@ class runtime_on_cuda : public testing::Test {
   }
   void start(executor_options const& machine) {
     side_.reset();
-    side_ = std::make_unique<runtime>(
-        runtime_options{.machine = machine, .tasks = {type_of<probe_task>()}, .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+    side_ = std::make_unique<runtime>(runtime_options{.machine = machine,
+                                                      .tasks = {type_of<probe_task>()},
+                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
   void one_bubble(std::uint64_t ns) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
@@ -212,13 +213,16 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   std::mutex said_mutex;
   std::string said;
   side_.reset();
-  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0}, .tasks = {type_of<compute_task>()}, .log = [&](std::string_view line) {
+  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0},
+                                                    .tasks = {type_of<compute_task>()},
+                                                    .log = [&](std::string_view line) {
                                                       std::lock_guard const lock{said_mutex};
                                                       said += line;
                                                     }});
   int const before = side_->machine().place().owned_processors;
   auto sink = std::make_unique<machine_array<float>>(side_->machine(), 1);
-  job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});  // never ends; half of an SM's threads
+  job task =
+      side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});  // never ends; half of an SM's threads
   while (!side_->ready(stream_.get())) {
   }
   auto const lease_exits_of = [&](auto const& wait) {
@@ -231,9 +235,12 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
     while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
     return side_->take_bubbles().back().record.lease_blocks;
   };
-  auto const exchange = [&] { arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }); };
+  auto const exchange = [&] {
+    arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
+  };
   // So that the next lease is 50 ms.
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
   // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
   for (int i = 0; i < 20 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
   EXPECT_EQ(side_->counts().raised, 1U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream that is harvested plain, captured, and plain again: which edges the machine is asked for, and that no bubble is closed as
-// another kind, or in another capture.
+// A stream that is harvested plain, captured, and plain again: which edges the machine is asked for, and that no bubble
+// is closed as another kind, or in another capture.
 #include <chrono>
 #include <memory>
 #include <string>

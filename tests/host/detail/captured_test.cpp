@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and what outlives whom.
+// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and what
+// outlives whom.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -24,10 +25,11 @@ constexpr auto long_enough = 120s;  // against hangs only
 class captured : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on) {
-    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
-                                                     .mode = mode,
-                                                     .tasks = {type_of<probe_task>()},
-                                                     .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    return std::make_unique<runtime>(
+        runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+                        .mode = mode,
+                        .tasks = {type_of<probe_task>()},
+                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
   }
   /// A step of three bubbles; `gap` is the trainer's own wait.
   threads_graph capture(runtime& side, std::chrono::microseconds gap, std::string const& name = "step") {
@@ -49,9 +51,11 @@ class captured : public testing::Test {
       trainer.synchronize();
     }
   }
-  /// How many were passed over, when some more were replayed. Workers come after them all, or ever more of them would wait.
+  /// How many were passed over, when some more were replayed. Workers come after them all, or ever more of them would
+  /// wait.
   std::uint64_t short_bubbles(runtime& side, threads_graph const& graph) {
-    replay({graph}, [] { return false; }, 20);
+    replay(
+        {graph}, [] { return false; }, 20);
     while (!side.machine().workers_done()) std::this_thread::sleep_for(100us);
     return side.counts().too_short;
   }
@@ -129,12 +133,15 @@ TEST_F(captured, the_runtime_may_go_while_graphs_are_replayed) {
     auto const side = make();
     *graph = capture(*side, 50us);
     job const task = side->submit(arrays.task());
-    while (task.progress().phases == 0) replay({*graph}, [] { return false; }, 10);
+    while (task.progress().phases == 0)
+      replay(
+          {*graph}, [] { return false; }, 10);
     trainer.launch(*graph);  // and one is on its way while the runtime goes
   }
   trainer.synchronize();
   before = ran(arrays);
-  replay({*graph}, [] { return false; }, 200);
+  replay(
+      {*graph}, [] { return false; }, 200);
   EXPECT_EQ(ran(arrays), before);
   graph.reset();
   auto const next = make();  // what the first left behind goes
@@ -161,11 +168,14 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
   probe_arrays arrays{{5000}};
   job const task = side->submit(arrays.task());
   for (int i = 0; i < 10'000; ++i) {
-    replay({capture(*side, 0us)}, [] { return false; }, 1);
-    // Here hundreds of captures take no longer than one of the dispatcher's looks, of which it takes some to let gates go, and no worker may be
-    // at work then.
+    replay(
+        {capture(*side, 0us)}, [] { return false; }, 1);
+    // Here hundreds of captures take no longer than one of the dispatcher's looks, of which it takes some to let gates
+    // go, and no worker may be at work then.
     if (i % 200 != 199) continue;
-    ASSERT_TRUE(until([&] { return side->counts().replayed == 3U * static_cast<unsigned>(i + 1) && side->machine().workers_done(); }));
+    ASSERT_TRUE(until([&] {
+      return side->counts().replayed == 3U * static_cast<unsigned>(i + 1) && side->machine().workers_done();
+    }));
     std::this_thread::sleep_for(20ms);
   }
   EXPECT_TRUE(until([&] { return side->counts().replayed == 30'000; }));
@@ -176,7 +186,9 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
   EXPECT_EQ(sum.seen(), 30'000U);
   EXPECT_EQ(sum.gates().size(), 1U);
   EXPECT_EQ(sum.sites().size(), 3U);
-  for (int i = 0; i < 10'000 && !is_over(task); ++i) replay({capture(*side, 50us)}, [&] { return is_over(task); }, 100);
+  for (int i = 0; i < 10'000 && !is_over(task); ++i)
+    replay(
+        {capture(*side, 50us)}, [&] { return is_over(task); }, 100);
   EXPECT_STREQ(arrays.wrong(), nullptr);
 }
 
@@ -185,7 +197,8 @@ TEST_F(captured, bubbles_of_256_graphs_at_once_are_all_told) {
   std::vector<threads_graph> graphs;
   for (int i = 0; i < 256; ++i) graphs.push_back(capture(*side, 0us, "graph" + std::to_string(i) + "."));
   for (int round = 0; round < 3; ++round) {
-    replay(graphs, [] { return false; }, 256);
+    replay(
+        graphs, [] { return false; }, 256);
     EXPECT_TRUE(until([&] { return side->counts().replayed == (round + 1) * 256U * 3U; }));
   }
   EXPECT_EQ(side->counts().dropped, 0U);
@@ -200,14 +213,17 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
     threads_graph const first = capture(*side, 0us);
     ASSERT_TRUE(until([&] { return short_bubbles(*side, first) >= 100; }));
   }
-  // Eight bubbles of a site would be needed to learn it again. Where this computer is busy, bubbles may be longer for a while.
+  // Eight bubbles of a site would be needed to learn it again. Where this computer is busy, bubbles may be longer for a
+  // while.
   auto const is_known_to_another = [&] {
     threads_graph const again = capture(*side, 0us);
     std::uint64_t const before = side->counts().too_short;
     for (std::uint64_t round = 1; round <= 5; ++round) {
       std::uint64_t const replayed = side->counts().replayed;
-      replay({again}, [] { return false; }, 1);
-      if (!until([&] { return side->counts().replayed >= replayed + 3 && side->machine().workers_done(); })) return false;
+      replay(
+          {again}, [] { return false; }, 1);
+      if (!until([&] { return side->counts().replayed >= replayed + 3 && side->machine().workers_done(); }))
+        return false;
     }
     return side->counts().too_short >= before + 6;
   };
@@ -221,7 +237,8 @@ TEST_F(captured, graphs_beyond_the_gates_are_counted_and_hold_nothing) {
   EXPECT_EQ(side->counts().captured, 1024U * 3U);
   EXPECT_EQ(side->counts().ungraphed, 6U * 3U);
   EXPECT_EQ(graphs.back().size(), 3U);
-  replay({graphs.front(), graphs.back()}, [] { return false; }, 10);
+  replay(
+      {graphs.front(), graphs.back()}, [] { return false; }, 10);
 }
 
 TEST_F(captured, replays_and_plain_bubbles_share_a_job) {
@@ -245,7 +262,8 @@ TEST_F(captured, a_type_that_was_not_enabled_waits_for_another_capture) {
   threads_graph const graph = capture(*side, 50us);
   float sink = 0;
   job const task = side->submit(compute_task{&sink, 20, 1, 8}, "not enabled");
-  replay({graph}, [] { return false; }, 100);
+  replay(
+      {graph}, [] { return false; }, 100);
   EXPECT_FALSE(is_over(task));
   threads_graph const again = capture(*side, 50us);
   replay({again}, [&] { return is_over(task); });
@@ -256,7 +274,9 @@ TEST_F(captured, without_a_task_type_the_graph_holds_nothing_of_ours) {
   runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
   EXPECT_EQ(capture(side, 0us).size(), 3U);  // the trainer's own
   EXPECT_EQ(side.counts().ungraphed, 3U);
-  runtime off{{.machine = {.kind = executor_kind::threads, .processors = 2}, .mode = runtime_mode::off, .tasks = {type_of<probe_task>()}}};
+  runtime off{{.machine = {.kind = executor_kind::threads, .processors = 2},
+               .mode = runtime_mode::off,
+               .tasks = {type_of<probe_task>()}}};
   EXPECT_EQ(capture(off, 0us).size(), 3U);
 }
 
@@ -266,7 +286,8 @@ TEST_F(captured, observed_replays_are_counted_and_run_nothing) {
   job const task = side->submit(arrays.task());
   threads_graph const graph = capture(*side, 1ms, "wait");
   EXPECT_EQ(graph.size(), 9U);
-  replay({graph}, [] { return false; }, 50);
+  replay(
+      {graph}, [] { return false; }, 50);
   std::vector<bubble_report> found;
   for (int looks = 0; looks < 100'000 && found.size() < 150; ++looks) {
     for (auto& one : side->take_bubbles()) found.push_back(one);
@@ -312,7 +333,8 @@ TEST_F(captured, wrong_opens_and_closes_are_counted_and_harmless) {
   EXPECT_EQ(counts.abandoned, 1U);
   EXPECT_EQ(counts.captured, 3U);
   EXPECT_EQ(graph.size(), 7U);
-  replay({graph}, [] { return false; }, 100);
+  replay(
+      {graph}, [] { return false; }, 100);
   graph = {};
   side->close(id, &trainer);  // after the graph
 }
@@ -330,7 +352,8 @@ TEST_F(captured, a_bubble_that_a_capture_cuts_in_two_is_given_up) {
   threads_graph const graph = trainer.end_capture();
   side->close(inside, &trainer);
   EXPECT_EQ(side->counts().unmatched, 2U);
-  replay({graph}, [] { return false; }, 3);  // opened and never closed: ends with the lease or at the next opening
+  replay(
+      {graph}, [] { return false; }, 3);  // opened and never closed: ends with the lease or at the next opening
   for (int i = 0; i < 1'000'000 && !is_over(task); ++i) {
     {
       bubble const idle{*side, &trainer, site{"cut"}};

@@ -49,7 +49,8 @@ class runtime_held_up : public runtime_recorded {
   }
   bool any_line_has(std::string const& words) {
     auto const lines = log();
-    return std::any_of(lines.begin(), lines.end(), [&](auto const& line) { return line.find(words) != std::string::npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](auto const& line) { return line.find(words) != std::string::npos; });
   }
   /// A dispatcher that comes too late cannot tell what the bubble waited for.
   void until_held_up() {

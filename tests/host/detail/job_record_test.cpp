@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
-#include <lull/host/detail/job_record.hpp>
 #include <lull/tests/support/probe_task.hpp>
 
 namespace lull {
@@ -22,7 +22,9 @@ using words = std::vector<std::uint64_t>;
 
 class saved_words : public testing::Test {
  protected:
-  std::unique_ptr<detail::job_record> job(std::uint64_t ring = 64) { return std::make_unique<detail::job_record>(machine_, describe(probe_task{}), ring); }
+  std::unique_ptr<detail::job_record> job(std::uint64_t ring = 64) {
+    return std::make_unique<detail::job_record>(machine_, describe(probe_task{}), ring);
+  }
   /// Of an open phase of ten items, seven of them claimed, four committed, three handed back.
   words open_phase() {
     words made = job()->save();
@@ -50,10 +52,28 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   std::uint64_t const finished = tagged_state{5, phase_state::finished}.word();
   std::uint64_t const nothing = tagged_state{5, phase_state{6}}.word();
   std::uint64_t const other_phase = tagged_state{4, phase_state::open}.word();
-  for (auto const& [at, word] : std::vector<std::pair<std::size_t, std::uint64_t>>{
-           {0, tagged{6, 7}.word()}, {1, 11}, {1, 5}, {1, 3}, {0, tagged{5, 4}.word()}, {0, tagged{5, 8}.word()}, {10, tagged{5, 5}.word()}, {2, tagged{4, 10}.word()}, {4, std::uint64_t{1} << 32}, {7, opening}, {7, finished}, {7, nothing},
-           {7, other_phase}, {7, std::uint64_t{1} << 32}, {9, 4097}, {9, ~std::uint64_t{0}}, {9, 2}, {10, tagged{4, 2}.word()}, {10, tagged{5, 8}.word()},
-           {11, 0}, {11, 9}, {11, ~std::uint64_t{0}}}) {
+  for (auto const& [at, word] : std::vector<std::pair<std::size_t, std::uint64_t>>{{0, tagged{6, 7}.word()},
+                                                                                   {1, 11},
+                                                                                   {1, 5},
+                                                                                   {1, 3},
+                                                                                   {0, tagged{5, 4}.word()},
+                                                                                   {0, tagged{5, 8}.word()},
+                                                                                   {10, tagged{5, 5}.word()},
+                                                                                   {2, tagged{4, 10}.word()},
+                                                                                   {4, std::uint64_t{1} << 32},
+                                                                                   {7, opening},
+                                                                                   {7, finished},
+                                                                                   {7, nothing},
+                                                                                   {7, other_phase},
+                                                                                   {7, std::uint64_t{1} << 32},
+                                                                                   {9, 4097},
+                                                                                   {9, ~std::uint64_t{0}},
+                                                                                   {9, 2},
+                                                                                   {10, tagged{4, 2}.word()},
+                                                                                   {10, tagged{5, 8}.word()},
+                                                                                   {11, 0},
+                                                                                   {11, 9},
+                                                                                   {11, ~std::uint64_t{0}}}) {
     words damaged = open_phase();
     damaged[at] = word;
     EXPECT_THROW(job()->restore(damaged), usage_error) << "word " << at << " is " << word;
@@ -63,8 +83,9 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   EXPECT_THROW(job()->restore(short_ones), usage_error);
 }
 
-/// Every state with tags and tickets near those of the phase: between two phases the state speaks of the one whose limit is known, all of
-/// which was claimed and nothing is left to add up. Else no block could open the next phase, or items would be done again.
+/// Every state with tags and tickets near those of the phase: between two phases the state speaks of the one whose
+/// limit is known, all of which was claimed and nothing is left to add up. Else no block could open the next phase, or
+/// items would be done again.
 TEST_F(saved_words, between_phases_agree_on_the_phase) {
   constexpr std::uint64_t items = 3;
   int taken = 0;
@@ -81,15 +102,21 @@ TEST_F(saved_words, between_phases_agree_on_the_phase) {
             bool const one_phase = tag == 5 && ticket_tag == 5;
             bool agrees = false;
             switch (phase_state{state}) {
-              case phase_state::open: agrees = one_phase && done == std::min(claimed, items); break;
+              case phase_state::open:
+                agrees = one_phase && done == std::min(claimed, items);
+                break;
               case phase_state::starved:
               case phase_state::due:
               case phase_state::finished:
-              case phase_state::failed: agrees = one_phase && claimed >= items && done == 0; break;
-              case phase_state::opening: break;
+              case phase_state::failed:
+                agrees = one_phase && claimed >= items && done == 0;
+                break;
+              case phase_state::opening:
+                break;
             }
             auto const resumed = job();
-            auto const how = testing::Message() << "state " << state << " of phase " << tag << ", ticket " << claimed << " of phase " << ticket_tag << ", " << done << " done";
+            auto const how = testing::Message() << "state " << state << " of phase " << tag << ", ticket " << claimed
+                                                << " of phase " << ticket_tag << ", " << done << " done";
             if (agrees) {
               EXPECT_NO_THROW(resumed->restore(saved)) << how;
               ++taken;
@@ -149,7 +176,8 @@ TEST_F(saved_words, what_is_over_stays_so) {
 
 TEST(job_record, is_waited_for_without_an_end) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  for (auto const at_most : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
+  for (auto const at_most :
+       {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
     detail::job_record one{machine, describe(probe_task{}), 64};
     auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
     EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
@@ -161,7 +189,9 @@ TEST(job_record, is_waited_for_without_an_end) {
 TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
   detail::job_record one{machine, describe(probe_task{}), 64};
-  for (auto const at_most : {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}}) EXPECT_FALSE(one.wait(at_most));
+  for (auto const at_most :
+       {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}})
+    EXPECT_FALSE(one.wait(at_most));
   one.move_to(job_state::cancelled);
   EXPECT_TRUE(one.wait(std::chrono::nanoseconds::min()));
 }
@@ -171,7 +201,8 @@ TEST(job_record, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
   for (std::size_t limit = 64; !made; limit += 64) {
-    std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
+    std::shared_ptr<executor> const machine =
+        make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
     try {
       detail::job_record const one{machine, describe(probe_task{}), 64};
       made = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When workers are enqueued, on gates of a machine that writes down what is asked of it. The trainer's streams stand still until a
-// test lets them go on, so nothing here depends on time.
+// When workers are enqueued, on gates of a machine that writes down what is asked of it. The trainer's streams stand
+// still until a test lets them go on, so nothing here depends on time.
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/launcher.hpp>
 #include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/launcher.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
 
@@ -45,7 +45,9 @@ class launching : public testing::Test {
       gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
-      gates_.back()->stand(0, {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gates_.back()->ref()}});
+      gates_.back()->stand(0, {threads_worker<probe_task>(),
+                               machine_.load(threads_worker<probe_task>(), 0),
+                               {&slot_, gates_.back()->ref()}});
     }
   }
   ~launching() override {

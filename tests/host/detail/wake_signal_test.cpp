@@ -28,7 +28,8 @@ TEST(wake_signal, wakes_who_would_sleep_for_longer) {
       signal.notify_before(steady::now());
     }
   }};
-  for (int i = 0; i < 10; ++i) signal.sleep_until(steady::now() + (i == 0 ? std::chrono::nanoseconds{long_enough} : 1ms));
+  for (int i = 0; i < 10; ++i)
+    signal.sleep_until(steady::now() + (i == 0 ? std::chrono::nanoseconds{long_enough} : 1ms));
   other.join();
 }
 

@@ -12,8 +12,8 @@
 #include <iterator>
 #include <string>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {

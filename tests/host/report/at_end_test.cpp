@@ -17,8 +17,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/at_end.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 #include <lull/host/report/time_text.hpp>

@@ -25,7 +25,8 @@ TEST(length_histogram, percentiles_are_within_the_stated_error_over_twelve_decad
   ASSERT_EQ(lengths.count(), all.size());
   for (std::uint32_t per_mille = 1; per_mille <= 1000; ++per_mille) {
     auto const exact = static_cast<double>(all[(all.size() * per_mille + 999) / 1000 - 1]);
-    EXPECT_LE(std::abs(static_cast<double>(lengths.percentile_ns(per_mille)) - exact), exact * length_histogram::relative_error)
+    EXPECT_LE(std::abs(static_cast<double>(lengths.percentile_ns(per_mille)) - exact),
+              exact * length_histogram::relative_error)
         << per_mille;
   }
 }
@@ -61,7 +62,8 @@ TEST(length_histogram, two_added_are_as_one) {
   }
   odd.add(even);
   EXPECT_EQ(odd.count(), all.count());
-  for (std::uint32_t per_mille : {1U, 250U, 500U, 990U, 1000U}) EXPECT_EQ(odd.percentile_ns(per_mille), all.percentile_ns(per_mille));
+  for (std::uint32_t per_mille : {1U, 250U, 500U, 990U, 1000U})
+    EXPECT_EQ(odd.percentile_ns(per_mille), all.percentile_ns(per_mille));
 }
 
 TEST(bubble_summary, one_thousand_known_lengths) {
@@ -122,7 +124,8 @@ TEST(bubble_summary, gates_and_sites_are_kept_apart) {
   EXPECT_EQ(gates[0].total, 110ms);
   EXPECT_NEAR(static_cast<double>(gates[0].p50.count()), 1e6, 1e6 / 128);
   EXPECT_EQ(gates[0].longest, 10ms);
-  // Both of a gate's sites are shares of the same time: 0 to 960 ms. The other gate's is its own: 5 ms to 905 ms and 20 µs.
+  // Both of a gate's sites are shares of the same time: 0 to 960 ms. The other gate's is its own: 5 ms to 905 ms and 20
+  // µs.
   EXPECT_EQ(*gates[0].observed, 960ms);
   EXPECT_EQ(*sites[0].observed, 960ms);
   EXPECT_NEAR(*sites[0].share, 10.0 / 960, 1e-12);

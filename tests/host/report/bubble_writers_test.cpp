@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 #include <lull/host/report/time_text.hpp>
 #include <lull/tests/host/report/bubbles.hpp>
@@ -49,10 +49,10 @@ TEST(bubble_text, a_table_for_each_gate) {
   std::string const text = bubble_text(two_gates());
   EXPECT_TRUE(contains(text, "gate 0: 11.5 % idle of 960.0 ms from its first opening to its last close\n")) << text;
   EXPECT_TRUE(contains(text, "gate 1: 0.02 % idle of 900.0 ms")) << text;
-  EXPECT_EQ(line_of(text, "forward"), (words{"forward", "10", "1000.0", "µs", "1000.0", "µs", "10.0", "ms", "1.04", "%", "80.0", "%",
-                                             "10.3", "ms/s", "98.7", "%"}));
-  EXPECT_EQ(line_of(text, "backward"), (words{"backward", "10", "10.0", "ms", "10.0", "ms", "100.0", "ms", "10.4", "%", "100.0", "%",
-                                              "104.0", "ms/s", "99.9", "%"}));
+  EXPECT_EQ(line_of(text, "forward"), (words{"forward", "10", "1000.0", "µs", "1000.0", "µs", "10.0", "ms", "1.04", "%",
+                                             "80.0", "%", "10.3", "ms/s", "98.7", "%"}));
+  EXPECT_EQ(line_of(text, "backward"), (words{"backward", "10", "10.0", "ms", "10.0", "ms", "100.0", "ms", "10.4", "%",
+                                              "100.0", "%", "104.0", "ms/s", "99.9", "%"}));
   EXPECT_TRUE(contains(text, "each bubble of 30.0 µs or more brought its length\nless 13.0 µs"));
   EXPECT_FALSE(contains(text, "unknown length"));
   EXPECT_FALSE(contains(text, "side work at"));
@@ -86,7 +86,9 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
   sum.tell({.processors = 132, .for_workers = 116});
   EXPECT_TRUE(contains(bubble_text(sum), "Side work keeps off 16 of 132 SMs.\n"));
   sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
-  EXPECT_TRUE(contains(bubble_text(sum), "keeps off 24 of 132 SMs: since 1 time a kernel of training waited for it, last in\n'recv', 8 more"));
+  EXPECT_TRUE(
+      contains(bubble_text(sum),
+               "keeps off 24 of 132 SMs: since 1 time a kernel of training waited for it, last in\n'recv', 8 more"));
   json const told = json::parse(bubble_json(sum))["reserved"];
   EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"raised", 1}, {"raised_at", "recv"}}));
   EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
@@ -94,7 +96,8 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
 
 TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {
   bubble_summary sum = two_gates({.cpu_time = true});
-  sum.add(harvested({.site = "a\nname \x1b[31m that goes on ééééééééééé and on and on", .at = 0ms, .length = 123'456'789us}));
+  sum.add(harvested(
+      {.site = "a\nname \x1b[31m that goes on ééééééééééé and on and on", .at = 0ms, .length = 123'456'789us}));
   std::istringstream lines{bubble_text(sum)};
   std::string line;
   while (std::getline(lines, line)) {
@@ -147,7 +150,8 @@ TEST(bubble_json, what_is_not_known_is_null) {
   json const& site = all["gates"][0]["sites"][0];
   EXPECT_EQ(site["site"], "caf\uFFFD");
   EXPECT_EQ(site["unknown_length"], 1);
-  for (char const* key : {"p50_us", "p99_us", "max_us", "share", "host_ahead", "side_work"}) EXPECT_TRUE(site[key].is_null()) << key;
+  for (char const* key : {"p50_us", "p99_us", "max_us", "share", "host_ahead", "side_work"})
+    EXPECT_TRUE(site[key].is_null()) << key;
   EXPECT_TRUE(all["gates"][0]["observed_ms"].is_null());
   EXPECT_TRUE(json::parse(bubble_json(bubble_summary{}))["gates"].empty());
 }
@@ -156,8 +160,13 @@ TEST(bubble_json, after_a_harvest_says_what_it_brought) {
   bubble_summary sum;
   sum.add(harvested({.length = 1ms}));
   json const all = json::parse(bubble_json(sum));
-  EXPECT_EQ(all["gates"][0]["side_work"],
-            (json{{"bubbles", 1}, {"gpu_ms", 1.01}, {"share_of_idle", 1.01}, {"items", 1000}, {"chunks", 100}, {"handed_back", 3}, {"lease_exits", 2}}));
+  EXPECT_EQ(all["gates"][0]["side_work"], (json{{"bubbles", 1},
+                                                {"gpu_ms", 1.01},
+                                                {"share_of_idle", 1.01},
+                                                {"items", 1000},
+                                                {"chunks", 100},
+                                                {"handed_back", 3},
+                                                {"lease_exits", 2}}));
 }
 
 TEST(bubble_trace, a_track_for_each_gate_and_its_workers) {
@@ -177,8 +186,10 @@ TEST(bubble_trace, a_track_for_each_gate_and_its_workers) {
     if (event["name"] == "worker") worker = event;
     ++spans[track[event["tid"]] + "/" + std::string{event["name"]}];
   }
-  EXPECT_EQ(spans, (std::map<std::string, int>{
-                       {"gate 0/forward", 11}, {"gate 0/backward", 10}, {"gate 1/forward", 10}, {"gate 0: workers/worker", 1}}));
+  EXPECT_EQ(
+      spans,
+      (std::map<std::string, int>{
+          {"gate 0/forward", 11}, {"gate 0/backward", 10}, {"gate 1/forward", 10}, {"gate 0: workers/worker", 1}}));
   EXPECT_EQ(first["ts"], 0.0);
   EXPECT_EQ(first["dur"], 1000.0);
   EXPECT_EQ(first["args"]["host ahead"], "no");
@@ -190,7 +201,8 @@ TEST(bubble_trace, a_track_for_each_gate_and_its_workers) {
 TEST(bubble_trace, beyond_the_bound_the_earlier_are_counted) {
   json const trace = json::parse(bubble_trace(many(bubble_summary::max_latest + 7)));
   EXPECT_EQ(trace["otherData"]["dropped_events"], 7);
-  EXPECT_EQ(std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](json const& event) { return event["ph"] == "X"; }),
+  EXPECT_EQ(std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(),
+                          [](json const& event) { return event["ph"] == "X"; }),
             static_cast<std::ptrdiff_t>(bubble_summary::max_latest));
 }
 
@@ -203,7 +215,10 @@ TEST(bubble_timeline, bubbles_are_drawn_to_scale_in_their_gates_lane) {
   EXPECT_EQ(count(picture, "<title>backward, 10.0 ms, from "), 10U);
   EXPECT_EQ(count(picture, ", host late</title>"), 12U);
   // 960 ms take 1,152 px from x = 24 on: 50 ms are 60 px, and 10 ms 12.
-  EXPECT_EQ(count(picture, "<rect x=\"84\" y=\"140\" width=\"12\" height=\"48\" fill=\"#e69f00\"><title>backward, 10.0 ms, from 50.0 ms"), 1U);
+  EXPECT_EQ(count(picture,
+                  "<rect x=\"84\" y=\"140\" width=\"12\" height=\"48\" fill=\"#e69f00\"><title>backward, 10.0 ms, from "
+                  "50.0 ms"),
+            1U);
   EXPECT_EQ(count(picture, "y=\"232\" width=\"0.75\" height=\"48\" fill=\"#56b4e9\"><title>forward, 20.0 µs"), 10U);
   EXPECT_EQ(count(picture, ">forward</text>"), 1U);  // one entry in the legend for both gates
   EXPECT_FALSE(contains(picture, "side work"));
@@ -214,7 +229,8 @@ TEST(bubble_timeline, side_work_is_drawn_inside) {
   sum.add(harvested({.length = 1'132us}));  // 1,152 µs to the last block out
   std::string const picture = bubble_timeline(sum);
   EXPECT_EQ(malformed(picture), "");
-  EXPECT_TRUE(contains(picture, "<rect x=\"34\" y=\"156\" width=\"1142\" height=\"16\" fill=\"#111111\"><title>side work</title>"));
+  EXPECT_TRUE(contains(
+      picture, "<rect x=\"34\" y=\"156\" width=\"1142\" height=\"16\" fill=\"#111111\"><title>side work</title>"));
   EXPECT_TRUE(contains(picture, ">side work</text>"));
   EXPECT_EQ(count(picture, std::string{cpu_time_note}), 2U);  // seen and read aloud
 }
@@ -272,7 +288,8 @@ TEST_F(bubble_file, any_other_ending_is_refused_with_those_known) {
       write_bubble_report(folder_ / name, two_gates());
       ADD_FAILURE() << name;
     } catch (usage_error const& problem) {
-      for (std::string const ending : {".txt", ".json", ".trace.json", ".svg"}) EXPECT_TRUE(contains(problem.what(), ending));
+      for (std::string const ending : {".txt", ".json", ".trace.json", ".svg"})
+        EXPECT_TRUE(contains(problem.what(), ending));
     }
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));

@@ -49,8 +49,8 @@ inline bubble_report harvested(observed_bubble const& one) {
   return bubble;
 }
 
-/// Two gates over a second: "forward" of 1 ms and, ten times longer, "backward" on gate 0, hosts ahead but for every fifth;
-/// on gate 1 "forward" of 20 µs.
+/// Two gates over a second: "forward" of 1 ms and, ten times longer, "backward" on gate 0, hosts ahead but for every
+/// fifth; on gate 1 "forward" of 20 µs.
 inline bubble_summary two_gates(summary_settings settings = {}) {
   using namespace std::chrono_literals;
   bubble_summary sum{settings};

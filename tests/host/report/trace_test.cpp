@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/host/report/trace.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/report/trace.hpp>
 
 namespace lull {
 namespace {

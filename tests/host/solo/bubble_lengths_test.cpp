@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/bubble_lengths.hpp>
 
 namespace lull {
 namespace {
@@ -31,7 +31,9 @@ TEST(bubble_lengths, lie_between_the_two) {
 
 TEST(bubble_lengths, are_log_uniform) {
   std::vector<nanoseconds> const found = drawn(1);
-  auto const below = [&](nanoseconds limit) { return std::ranges::count_if(found, [=](nanoseconds each) { return each < limit; }); };
+  auto const below = [&](nanoseconds limit) {
+    return std::ranges::count_if(found, [=](nanoseconds each) { return each < limit; });
+  };
   // Of 10,000; four standard deviations are 200.
   EXPECT_NEAR(below(158'114ns), 2500, 200);
   EXPECT_NEAR(below(500us), 5000, 200);

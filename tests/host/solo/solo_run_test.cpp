@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tests/host/contract/fed_probe_owner.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
 
@@ -76,7 +76,8 @@ TEST_F(solo, grain_makes_fewer_chunks_and_the_same_items) {
 }
 
 TEST_F(solo, run_that_takes_too_long_says_that_it_is_not_finished) {
-  probe_owner polling{probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max()};  // in each chunk, until it is left
+  probe_owner polling{probe_task::mutant::none,
+                      std::numeric_limits<std::uint32_t>::max()};  // in each chunk, until it is left
   polling.prepare(*machine_);
   EXPECT_FALSE(run_to_end(polling, *machine_, {.at_most = 0ns}).finished);
 }

@@ -5,9 +5,9 @@
 #include <string>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/units.hpp>
 #include <lull/host/task/options.hpp>
 #include <lull/host/task/task_request.hpp>
-#include <lull/host/io/units.hpp>
 
 namespace lull {
 namespace {
@@ -253,19 +253,26 @@ std::vector<std::string> listed(std::string_view text) {
 TEST(TaskList, TasksBetweenCommasAndOptionsBetweenSemicolons) {
   using found = std::vector<std::string>;
   EXPECT_EQ(listed("pagerank,spin"), (found{"pagerank", "spin"}));
-  EXPECT_EQ(listed("pagerank:sweeps=7;weighted;order=degree,spin:steps=3"), (found{"pagerank:sweeps=7,weighted=true,order=degree", "spin:steps=3"}));
-  EXPECT_EQ(listed(R"(pagerank:graph="a;b,c" ; title='x;y' , spin)"), (found{R"(pagerank:graph="a;b,c",title=x;y)", "spin"}));
+  EXPECT_EQ(listed("pagerank:sweeps=7;weighted;order=degree,spin:steps=3"),
+            (found{"pagerank:sweeps=7,weighted=true,order=degree", "spin:steps=3"}));
+  EXPECT_EQ(listed(R"(pagerank:graph="a;b,c" ; title='x;y' , spin)"),
+            (found{R"(pagerank:graph="a;b,c",title=x;y)", "spin"}));
   EXPECT_EQ(listed("spin,spin,"), (found{"spin", "spin"}));
   EXPECT_EQ(listed(""), found{});
 }
 
 TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
-  auto const refused = [](std::string_view text) { return message_of<usage_error>([&] { parse_task_list(text, tasks); }); };
-  EXPECT_NE(refused("spin,spim").find("column 6: unknown task \"spim\"; known: spin"), std::string::npos) << refused("spin,spim");
+  auto const refused = [](std::string_view text) {
+    return message_of<usage_error>([&] { parse_task_list(text, tasks); });
+  };
+  EXPECT_NE(refused("spin,spim").find("column 6: unknown task \"spim\"; known: spin"), std::string::npos)
+      << refused("spin,spim");
   EXPECT_NE(refused("spin,,spin").find("column 6: the task's name is missing"), std::string::npos);
-  EXPECT_NE(refused("pagerank:sweeps=7,weighted=true").find("column 19: \"weighted=true\" is no task; ';' separates"), std::string::npos);
+  EXPECT_NE(refused("pagerank:sweeps=7,weighted=true").find("column 19: \"weighted=true\" is no task; ';' separates"),
+            std::string::npos);
   EXPECT_NE(refused("pagerank:sweeps=7;").find("drop the semicolon or colon"), std::string::npos);
-  EXPECT_NE(refused("pagerank:title='a'b,spin").find("after a closing quote comes a semicolon or the end"), std::string::npos);
+  EXPECT_NE(refused("pagerank:title='a'b,spin").find("after a closing quote comes a semicolon or the end"),
+            std::string::npos);
   EXPECT_NE(refused("spin:steps=1;steps=2").find("column 14: option \"steps\" is given twice"), std::string::npos);
   std::string many = "spin";
   for (int i = 0; i < 1000; ++i) many += ",spin";

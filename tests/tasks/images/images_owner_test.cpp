@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/solo.hpp>
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>
 #include <lull/tasks/images/write_image.hpp>
@@ -27,9 +27,7 @@ namespace fs = std::filesystem;
 
 class images : public testing::Test {
  protected:
-  void SetUp() override {
-    fs::create_directory(folder_ / "in");
-  }
+  void SetUp() override { fs::create_directory(folder_ / "in"); }
 
   static image picture(image_shape const& shape, std::uint64_t seed = 1) {
     image made{shape, std::vector<std::uint8_t>(shape.bytes()), {}};
@@ -52,7 +50,8 @@ class images : public testing::Test {
   /// Lines of `write`.
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    solo_result const done = run_solo(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
+    solo_result const done = run_solo(
+        *machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
     EXPECT_EQ(done.state, job_state::finished);
     return job.write();
   }
@@ -101,7 +100,8 @@ TEST_F(images, a_logo_lies_in_its_corner) {
   add("a.png", {40, 30, 3, 8});
   image white{{4, 3, 3, 8}, std::vector<std::uint8_t>(36, 255), {}};
   write_image((folder_ / "logo.png").string(), image_kind::png, white);
-  auto const job = owner({{"logo", (folder_ / "logo.png").string()}, {"opacity", "1"}, {"corner", "top_right"}, {"margin", "2"}});
+  auto const job =
+      owner({{"logo", (folder_ / "logo.png").string()}, {"opacity", "1"}, {"corner", "top_right"}, {"margin", "2"}});
   run(*job);
   image const found = result("a.png");
   image expected = picture({40, 30, 3, 8});
@@ -142,12 +142,15 @@ TEST_F(images, a_result_that_would_be_too_long_is_named) {
   auto const lines = run(*job);
   EXPECT_EQ(job->failures(), 1U);
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_NE(lines[1].find("long.png: would be 50000 pixels on its longer side, more than 32768: give both"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find("long.png: would be 50000 pixels on its longer side, more than 32768: give both"),
+            std::string::npos)
+      << lines[1];
   EXPECT_EQ(result("short.png").shape, (image_shape{100, 50, 1, 8}));
 }
 
 TEST_F(images, many_batches_give_what_one_gives) {
-  for (int i = 0; i < 40; ++i) add("p" + std::to_string(i) + ".png", {40U + static_cast<unsigned>(i), 30, 3, 8}, static_cast<std::uint64_t>(i));
+  for (int i = 0; i < 40; ++i)
+    add("p" + std::to_string(i) + ".png", {40U + static_cast<unsigned>(i), 30, 3, 8}, static_cast<std::uint64_t>(i));
   auto const job = owner({{"width", "20"}, {"buffer", "64KiB"}, {"threads", "3"}});
   run(*job);
   fs::rename(folder_ / "out", folder_ / "small");
@@ -163,13 +166,15 @@ TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
-  solo_result const done = run_solo(*machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
+  solo_result const done = run_solo(
+      *machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
   EXPECT_EQ(done.state, job_state::cancelled);
   for (fs::directory_entry const& each : fs::directory_iterator{folder_ / "out"}) {
     EXPECT_EQ(decode(each.path().string()).pixels.size(), 90'000U) << each.path();
   }
   job->reset();
-  run_solo(*machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
+  run_solo(
+      *machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
 }
 

@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::string_literals;
 using test::encoded;
-using test::test_folder;
 using test::noise;
 using test::raw_png;
 using test::scans;
 using test::slopes;
+using test::test_folder;
 
 void expect_one_line(input_error const& error, std::string const& path) {
   std::string const what = error.what();

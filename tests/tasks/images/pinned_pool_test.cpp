@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/pinned_pool.hpp>
 
 namespace lull {

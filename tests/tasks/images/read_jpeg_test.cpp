@@ -14,9 +14,9 @@ namespace {
 
 using test::encoded;
 using test::exif;
-using test::test_folder;
 using test::scans;
 using test::slopes;
+using test::test_folder;
 
 image mirrored(image from) {
   auto const bytes = from.shape.pixel_bytes();

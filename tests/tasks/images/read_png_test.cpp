@@ -11,8 +11,8 @@
 namespace lull {
 namespace {
 
-using test::test_folder;
 using test::raw_png;
+using test::test_folder;
 
 raw_png random_png(int type, int depth, std::uint32_t width, std::uint32_t height, int interlace) {
   std::mt19937 random{width * 100 + height};

@@ -20,8 +20,9 @@ struct sides {
   std::uint32_t out;
 };
 
-constexpr sides many_sides[] = {{3840, 1920}, {3840, 640}, {2160, 1080}, {2160, 360}, {1, 1},      {1, 700},     {700, 1},      {23, 31},
-                                {997, 31},    {451, 300},  {300, 451},   {32768, 64}, {64, 32768}, {32768, 1000}, {4032, 3999}, {7, 6}};
+constexpr sides many_sides[] = {{3840, 1920}, {3840, 640},   {2160, 1080}, {2160, 360}, {1, 1},     {1, 700},
+                                {700, 1},     {23, 31},      {997, 31},    {451, 300},  {300, 451}, {32768, 64},
+                                {64, 32768},  {32768, 1000}, {4032, 3999}, {7, 6}};
 
 std::vector<resize_plan> many_plans() {
   std::vector<resize_plan> made;
@@ -78,11 +79,13 @@ TEST(resize_plan, pixels_of_few_samples_are_made_straight_where_rows_begin_at_wh
   auto const plan = [](image_filter filter, std::uint32_t from, std::uint32_t width) {
     return resize_plan{{from, 2160, 3, 8}, {width, width * 9 / 16, 3, 8}, filter};
   };
-  for (std::uint32_t const width : {2560U, 1920U, 1280U, 640U}) EXPECT_EQ(plan(image_filter::area, 3840, width).tiles()->row_floats, 0U) << width;
+  for (std::uint32_t const width : {2560U, 1920U, 1280U, 640U})
+    EXPECT_EQ(plan(image_filter::area, 3840, width).tiles()->row_floats, 0U) << width;
   EXPECT_NE(plan(image_filter::area, 3840, 2100).tiles()->row_floats, 0U);  // three samples, where the half has two
   EXPECT_NE(plan(image_filter::area, 3841, 1920).tiles()->row_floats, 0U);
   EXPECT_NE(plan(image_filter::area, 3840, 100).tiles()->row_floats, 0U);
-  for (std::uint32_t const width : {7680U, 1920U, 640U}) EXPECT_NE(plan(image_filter::lanczos3, 3840, width).tiles()->row_floats, 0U) << width;
+  for (std::uint32_t const width : {7680U, 1920U, 640U})
+    EXPECT_NE(plan(image_filter::lanczos3, 3840, width).tiles()->row_floats, 0U) << width;
 }
 
 TEST(resize_plan, samples_that_neighbours_share_are_counted) {
@@ -96,7 +99,8 @@ TEST(resize_plan, samples_that_neighbours_share_are_counted) {
           taps const last = all[std::min(i + together, all.size()) - 1];
           most = std::max(most, last.first + last.count - all[i].first);
         }
-        EXPECT_EQ(max_shared_taps(filter, side.in, side.out, together), most) << side.in << " " << side.out << " " << together;
+        EXPECT_EQ(max_shared_taps(filter, side.in, side.out, together), most)
+            << side.in << " " << side.out << " " << together;
         EXPECT_GE(max_taps(filter, side.in, side.out), max_shared_taps(filter, side.in, side.out, 1));
       }
     }
@@ -116,7 +120,8 @@ TEST(resize_plan, taps_go_on_to_the_right) {
   }
 }
 
-/// Nothing is written twice or beyond the row, and four samples that a thread stores, from a multiple of four on, stand side by side.
+/// Nothing is written twice or beyond the row, and four samples that a thread stores, from a multiple of four on, stand
+/// side by side.
 template <int Channels>
 void expect_places_of_their_own() {
   for (std::uint32_t pixel = 0; pixel < 1000; ++pixel) {
@@ -154,7 +159,8 @@ TEST(resize_plan, tables_hold_the_taps_of_two_rows_together) {
 
 TEST(resize_plan, photographs_go_in_tiles_and_thumbnails_of_panoramas_do_not) {
   for (sides const& wide : {sides{3840, 1920}, sides{3840, 640}, sides{640, 3840}}) {
-    EXPECT_TRUE((resize_plan{{wide.in, wide.in * 9 / 16, 3, 8}, {wide.out, wide.out * 9 / 16, 3, 8}}).tiles()) << wide.in << " " << wide.out;
+    EXPECT_TRUE((resize_plan{{wide.in, wide.in * 9 / 16, 3, 8}, {wide.out, wide.out * 9 / 16, 3, 8}}).tiles())
+        << wide.in << " " << wide.out;
   }
   EXPECT_FALSE((resize_plan{{32768, 4096, 3, 8}, {128, 16, 3, 8}}).tiles());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The image job that is stopped, killed and taken up again by its manifest.
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -16,15 +16,15 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/solo.hpp>
-#include <lull/host/task/counter_random.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/write_image.hpp>
-#include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/killed_program.hpp>
+#include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
 namespace {
@@ -65,7 +65,9 @@ class resumed_images : public testing::Test {
     job->prepare(*machine_);
     outcome found{};
     found.kept = job->keep_account(manifest_, true);
-    found.state = run_solo(*machine_, job->describe(), [&](std::uint64_t opened) { return opened >= phases; }, job.get()).state;
+    found.state = run_solo(
+                      *machine_, job->describe(), [&](std::uint64_t opened) { return opened >= phases; }, job.get())
+                      .state;
     job->save_account(manifest_);
     std::string const line = job->write().front();
     found.written = std::stoull(line.substr(line.find(": ") + 2));
@@ -73,7 +75,8 @@ class resumed_images : public testing::Test {
   }
   std::map<std::string, std::string> results() const {
     std::map<std::string, std::string> all;
-    for (auto const& each : fs::directory_iterator{folder_ / "out"}) all[each.path().filename().string()] = read_file(each.path(), 1 << 20);
+    for (auto const& each : fs::directory_iterator{folder_ / "out"})
+      all[each.path().filename().string()] = read_file(each.path(), 1 << 20);
     return all;
   }
   std::string refusal(std::string const& width = "40") {
@@ -176,8 +179,18 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
 TEST_F(resumed_images, killed_at_any_instant_end_with_the_bytes_of_one_that_never_was) {
   for (int i = 0; i < 60; ++i) add("more" + std::to_string(i) + ".png", 100 + static_cast<std::uint64_t>(i));
   auto const command = [&](char const* out) {
-    return std::vector<std::string>{LULL_PROGRAM, "run", "--executor", "threads", "--checkpoint", (folder_ / "saved").string() + out, "--checkpoint-every", "1ms",
-                                    "--resume", "--task", "images:width=100,buffer=300KiB,in=" + (folder_ / "in").string() + ",out=" + (folder_ / out).string()};
+    return std::vector<std::string>{
+        LULL_PROGRAM,
+        "run",
+        "--executor",
+        "threads",
+        "--checkpoint",
+        (folder_ / "saved").string() + out,
+        "--checkpoint-every",
+        "1ms",
+        "--resume",
+        "--task",
+        "images:width=100,buffer=300KiB,in=" + (folder_ / "in").string() + ",out=" + (folder_ / out).string()};
   };
   ASSERT_EQ(test::program(command("out"), std::chrono::microseconds{0}), 0);
   counter_random const random{1, 0};

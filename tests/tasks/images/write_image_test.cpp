@@ -13,9 +13,9 @@
 namespace lull {
 namespace {
 
-using test::test_folder;
 using test::noise;
 using test::slopes;
+using test::test_folder;
 
 TEST(WriteImage, APngKeepsEveryBit) {
   test_folder const folder;

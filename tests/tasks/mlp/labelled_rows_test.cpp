@@ -15,8 +15,8 @@
 namespace lull {
 namespace {
 
-using test::test_folder;
 using test::gzip;
+using test::test_folder;
 
 using floats = std::vector<float>;
 using labels = std::vector<std::uint32_t>;

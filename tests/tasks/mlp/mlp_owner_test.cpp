@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/mlp/program.hpp>
@@ -33,13 +33,15 @@ std::string phases_of(mlp_program const& program) {
     mlp_point const at = program.at(round);
     found += "lfLbuj"[static_cast<int>(at.what)];
     if (at.what == mlp_phase::forward || at.what == mlp_phase::backward) found += std::to_string(at.layer);
-    if (at.what == mlp_phase::update || at.what == mlp_phase::judge) found += std::to_string(at.epoch) + std::to_string(at.step) + ' ';
+    if (at.what == mlp_phase::update || at.what == mlp_phase::judge)
+      found += std::to_string(at.epoch) + std::to_string(at.step) + ' ';
   }
   return found;
 }
 
 TEST(mlp_program_table, says_each_phase_of_two_epochs) {
-  EXPECT_EQ(phases_of({.layers = 3, .train_steps = 2, .judge_steps = 1, .epochs = 2}), "lf0f1Lb1u00 f0f1Lb1u01 f0f1j02 f0f1Lb1u10 f0f1Lb1u11 f0f1j12 ");
+  EXPECT_EQ(phases_of({.layers = 3, .train_steps = 2, .judge_steps = 1, .epochs = 2}),
+            "lf0f1Lb1u00 f0f1Lb1u01 f0f1j02 f0f1Lb1u10 f0f1Lb1u11 f0f1j12 ");
 }
 
 TEST(mlp_program_table, goes_back_through_all_layers_but_the_first_and_the_last) {
@@ -74,7 +76,8 @@ class mlp : public testing::Test {
   }
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    solo_result const done = run_solo(*machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
+    solo_result const done = run_solo(
+        *machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
     EXPECT_EQ(done.state, job_state::finished);
     return job.write();
   }
@@ -89,7 +92,12 @@ class mlp : public testing::Test {
 };
 
 TEST_F(mlp, learns_the_shipped_digits_and_answers_as_it_learnt) {
-  auto const job = owner(train_, {{"hidden", "64"}, {"epochs", "12"}, {"rate", "0.003"}, {"model", file("m.npz")}, {"losses", file("l.csv")}, {"plot", file("l.svg")}});
+  auto const job = owner(train_, {{"hidden", "64"},
+                                  {"epochs", "12"},
+                                  {"rate", "0.003"},
+                                  {"model", file("m.npz")},
+                                  {"losses", file("l.csv")},
+                                  {"plot", file("l.svg")}});
   run(*job);
   verification const judged = job->verify();
   EXPECT_TRUE(judged.ok) << judged.message;
@@ -101,7 +109,9 @@ TEST_F(mlp, learns_the_shipped_digits_and_answers_as_it_learnt) {
   std::string const plot = text("l.svg");
   EXPECT_EQ(plot.substr(0, 5), "<?xml");
   std::size_t const points = plot.find("points=\"") + 8;
-  EXPECT_EQ(std::count(plot.begin() + static_cast<std::ptrdiff_t>(points), plot.begin() + static_cast<std::ptrdiff_t>(plot.find("/>", points)), ','), 12);  // epochs
+  EXPECT_EQ(std::count(plot.begin() + static_cast<std::ptrdiff_t>(points),
+                       plot.begin() + static_cast<std::ptrdiff_t>(plot.find("/>", points)), ','),
+            12);  // epochs
 
   auto const question = owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}, {"batch", "100"}});
   run(*question);
@@ -112,7 +122,12 @@ TEST_F(mlp, learns_the_shipped_digits_and_answers_as_it_learnt) {
 }
 
 TEST_F(mlp, learns_in_bf16_too) {
-  auto const job = owner(train_, {{"hidden", "64"}, {"epochs", "12"}, {"rate", "0.003"}, {"precision", "bf16"}, {"losses", file("l.csv")}, {"model", file("m.npz")}});
+  auto const job = owner(train_, {{"hidden", "64"},
+                                  {"epochs", "12"},
+                                  {"rate", "0.003"},
+                                  {"precision", "bf16"},
+                                  {"losses", file("l.csv")},
+                                  {"model", file("m.npz")}});
   run(*job);
   verification const judged = job->verify();
   EXPECT_TRUE(judged.ok) << judged.message;
@@ -128,7 +143,8 @@ TEST_F(mlp, learns_in_bf16_too) {
 TEST_F(mlp, keeps_to_the_reference_with_any_number_of_layers) {
   for (char const* const precision : {"fp32", "bf16"}) {
     for (char const* const layers : {"1", "3"}) {
-      auto const job = owner(train_, {{"hidden", "29"}, {"layers", layers}, {"epochs", "2"}, {"batch", "100"}, {"precision", precision}});
+      auto const job = owner(
+          train_, {{"hidden", "29"}, {"layers", layers}, {"epochs", "2"}, {"batch", "100"}, {"precision", precision}});
       run(*job);
       verification const judged = job->verify();
       EXPECT_TRUE(judged.ok) << layers << ": " << judged.message;
@@ -140,11 +156,17 @@ TEST_F(mlp, tells_more_classes_than_a_tile_is_wide) {
   std::string rows;
   for (int row = 0; row < 400; ++row) {
     int const label = row * 7 % 40;
-    rows += std::to_string(label % 8 - 4) + "," + std::to_string(label / 8 - 2) + "," + std::to_string(row % 3) + "," + std::to_string(label) + "\n";
+    rows += std::to_string(label % 8 - 4) + "," + std::to_string(label / 8 - 2) + "," + std::to_string(row % 3) + "," +
+            std::to_string(label) + "\n";
   }
   write_file(folder_ / "forty.csv", rows);
   for (char const* const precision : {"fp32", "bf16"}) {
-    auto const job = owner(train_, {{"data", file("forty.csv")}, {"hidden", "64"}, {"epochs", "30"}, {"rate", "0.01"}, {"precision", precision}, {"losses", file("l.csv")}});
+    auto const job = owner(train_, {{"data", file("forty.csv")},
+                                    {"hidden", "64"},
+                                    {"epochs", "30"},
+                                    {"rate", "0.01"},
+                                    {"precision", precision},
+                                    {"losses", file("l.csv")}});
     run(*job);
     verification const judged = job->verify();
     EXPECT_TRUE(judged.ok) << judged.message;
@@ -187,7 +209,8 @@ TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   for (std::uint32_t row = 0; row < 250; ++row) rows.labels.push_back(row % 11 < 7 ? 0 : row % 5 == 0 ? 2 : 1);
   mlp_settings const settings{.epochs = 1, .batch = 40, .rate = 0.05f};
   mlp_arrays const arrays{*machine_, first, rows, row_table{}, settings};
-  EXPECT_EQ(run_solo(*machine_, describe(arrays.task()), [](std::uint64_t) { return false; }).state, job_state::finished);
+  EXPECT_EQ(run_solo(*machine_, describe(arrays.task()), [](std::uint64_t) { return false; }).state,
+            job_state::finished);
   EXPECT_NEAR(arrays.epoch_loss().front() / 250, reference_first_loss(first, rows, settings), 1e-5);
 }
 
@@ -220,8 +243,11 @@ TEST_F(mlp, files_that_do_not_fit_are_refused) {
   EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);
   write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}}, 1});
   EXPECT_EQ(read_mlp(file("m.npz")).layers.front().inputs, 3U);
-  EXPECT_THROW(owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);  // 64 features
-  write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}, {4, 2, std::vector<float>(8), std::vector<float>(2)}}, 1});
+  EXPECT_THROW(owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}})->prepare(*machine_),
+               input_error);  // 64 features
+  write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)},
+                                 {4, 2, std::vector<float>(8), std::vector<float>(2)}},
+                                1});
   EXPECT_THROW(read_mlp(file("m.npz")), input_error);
   for (float const wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     write_mlp(folder_ / "m.npz", {{{3, 2, {0, 0, 0, wrong, 0, 0}, std::vector<float>(2)}}, 1});

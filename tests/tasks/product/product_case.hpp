@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <lull/host/array.hpp>
 #include <lull/apps/lull/solo.hpp>
+#include <lull/host/array.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
@@ -25,7 +25,8 @@ inline std::vector<bfloat16> random_numbers(std::size_t count, std::uint64_t see
   return made;
 }
 
-/// Makes one product on the machine and holds every element against sums in double precision. The first that is wrong, or nothing.
+/// Makes one product on the machine and holds every element against sums in double precision. The first that is wrong,
+/// or nothing.
 template <minor A, minor B, class Number, class Finish = as_it_is>
 std::string product_violation(executor& machine, large_shape const& shape) {
   product_operand const a_plan = operand_at(nullptr, A, shape.rows, shape.depth);
@@ -37,7 +38,8 @@ std::string product_violation(executor& machine, large_shape const& shape) {
   machine_array<bfloat16> const a{machine, std::span<bfloat16 const>{a_host}};
   machine_array<bfloat16> const b{machine, std::span<bfloat16 const>{b_host}};
   machine_array<float> const bias{machine, std::span<float const>{bias_host}};
-  std::uint64_t const pitch = shape.columns + (shape.columns % 8 == 0 ? 8 : 3);  // what is between the rows stays as it was
+  std::uint64_t const pitch =
+      shape.columns + (shape.columns % 8 == 0 ? 8 : 3);  // what is between the rows stays as it was
   machine_array<Number> result{machine, pitch * shape.rows * shape.count};
   large_product<A, B> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
   machine_array<tensor_map> const maps = maps_of(machine, of);
@@ -54,21 +56,26 @@ std::string product_violation(executor& machine, large_shape const& shape) {
         double sum = 0;
         double size = 0;
         for (std::uint32_t k = 0; column < shape.columns && k < shape.depth; ++k) {
-          auto const at = [&](std::vector<bfloat16> const& values, product_operand const& plan, minor which, std::uint32_t side) {
-            return static_cast<double>(static_cast<float>(values[count * plan.step + (which == minor::depth ? side * plan.pitch + k : k * plan.pitch + side)]));
+          auto const at = [&](std::vector<bfloat16> const& values, product_operand const& plan, minor which,
+                              std::uint32_t side) {
+            return static_cast<double>(static_cast<float>(
+                values[count * plan.step + (which == minor::depth ? side * plan.pitch + k : k * plan.pitch + side)]));
           };
           double const term = at(a_host, a_plan, A, row) * at(b_host, b_plan, B, column);
           sum += term;
           size += std::abs(term);
         }
         double expected = 0;
-        if (column < shape.columns) expected = biased ? std::max(0.0, sum + static_cast<double>(bias_host[column])) : sum;
-        double const allowed = (shape.depth + 2) * std::ldexp(size + 3, -23) + (sizeof(Number) == 2 ? std::ldexp(std::abs(expected), -8) : 0);
-        double const is = static_cast<double>(static_cast<float>(found[(std::uint64_t{count} * shape.rows + row) * pitch + column]));
+        if (column < shape.columns)
+          expected = biased ? std::max(0.0, sum + static_cast<double>(bias_host[column])) : sum;
+        double const allowed = (shape.depth + 2) * std::ldexp(size + 3, -23) +
+                               (sizeof(Number) == 2 ? std::ldexp(std::abs(expected), -8) : 0);
+        double const is =
+            static_cast<double>(static_cast<float>(found[(std::uint64_t{count} * shape.rows + row) * pitch + column]));
         if (column < shape.columns ? !(std::abs(is - expected) <= allowed) : is != 0) {
           std::ostringstream text;
-          text << shape.rows << " x " << shape.columns << " x " << shape.depth << ": product " << count << ", row " << row << ", column " << column << " is " << is
-               << ", expected " << expected;
+          text << shape.rows << " x " << shape.columns << " x " << shape.depth << ": product " << count << ", row "
+               << row << ", column " << column << " is " << is << ", expected " << expected;
           return text.str();
         }
       }
@@ -79,7 +86,8 @@ std::string product_violation(executor& machine, large_shape const& shape) {
 
 /// Products with whole tiles and with pieces of them, of one step and of many.
 inline std::vector<large_shape> shapes_to_try() {
-  return {{1, 1, 1, 1}, {8, 8, 8, 2}, {64, 10, 72, 1}, {128, 256, 64, 1}, {129, 257, 65, 1}, {256, 512, 320, 1}, {300, 520, 200, 3}};
+  return {{1, 1, 1, 1},      {8, 8, 8, 2},       {64, 10, 72, 1},   {128, 256, 64, 1},
+          {129, 257, 65, 1}, {256, 512, 320, 1}, {300, 520, 200, 3}};
 }
 
 }  // namespace lull::test

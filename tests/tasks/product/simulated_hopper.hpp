@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for wgmma.cuh where the tiles' code for tensor cores runs under a seeded scheduler, lane 0 of each warp for all 32. Barriers
-// count phases and bytes; copies land in any order, some time after they were begun; products read their operands no sooner than
-// they are waited for. Source: PTX ISA 9.0, mbarrier, cp.async.bulk.tensor, wgmma.
+// Stands for wgmma.cuh where the tiles' code for tensor cores runs under a seeded scheduler, lane 0 of each warp for
+// all 32. Barriers count phases and bytes; copies land in any order, some time after they were begun; products read
+// their operands no sooner than they are waited for. Source: PTX ISA 9.0, mbarrier, cp.async.bulk.tensor, wgmma.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct hopper_box {
 /// A whole number below 4,096 that stands for the product of two boxes: sums of some thousands are exact.
 inline float hopper_term(std::uint32_t version, int count, int row, int column, int k) noexcept {
   std::uint64_t bits = version * 0x9e3779b97f4a7c15ULL;
-  for (int const each : {count, row, column, k}) bits = (bits ^ static_cast<std::uint64_t>(each)) * 0xbf58476d1ce4e5b9ULL ^ bits >> 29;
+  for (int const each : {count, row, column, k})
+    bits = (bits ^ static_cast<std::uint64_t>(each)) * 0xbf58476d1ce4e5b9ULL ^ bits >> 29;
   return static_cast<float>(bits >> 40 & 0xfff);
 }
 
@@ -210,7 +211,8 @@ inline void acquire_map(tensor_map const*) noexcept {}
 inline void copy_box(std::uint32_t to, tensor_map const* map, std::uint32_t barrier, int x, int y, int z) {
   step();
   bool const left = reinterpret_cast<std::uintptr_t>(map) / sizeof(tensor_map) % 2 == 0;
-  lane().block->begin_copy(to, barrier, {x, y, z, 0}, (left ? large_tiles::rows : large_tiles::columns) * large_tiles::depth * 2);
+  lane().block->begin_copy(to, barrier, {x, y, z, 0},
+                           (left ? large_tiles::rows : large_tiles::columns) * large_tiles::depth * 2);
 }
 inline bool any_of_warpgroup(bool says, int barrier) {
   return lane().block->any(barrier - 2, says, lane().index.x % 128 == 0, lane().turn);
@@ -250,7 +252,9 @@ struct uint4 {
 };
 inline float2 make_float2(float x, float y) noexcept { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) noexcept { return {x, y, z, w}; }
-inline uint4 make_uint4(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t w) noexcept { return {x, y, z, w}; }
+inline uint4 make_uint4(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t w) noexcept {
+  return {x, y, z, w};
+}
 inline std::uint32_t __shfl_xor_sync(unsigned, std::uint32_t value, int) noexcept { return value; }
 inline void __syncwarp() { scheduler::current().step(); }
 

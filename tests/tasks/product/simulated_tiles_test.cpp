@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles' code for tensor cores under a seeded scheduler: claims, feeding, leaving within a tile, handing back in pieces and going on
-// with what was saved, in every round of operands of its own. LULL_SEED=n replays one seed; LULL_INTERLEAVINGS=n sets how many are tried.
+// The tiles' code for tensor cores under a seeded scheduler: claims, feeding, leaving within a tile, handing back in
+// pieces and going on with what was saved, in every round of operands of its own. LULL_SEED=n replays one seed;
+// LULL_INTERLEAVINGS=n sets how many are tried.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +28,10 @@ constexpr std::uint64_t max_steps = 30'000'000;  // a run takes some hundred tho
 class round_results {
  public:
   round_results(large_shape const& shape, std::uint32_t steps)
-      : shape_(shape), steps_(steps), pitch_(shape.columns), all_(std::size_t{shape.count} * shape.rows * pitch_, missing) {}
+      : shape_(shape),
+        steps_(steps),
+        pitch_(shape.columns),
+        all_(std::size_t{shape.count} * shape.rows * pitch_, missing) {}
 
   product_result<float> place() { return {all_.data(), pitch_, std::uint64_t{shape_.rows} * pitch_}; }
   std::uint32_t const& version() const noexcept { return version_; }
@@ -50,11 +54,12 @@ class round_results {
       large_tiles::tile const at = tiles.at(item);
       float expected = 0;
       for (std::uint32_t step = 0; step < steps_; ++step) {
-        expected += hopper_term(version_, static_cast<int>(at.count), static_cast<int>(at.row), static_cast<int>(at.column),
-                                static_cast<int>(step * large_tiles::depth));
+        expected += hopper_term(version_, static_cast<int>(at.count), static_cast<int>(at.row),
+                                static_cast<int>(at.column), static_cast<int>(step * large_tiles::depth));
       }
       for (std::uint32_t row = at.row; row < std::min(at.row + large_tiles::rows, shape_.rows); row += 8) {
-        for (std::uint32_t column = at.column; column < std::min(at.column + large_tiles::columns, shape_.columns); column += 8) {
+        for (std::uint32_t column = at.column; column < std::min(at.column + large_tiles::columns, shape_.columns);
+             column += 8) {
           float const found = all_[(std::size_t{at.count} * shape_.rows + row) * pitch_ + column];
           if (found == missing) wrong_ = "a piece of a tile was committed and not stored";
           if (found != missing && found != expected) wrong_ = "a tile has another value than its operands give";
@@ -86,7 +91,8 @@ struct simulated_product {
     return at.round < rounds ? large_tiles{of.shape}.number() : finished;
   }
   void operator()(chunk c, auto const& team) const noexcept {
-    detail::multiply_on_tensor_cores<Leaving>(team, c, of, to, [](std::uint32_t, std::uint32_t, std::uint32_t, float sum) { return sum; }, saved);
+    detail::multiply_on_tensor_cores<Leaving>(
+        team, c, of, to, [](std::uint32_t, std::uint32_t, std::uint32_t, float sum) { return sum; }, saved);
   }
 };
 
@@ -97,8 +103,10 @@ class scenario {
       : random_(seed),
         fault_(fault),
         steps_(depths[random_.draw(std::size(depths))]),
-        shape_{draw_side(large_tiles::rows), draw_side(large_tiles::columns), steps_ * large_tiles::depth - static_cast<std::uint32_t>(draw(64)),
-               static_cast<std::uint32_t>(1 + draw(steps_ < 4 ? 12 : 2))},  // of small tiles several are under way at a time
+        shape_{draw_side(large_tiles::rows), draw_side(large_tiles::columns),
+               steps_ * large_tiles::depth - static_cast<std::uint32_t>(draw(64)),
+               static_cast<std::uint32_t>(
+                   1 + draw(steps_ < 4 ? 12 : 2))},  // of small tiles several are under way at a time
         results_(shape_, steps_),
         sums_(large_tiles{shape_}.number() * large_tiles::rows * large_tiles::columns),
         impossible_(draw(6) == 0 ? steps_ + static_cast<std::uint32_t>(draw(3)) : 0),
@@ -108,7 +116,8 @@ class scenario {
 
   /// The first thing that went wrong, or nothing.
   char const* run() {
-    simulated_product<Leaving> const task{{shape_, {}, {}, maps_}, results_.place(), 1 + draw(3), {sums_.data(), saved_steps_.data()}, &results_};
+    simulated_product<Leaving> const task{
+        {shape_, {}, {}, maps_}, results_.place(), 1 + draw(3), {sums_.data(), saved_steps_.data()}, &results_};
     slot_.at = tagged_cursor{0, &cursor_.words}.word();
     slot_.lease_ns = draw(4) == 0 ? 20'000 + draw(400'000) : 1'000'000'000;
     std::memcpy(slot_.functor.bytes, &task, sizeof task);
@@ -119,9 +128,12 @@ class scenario {
     }
     if (results_.wrong() != nullptr) return results_.wrong();
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
-    if (cursor_.words.items != task.rounds * large_tiles{shape_}.number()) return "other items were committed than there are";
+    if (cursor_.words.items != task.rounds * large_tiles{shape_}.number())
+      return "other items were committed than there are";
     if (cursor_.words.ring.pushed != cursor_.words.ring.popped) return "the ring is not empty";
-    if (std::any_of(saved_steps_.begin(), saved_steps_.end(), [this](std::uint32_t each) { return each != impossible_ && each != 0; })) return "saved steps were left behind";
+    if (std::any_of(saved_steps_.begin(), saved_steps_.end(),
+                    [this](std::uint32_t each) { return each != impossible_ && each != 0; }))
+      return "saved steps were left behind";
     return nullptr;
   }
 
@@ -129,7 +141,9 @@ class scenario {
   static constexpr std::uint32_t depths[] = {1, 2, 3, 5, 9, 20, 40};
 
   std::uint64_t draw(std::uint64_t below) { return random_.draw(below); }
-  std::uint32_t draw_side(std::uint32_t whole) { return whole * static_cast<std::uint32_t>(1 + draw(2)) - static_cast<std::uint32_t>(draw(whole - 8)); }
+  std::uint32_t draw_side(std::uint32_t whole) {
+    return whole * static_cast<std::uint32_t>(1 + draw(2)) - static_cast<std::uint32_t>(draw(whole - 8));
+  }
   bool over() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }
   void idle(std::uint64_t steps) {
     for (std::uint64_t i = 0; i < steps; ++i) random_.step();
@@ -162,7 +176,9 @@ class scenario {
       open_gate<simulated_world>(gate_.ref(), ++value, bubble);
       launch();
       if (draw(4) == 0) launch();  // a successor in the same bubble
-      idle((1 + bubble / 4) * (draw(3) == 0 ? draw(3'000) : draw(40'000)));  // longer ones in time, for a tile that is always done again has no end
+      idle((1 + bubble / 4) *
+           (draw(3) == 0 ? draw(3'000)
+                         : draw(40'000)));  // longer ones in time, for a tile that is always done again has no end
       slot_.lease_ns += bubble * 10'000;
       simulated_world::store<order::relaxed, scope::system>(gate_.line.value, ++value);
       idle(draw(100));
@@ -175,7 +191,8 @@ class scenario {
   large_shape const shape_;
   round_results results_;
   std::vector<float> sums_;
-  std::uint32_t const impossible_;  // steps that another product may have left: more than there are, so that tiles start again
+  std::uint32_t const
+      impossible_;  // steps that another product may have left: more than there are, so that tiles start again
   std::vector<std::uint32_t> saved_steps_;
   test_gate gate_;
   test_cursor cursor_;
@@ -187,9 +204,12 @@ class scenario {
 
 char const* run(std::uint64_t seed, hopper_fault fault = hopper_fault::none) {
   switch (seed % 4) {
-    case 0: return scenario<tile_leaving::undone>{seed, fault}.run();
-    case 1: return scenario<tile_leaving::whole>{seed, fault}.run();
-    default: return scenario<tile_leaving::saved>{seed, fault}.run();
+    case 0:
+      return scenario<tile_leaving::undone>{seed, fault}.run();
+    case 1:
+      return scenario<tile_leaving::whole>{seed, fault}.run();
+    default:
+      return scenario<tile_leaving::saved>{seed, fault}.run();
   }
 }
 
@@ -204,7 +224,8 @@ TEST(tiles_simulated, every_interleaving_stores_every_tile_of_every_round) {
     return;
   }
   std::uint64_t const count = number_from("LULL_INTERLEAVINGS", 400);
-  for (std::uint64_t seed = 1; seed <= count; ++seed) ASSERT_STREQ(run(seed), nullptr) << "replay with LULL_SEED=" << seed;
+  for (std::uint64_t seed = 1; seed <= count; ++seed)
+    ASSERT_STREQ(run(seed), nullptr) << "replay with LULL_SEED=" << seed;
 }
 
 class tiles_on_a_machine_that : public testing::TestWithParam<hopper_fault> {};
@@ -214,7 +235,8 @@ TEST_P(tiles_on_a_machine_that, lies_are_seen_to_be_wrong) {
   EXPECT_TRUE(seen);
 }
 INSTANTIATE_TEST_SUITE_P(each, tiles_on_a_machine_that,
-                         testing::Values(hopper_fault::counts_bytes_before_they_land, hopper_fault::ends_waits_for_products_early));
+                         testing::Values(hopper_fault::counts_bytes_before_they_land,
+                                         hopper_fault::ends_waits_for_products_early));
 
 }  // namespace
 }  // namespace lull

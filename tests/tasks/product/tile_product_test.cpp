@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on a GPU.
+// Large products: every layout that training needs, whole tiles and pieces, on CPU threads and, in another program, on
+// a GPU.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -31,12 +32,14 @@ constexpr executor_options machine_options{.kind = executor_kind::threads, .solo
 class products : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::string const why = machine_options.kind == executor_kind::cuda ? why_no_cuda(0) : ""; !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    if (std::string const why = machine_options.kind == executor_kind::cuda ? why_no_cuda(0) : ""; !why.empty())
+      GTEST_SKIP() << "NOT RUN: " << why;
     machine_ = make_executor(machine_options);
   }
   template <minor A, minor B, class Number, class Finish = as_it_is>
   void expect_right() {
-    for (large_shape const& shape : test::shapes_to_try()) EXPECT_EQ((test::product_violation<A, B, Number, Finish>(*machine_, shape)), "");
+    for (large_shape const& shape : test::shapes_to_try())
+      EXPECT_EQ((test::product_violation<A, B, Number, Finish>(*machine_, shape)), "");
   }
   std::unique_ptr<executor> machine_;
 };
@@ -58,7 +61,8 @@ TEST_F(products, bad_ones_are_refused) {
 }
 
 TEST(product_tiles_of_a_shape, are_each_place_once) {
-  for (large_shape const& shape : {large_shape{1, 1, 1, 1}, large_shape{129, 257, 8, 3}, large_shape{4096, 4096, 8, 1}, large_shape{2300, 700, 8, 2}}) {
+  for (large_shape const& shape : {large_shape{1, 1, 1, 1}, large_shape{129, 257, 8, 3}, large_shape{4096, 4096, 8, 1},
+                                   large_shape{2300, 700, 8, 2}}) {
     large_tiles const tiles{shape};
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
     for (std::uint64_t tile = 0; tile < tiles.number(); ++tile) {
@@ -85,10 +89,12 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   machine_array<float> const sums{*machine_, on_gpu ? std::size_t{large_tiles::rows} * large_tiles::columns : 1};
   machine_array<std::uint32_t> steps{*machine_, saved_sums::parts};
   machine_array<bfloat16> result{*machine_, std::size_t{shape.rows} * shape.columns};
-  large_product<minor::depth, minor::depth> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
+  large_product<minor::depth, minor::depth> of{
+      shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
   machine_array<tensor_map> const maps = maps_of(*machine_, of);
   of.maps = maps.data();
-  job_description const job = describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
+  job_description const job =
+      describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
   ASSERT_EQ(run_solo(*machine_, job, [](std::uint64_t) { return false; }).state, job_state::finished);
   std::vector<bfloat16> const expected = result.read();
 
@@ -100,7 +106,8 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
     steps.fill_zero();
     bubbles.begin(job);
     bubbles.open();
-    std::this_thread::sleep_for(tries * 200us);  // too short to begin, or too long to be left within the tile: once more
+    std::this_thread::sleep_for(tries *
+                                200us);  // too short to begin, or too long to be left within the tile: once more
     bubbles.close();
     std::vector<std::uint32_t> const left = steps.read();
     contained = on_gpu ? *std::min_element(left.begin(), left.end()) : left.front();
@@ -109,12 +116,15 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   std::vector<bfloat16> spoilt = a_whole;
   for (std::uint32_t row = 0; row < shape.rows; ++row) {
     for (std::uint32_t k = 0; k < shape.depth; ++k) {
-      if (on_gpu ? k < contained * large_tiles::depth : row < contained) spoilt[row * a_plan.pitch + k] = bfloat16{1000};
+      if (on_gpu ? k < contained * large_tiles::depth : row < contained)
+        spoilt[row * a_plan.pitch + k] = bfloat16{1000};
     }
   }
   a.write(spoilt);
   bubbles.open();
-  for (auto const give_up = std::chrono::steady_clock::now() + 60s; !bubbles.left() && std::chrono::steady_clock::now() < give_up;) std::this_thread::sleep_for(200us);
+  for (auto const give_up = std::chrono::steady_clock::now() + 60s;
+       !bubbles.left() && std::chrono::steady_clock::now() < give_up;)
+    std::this_thread::sleep_for(200us);
   EXPECT_EQ(bubbles.close().items, 1U);
   std::vector<bfloat16> const found = result.read();
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
@@ -125,7 +135,8 @@ TEST_F(products, are_listed_with_the_type_of_their_jobs) {
   task_entry const entry = product_entry();
   for (char const* const leave : {"within", "saved", "behind"}) {
     option_values values{entry.options};
-    for (auto const& [name, value] : {std::pair{"rows", "3"}, {"columns", "3"}, {"depth", "3"}, {"leave", leave}}) values.set(name, value);
+    for (auto const& [name, value] : {std::pair{"rows", "3"}, {"columns", "3"}, {"depth", "3"}, {"leave", leave}})
+      values.set(name, value);
     auto const owner = entry.make(values);
     owner->prepare(*machine_);
     EXPECT_EQ(owner->describe().type.threads.resident, entry.type(values).threads.resident) << leave;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/harvest_plan.hpp>
+
+#include <lull/apps/lull/path_conflicts.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
+
+}  // namespace
+
+plan_of_harvest check(harvest_settings const& asked) {
+  plan_of_harvest made{
+      parse_executor(asked.executor, asked.device),
+      parse_mode(asked.mode),
+      {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
+      {},
+      job_specs(asked.tasks, asked.job_file)};
+  if (made.mode == side_mode::naive && made.tasks.size() > 1) {
+    throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
+  }
+  if (asked.checkpoint.folder && made.mode != side_mode::lull)
+    throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
+  if (!asked.max_bubble.empty()) {
+    made.shape.forward =
+        forward_for_max_gap(made.shape, asked.stage, duration_of(asked.max_bubble, "--longest-bubble"));
+  }
+  made.stage = plan_stage(made.shape, asked.stage);
+  std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
+  if (length > max_segments)
+    throw usage_error{"a replay of " + std::to_string(length) + " segments and gaps is too long: fewer --iterations"};
+  if (made.mode != side_mode::none && made.stage.gaps.empty()) {
+    throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
+                      " has no bubble in this schedule: more stages, or --mode none"};
+  }
+  std::vector<report_file> const reports{
+      {"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
+  for (report_file const& each : reports) check_writable(each.file, each.option);
+  check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
+  return made;
+}
+
+}  // namespace lull

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/schedule.hpp>
+#include <lull/apps/lull/setting.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull {
+
+/// What was asked for, checked before anything is started.
+struct plan_of_harvest {
+  executor_kind kind;
+  side_mode mode;
+  schedule_shape shape;
+  stage_plan stage;
+  std::vector<job_spec> tasks;
+};
+
+/// Throws usage_error.
+plan_of_harvest check(harvest_settings const& asked);
+
+}  // namespace lull
