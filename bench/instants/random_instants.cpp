@@ -31,7 +31,7 @@ struct arguments {
   bench::instants_wish wish;
 };
 
-/// The catalogue's tasks, and one that nobody needs to feed.
+/// The registry's tasks, and one that nobody needs to feed.
 std::unique_ptr<task_owner> owner_of(std::string const& task) {
   task_entry const unfed = bench::images_unfed_entry();
   std::vector<task_options> known{known_tasks().begin(), known_tasks().end()};

@@ -25,7 +25,7 @@ constexpr int trainer_blocks_inside = 16;
 /// beside it.
 constexpr int threads_per_sm = 1024;
 
-// Of a H200, docs/decisions/landing.md: what lies between the first sight of a close and the first block of the kernel
+// Of a H200, docs/decisions/closing.md: what lies between the first sight of a close and the first block of the kernel
 // behind it, for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's
 // wait for a word that holds the value already takes.
 constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
