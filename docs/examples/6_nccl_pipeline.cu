@@ -14,6 +14,7 @@
 #include <lull/device/cuda_world.cuh>
 #include <lull/docs/examples/rendezvous.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/reserved_sms.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>

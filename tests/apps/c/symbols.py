@@ -16,7 +16,7 @@ def shown(nm, library):
 def declared(header):
     with open(header, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-    return set(re.findall(r"^[\w ]+[ *](lull_\w+)\(", text, re.MULTILINE))
+    return set(re.findall(r"^[\w ]+[ *]+(lull_\w+)\(", text, re.MULTILINE))
 
 
 def main(nm, library, header):

@@ -92,7 +92,7 @@ class saved_jobs : public testing::Test {
           {jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
       if (task_owner const* const owner = jobs.finished(i)) found.back().arrays = bytes_of(*owner, side.machine());
     }
-    return {conclude(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
+    return {finish(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
   }
 
   static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {

@@ -73,7 +73,7 @@ TEST_F(jobs_on_threads, what_has_finished_is_written_though_the_next_is_stopped)
   jobs.finish(trainer_, at_once);
   EXPECT_TRUE(jobs.written(0).has_value());
   EXPECT_EQ(seen.written, 1);
-  EXPECT_TRUE(conclude(jobs, results_judged::no).all_finished);
+  EXPECT_TRUE(finish(jobs, results_judged::no).all_finished);
 }
 
 TEST_F(jobs_on_threads, a_wrong_job_between_right_ones_is_found) {

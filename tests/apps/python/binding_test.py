@@ -28,13 +28,13 @@ class TheLibrary(unittest.TestCase):
             r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL
         )
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
-        types_of |= {"void *": ctypes.c_void_p, "const char *": ctypes.c_char_p, "lull_log ": binding.LogFunction}
+        types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
         structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts, binding.RoomNeed)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):
-            pairs = re.findall(r"(\w[\w ]*[ *])(\w+);", fields)
-            found = [(field, types_of.get(kind, types_of.get(kind.strip()))) for kind, field in pairs]
+            pairs = re.findall(r"(\w[\w ]*[ *]+)(\w+);", fields)
+            found = [(field, types_of.get(kind.strip())) for kind, field in pairs]
             with self.subTest(name):
                 self.assertEqual(name.replace("_", ""), "lull" + struct.__name__.lower())
                 self.assertEqual(found, struct._fields_)

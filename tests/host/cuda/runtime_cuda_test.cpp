@@ -15,6 +15,7 @@
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tasks/synthetic.hpp>

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
 #include <lull/tests/support/threads_job.hpp>
 

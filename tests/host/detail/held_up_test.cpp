@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
