@@ -19,7 +19,7 @@ struct team_shape {
   int threads = 256;             // of a team on a GPU, a multiple of 32
   std::uint32_t steps = 1;       // phases a round
   std::size_t shared_bytes = 0;  // of team storage
-  int blocks_per_sm = 0;  // that must fit a GPU's SM, registers being limited accordingly; 0: as many as happen to
+  int blocks_per_sm = 0;         // that must fit on one SM; this limits their registers; 0: no minimum
   claiming claims = claiming::by_worker;
 };
 
@@ -41,22 +41,30 @@ struct functor_bytes {
 struct team_archetype {
   int rank() const noexcept;
   int size() const noexcept;
-  void sync() const noexcept;     // Collective: barrier, and memory order among the team
-  bool leaving() const noexcept;  // Collective: true: return at once, with nothing stored; the chunk is handed back
-  void* shared() const noexcept;  // shape.shared_bytes, 16-byte aligned; whatever the last chunk left there
+  /// Collective: barrier, and memory order among the team.
+  void sync() const noexcept;
+  /// Collective. If true, return at once and store nothing; the worker hands the chunk back.
+  bool leaving() const noexcept;
+  /// shape.shared_bytes, 16-byte aligned; whatever the last chunk left there.
+  void* shared() const noexcept;
+  /// Collective: sum over ranks, in a fixed order, to all.
   template <class T>
-  T sum(T value) const noexcept;  // Collective: sum over ranks, in a fixed order, to all
+  T sum(T value) const noexcept;
+  /// Collective: `first`, then the values of the ranks below, in a fixed order.
   template <class T, class Op>
-  T exclusive_scan(T value, T first,
-                   Op op) const noexcept;  // Collective: `first`, then the values of the ranks below, in a fixed order
+  T exclusive_scan(T value, T first, Op op) const noexcept;
 
   // For a task that claims by itself, whose warps do different things and cannot afford to meet: instead of leaving().
-  bool stay_ended()
-      const noexcept;  // any thread, but one at a time: soon all should return, and what is not done be handed back
-  chunk more()
-      const noexcept;  // rank 0: another chunk of the same phase, for the same call; empty: none, return when done
-  void hand_back(chunk undone)
-      const noexcept;  // rank 0, before it returns: items whose results are not all stored; at most max_undone calls
+
+  /// Returns true when all threads should return soon and rank 0 should hand back unfinished items. Any thread may call
+  /// it, one at a time.
+  bool stay_ended() const noexcept;
+  /// Returns another chunk of the same phase for the same call, or an empty one: return when done. Only rank 0 calls
+  /// it.
+  chunk more() const noexcept;
+  /// Hands back items whose results are not all stored. Only rank 0 calls it, before it returns, at most max_undone
+  /// times.
+  void hand_back(chunk undone) const noexcept;
 };
 
 /// A functor small and plain enough to be copied into a slot.
@@ -77,8 +85,8 @@ concept has_shape = states_shape<T> && requires {
   requires T::shape.shared_bytes <= max_shared_bytes;
 };
 
-/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it, between two phases; of
-/// a phase that starved again in a later bubble, so it stores nothing.
+/// `extent(position, fed)`: items of a phase, or `finished`, or `starved`. One thread calls it between two phases. If
+/// it returned `starved`, a later bubble calls it again for that phase, so it must store nothing.
 template <class T>
 concept has_extent = requires(T const& task, position at, std::uint64_t fed) {
   { task.extent(at, fed) } noexcept -> std::same_as<std::uint64_t>;
@@ -90,8 +98,9 @@ concept has_chunk_call = requires(T const& task, chunk const& c, team_archetype 
   { task(c, team) } noexcept -> std::same_as<void>;
 };
 
-/// `advance(position, team)`, optional: behind each phase, also one of no items, and before the next, by one team
-/// alone; given the phase that ended. No longer than a chunk; never left, and never repeated: its `leaving()` is false.
+/// `advance(position, team)`, optional: one team alone calls it after each phase, also an empty one, and before the
+/// next. It receives the position of the phase that ended. It must take no longer than a chunk. The worker never
+/// interrupts or repeats it: inside it, `leaving()` returns false.
 template <class T>
 concept has_advance = requires(T const& task, position ended, team_archetype const& team) {
   { task.advance(ended, team) } noexcept -> std::same_as<void>;
@@ -119,9 +128,9 @@ concept has_another_advance =
 
 }  // namespace detail
 
-/// static_assert(is_side_task<T>()) stands under every functor: it says what the concept above does, and its message
-/// names the member that is missing, with its signature. An `advance` that nobody could call is refused here, for it
-/// would be left out in silence.
+/// Write static_assert(is_side_task<T>()) after each functor. It checks the same as the concept `side_task`, and its
+/// message names the missing member with its signature. It also rejects an `advance` that the worker cannot call,
+/// because the worker would silently skip it.
 template <class T>
 constexpr bool is_side_task() {
   static_assert(std::is_trivially_copyable_v<T>,

@@ -16,8 +16,8 @@ struct sm_filter {
   std::uint32_t kept_off[8];  // a bit for each SM id: a block that finds itself there exits at once
   std::uint32_t* inside;      // (SM ids,) worker blocks now on that SM; null: the share is not watched
   std::uint32_t share;        // a block over its SM's share exits at once
-  std::uint32_t
-      together;  // workers that are launched at once: so many blocks then belong inside; 0: it is launched by itself
+  /// Workers that are launched at once: so many blocks then belong inside; 0: it is launched by itself.
+  std::uint32_t together;
 };
 
 /// The entry word: counts the blocks inside, carries the flag that keeps others out, and the generation of what stands

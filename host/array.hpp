@@ -13,16 +13,17 @@
 
 namespace lull {
 
-/// An array on a machine, owned. Movable: two arrays change places. It must go before the machine does, and behind
-/// every block that uses it. Copies block until they are done, and are ordered with nothing else: what blocks write
-/// meanwhile may be old or new. Not thread-safe.
+/// Owns an array on a machine. Move assignment swaps two arrays. Destroy it before the machine, and after the last
+/// block that uses it. Copies block until they are done. Copies are not ordered with other work: a copy may hold old or
+/// new values of what blocks write meanwhile. An empty array, made by default or moved from, has no machine: it may
+/// only be asked for its size, moved, assigned and destroyed. Not thread-safe.
 template <class T>
 class machine_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   machine_array() = default;
-  /// Zeroed. Throws limit_error.
+  /// Allocates zeroed memory. Throws limit_error.
   machine_array(executor& machine, std::size_t count)
       : machine_(&machine), data_(static_cast<T*>(machine.allocate(count * sizeof(T)))), count_(count) {}
   machine_array(executor& machine, std::span<T const> values) : machine_array(machine, values.size()) { write(values); }
@@ -43,7 +44,7 @@ class machine_array {
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return count_; }
   std::size_t bytes() const noexcept { return count_ * sizeof(T); }
-  /// To its beginning. Throws usage_error for more values than it holds.
+  /// Writes the first elements. Throws usage_error for more values than the array holds.
   void write(std::span<T const> values) {
     if (values.size() > count_) {
       throw usage_error{"an array of " + std::to_string(count_) + " was to be written " +
@@ -64,14 +65,13 @@ class machine_array {
   std::size_t count_ = 0;
 };
 
-/// Words that host and machine both address, owned. It must go before the machine does, and after every block that uses
-/// it.
+/// Owns words that host and machine both address. Destroy it before the machine, and after the last block that uses it.
 template <class T>
 class mapped_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// Zeroed. Throws limit_error.
+  /// Allocates zeroed memory. Throws limit_error.
   mapped_array(executor& machine, std::size_t count)
       : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
   mapped_array(mapped_array const&) = delete;

@@ -15,32 +15,32 @@ namespace lull {
 /// A worker costs the training stream two edges and takes some microseconds to start: a shorter bubble is not worth it.
 inline constexpr std::chrono::nanoseconds min_bubble = std::chrono::microseconds{30};
 
-/// Where in the step a bubble is; history is kept for each.
+/// The place of a bubble in the training step. The runtime keeps a history for each site.
 struct site {
   constexpr explicit site(std::string_view its_name) noexcept : name(its_name) {}
   std::string_view name;
 };
 
-/// What `open` returns and `close` takes.
+/// Identifies a bubble: `open` returns it, `close` takes it.
 struct bubble_id {
   std::uint32_t gate = ~std::uint32_t{0};
   std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
 };
 
-/// What a bubble adds to the time that side work took: from the opening until the last block was out; nothing where no
-/// block came, or all only found that there was no input.
+/// Returns the time that side work took in a bubble: from the opening until the last block was out. Zero where no block
+/// came, or where all blocks only found that the task had no input.
 inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexcept {
   bool const only_starved = record.blocks == 0 && record.starved_blocks != 0;
   if (only_starved || record.last_out_ns <= record.opened_ns) return std::chrono::nanoseconds{0};
   return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
 }
 
-/// Blocks worked, and each of them left by its lease: none saw the close.
+/// Returns whether blocks worked and all of them left by their lease, so that none saw the close.
 inline bool all_left_by_lease(bubble_record const& record) noexcept {
   return record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
 }
 
-/// One bubble as it was, for reports.
+/// What happened in one bubble.
 struct bubble_report {
   std::uint32_t gate = 0;
   std::string site;
@@ -51,13 +51,13 @@ struct bubble_report {
   std::chrono::nanoseconds lease{0};
   std::uint64_t blocks = 0;            // launched for the job at hand …
   std::uint64_t successor_blocks = 0;  // … and for its successor
-  bubble_record record{};              // what both did; without a word of blocks where none came
-  bubble_record successor{};           // of it, what the successor did; no edge writes into this one
+  bubble_record record{};              // work of both jobs' workers; all block fields are 0 if no block came
+  bubble_record successor{};           // the successor's part of `record`; edges write nothing here
 };
 
-/// A sum over blocks, in shares of the machine: one block of a job is the less the more were launched for it. A block
-/// that comes late works in the bubble behind its own, where there may be no successor any more: then it counts as
-/// those of the job at hand.
+/// Returns a sum over blocks as a share of the machine. Divides each job's part of the sum by the number of blocks
+/// launched for that job. A late block of a successor may work in the next bubble, which has no successor; there it
+/// counts as a block of the job at hand.
 template <class Number>
 double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [](Number of_blocks, std::uint64_t launched) {

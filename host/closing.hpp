@@ -5,10 +5,10 @@
 
 namespace lull {
 
-/// How a closing edge keeps the training kernels after it from being placed around worker blocks that are still there,
-/// which would cost them a whole wave. The kernels start later by `longer` (zero: the workers are out within the launch
-/// gap anyway), or, with `waits`, when all blocks have begun to leave or 50 us have passed. A wait depends on nothing
-/// but these blocks.
+/// How a closing edge delays the training kernels after it until worker blocks leave. Kernels placed around blocks that
+/// still run would need one more wave. The closing edge delays the kernels by `longer`; zero is enough where workers
+/// leave within the launch gap. With `waits`, the kernels start when all blocks have begun to leave, or after 50 us. A
+/// wait depends on nothing but these blocks.
 struct closing {
   bool waits = false;
   std::chrono::nanoseconds longer{0};

@@ -43,7 +43,7 @@ class limit_error : public error {
   using error::error;
 };
 
-/// A call to the machine failed (CUDA or operating system); keeps the code, the call's text and its place.
+/// A call to CUDA or the operating system failed. Keeps the code, the text of the call and its place in the source.
 class device_error : public error {
  public:
   device_error(int code, std::string const& name, std::string const& call, std::string const& place)

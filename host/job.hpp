@@ -13,11 +13,14 @@
 
 namespace lull {
 
+/// `queued`: waits for a place. `placed`: runs in bubbles, as at most two jobs of a runtime do at a time. `paused`:
+/// keeps what it has done, and no block is inside. `finished`, `failed` and `cancelled` are final. Where a job failed,
+/// `job_progress::why` is the task's reason, or `none` for an error of the machine.
 enum class job_state { queued, placed, paused, finished, failed, cancelled };
 
 char const* name_of(job_state state) noexcept;
 
-/// What is submitted: a functor with its type, and how to run it.
+/// A functor with its type, and how to run it.
 struct job_description {
   task_type type;
   functor_bytes functor;
@@ -36,8 +39,8 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `phases`, one of which may be missing while one is open, `at` and `state` are fresh;
-/// `items`, those committed, are counted when it leaves its place.
+/// How far a job has come. `state`, `at` and `phases` are fresh; `phases` may lack the one that is open. `items` counts
+/// committed items; it and `why` are updated when the job leaves the bubbles, as at its end or a pause.
 struct job_progress {
   job_state state = job_state::queued;
   std::uint64_t phases = 0;  // opened
@@ -56,27 +59,29 @@ job handle_of(std::shared_ptr<job_record> state);
 job_record& state_of(job const& handle);
 }  // namespace detail
 
-/// A handle of a submitted side task; copies are the same job. Thread-safe. All calls but `wait` return at once; none
-/// touches the trainer's stream.
+/// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` blocks, and `feed` blocks for its
+/// own small copy; all other calls return at once. No call touches the trainer's stream. May outlive
+/// its runtime, which cancels the job when it ends. On an empty handle every call but `operator bool` throws
+/// usage_error.
 class job {
  public:
   job() = default;
 
   job_progress progress() const;
-  /// Takes effect after at most a chunk's time; the job keeps its place in what it has done. Once its state is `paused`
-  /// no block is inside until `resume`.
+  /// Takes effect within the time of a chunk. The job keeps what it has done. Once its state is `paused`, no block is
+  /// inside until `resume`.
   void pause();
   void resume();
-  /// Final. The task's arrays may be freed once `wait` has returned true.
+  /// Cannot be undone. The task's arrays may be freed once `wait` has returned true.
   void cancel();
-  /// Rounds that are over: what they wrote may be read from the machine, while the job goes on. One word in mapped
-  /// memory.
+  /// Returns how many rounds are over. What they wrote may be read from the machine while the job goes on. Reads
+  /// mapped memory, without a call to the device.
   std::uint64_t rounds() const;
-  /// Of a fed task: what its `extent` is given from now on. What was written to the machine before is seen by the
-  /// phases that this opens. Waits for its own small copy, nothing else.
+  /// Sets what the `extent` of a fed task is given from now on. The phases that this opens see everything that was
+  /// written to the machine before the call. Blocks for its own small copy only.
   void feed(std::uint64_t fed);
-  /// Blocks until the job is finished, failed or cancelled and no block is inside, or until the time is over (false);
-  /// nanoseconds::max() has no end.
+  /// Blocks until the job is finished, failed or cancelled and no block is inside (true), or until the time is over
+  /// (false). nanoseconds::max() has no end.
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 

@@ -2,20 +2,22 @@
 /*
  * Lull for C, and for every language that calls C: link liblull.so, or open it at run time. C89, but for <stdint.h>.
  *
- * Every call returns a lull_status; what went wrong is told by lull_error_text(), for each thread its own. No call
+ * Every call that can fail returns a lull_status. lull_error_text() returns the calling thread's last error. No call
  * throws, and a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call
- * may come from any thread at any time, two calls on one handle too, unless its comment says otherwise; destroying a
- * handle makes the calls inside it leave first. *Enqueue only*: does not block, allocate (but for the first bubble of a
- * site) or synchronise. All other calls may block and belong outside bubbles, best before training starts. In a forked
- * child every call with a handle of its parent returns LULL_ERROR_STATE at once and does nothing; it may make handles
- * of its own.
+ * may come from any thread at any time, two calls on one handle too, unless its comment says otherwise. A destroy call
+ * makes lull_drain and lull_job_wait on its handle return LULL_ERROR_HANDLE. Then it waits, at most ten seconds, until
+ * no call uses the handle. *Enqueue only*: does not block or synchronise; allocates only in the first bubble of a site
+ * and under capture; in the first bubble of a captured graph it blocks for a small copy. All other calls may block and
+ * belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent returns
+ * LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
  *
- * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. A time
- * of UINT64_MAX nanoseconds has no end.
+ * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. An
+ * option struct with an unknown field that is not zero gives LULL_ERROR_ABI. A time of UINT64_MAX nanoseconds has no
+ * end; only lull_quiet returns LULL_TIMED_OUT after one day.
  *
- * Texts: `text` has room for `size` bytes, `*needed` is set to the bytes that the text takes with its closing zero
- * (`needed` may be null). With text null and size 0 a call only asks for that; where the room is too small nothing is
- * written and LULL_ERROR_SIZE is returned.
+ * Texts: `text` points to a buffer of `size` bytes. The call sets `*needed` to the text's length in bytes, with its
+ * final zero. `needed` may be null, except where `text` is null and `size` is 0. In that case the call sets `*needed`
+ * and writes no text. If the buffer is too small, the call writes no text and returns LULL_ERROR_SIZE.
  *
  * Streams are void*: a cudaStream_t or CUstream, null for the legacy default stream; on the threads executor a
  * lull_threads_stream*. The library carries a CUDA runtime of its own; both it and the program's work in the device's
@@ -31,18 +33,17 @@
 extern "C" {
 #endif
 
-/* Changes with every change that a program compiled before would not survive; new fields at the end of a struct are
- * none. */
+/* Changes whenever a program that was compiled before would no longer work. New fields at the end of a struct do not
+   change it. */
 #define LULL_ABI 1
 
 typedef enum lull_status {
   LULL_OK = 0,
-  LULL_TIMED_OUT = 1,      /* the time was over first; nothing else is wrong */
-  LULL_ERROR_ARGUMENT = 2, /* a pointer that must not be null, a value or an option that cannot be */
-  LULL_ERROR_HANDLE = 3,   /* null, of another kind, or destroyed */
-  LULL_ERROR_ABI = 4,      /* program and library do not fit together */
-  LULL_ERROR_STATE =
-      5, /* not now: the job has not finished, another thread is still inside, the handle is a parent process's */
+  LULL_TIMED_OUT = 1,       /* the time was over first; nothing else is wrong */
+  LULL_ERROR_ARGUMENT = 2,  /* a pointer that must not be null, a value or an option that cannot be */
+  LULL_ERROR_HANDLE = 3,    /* null, of another kind, or destroyed */
+  LULL_ERROR_ABI = 4,       /* program and library do not fit together */
+  LULL_ERROR_STATE = 5,     /* not now: the job has not finished, a thread is inside, or it is a parent's handle */
   LULL_ERROR_SIZE = 6,      /* the text does not fit: see *needed */
   LULL_ERROR_INPUT = 7,     /* a file, or a line of it, cannot be used */
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
@@ -96,7 +97,7 @@ typedef struct lull_runtime lull_runtime;
 
 typedef enum lull_executor { LULL_EXECUTOR_ANY = 0, LULL_EXECUTOR_THREADS = 1, LULL_EXECUTOR_CUDA = 2 } lull_executor;
 
-/* Whatever a program asks for, LULL=off|observe|on in the environment goes before it. */
+/* The environment variable LULL=off|observe|on overrides the mode that a program asks for. */
 typedef enum lull_mode {
   LULL_MODE_DEFAULT = 0, /* on */
   LULL_MODE_OFF = 1,     /* the trainer's stream gets no operation */
@@ -110,25 +111,24 @@ typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } l
 typedef void (*lull_log)(void* context, char const* line);
 
 typedef struct lull_options {
-  uint32_t size;    /* sizeof(lull_options) */
-  uint32_t abi;     /* LULL_ABI */
-  int32_t executor; /* lull_executor; any: cuda if a device answers, else threads */
-  int32_t device;   /* CUDA device */
-  int32_t mode;     /* lull_mode */
-  int32_t launch;   /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
-  int32_t rooms; /* groups of SMs that workers keep off: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1:
-                    none */
+  uint32_t size;      /* sizeof(lull_options) */
+  uint32_t abi;       /* LULL_ABI */
+  int32_t executor;   /* lull_executor; any: cuda if a device answers, else threads */
+  int32_t device;     /* CUDA device */
+  int32_t mode;       /* lull_mode */
+  int32_t launch;     /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
+  int32_t rooms;      /* reserved groups of SMs: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1: none */
   int32_t processors; /* at most so many SMs (cores) for workers; 0: all that are not kept off */
   int32_t team_width; /* threads of a block on the threads executor; 0: one */
-  int32_t
-      armed_ahead_us; /* how long before its bubble a worker may wait for it on the device; 0: Lull chooses; -1: workers
-                         are enqueued only when the bubble is open; else microseconds, at most 1,000,000,000 */
+  /* How long before its bubble a worker may wait for it on the device, in microseconds, at most 1,000,000,000;
+     0: Lull chooses; -1: workers are enqueued only when the bubble is open. */
+  int32_t armed_ahead_us;
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
-  char const* tasks; /* "pagerank,compute": those that are loaded at start, and have workers in captured graphs; with
-                        the options that decide what is loaded, of which ';' separates several:
-                        "product:leave=saved;rows=64,compute"; a value that holds ',' or ';' is quoted; null: all, as
-                        they are without options */
-  lull_log log;      /* null: silence */
+  /* The tasks to load at start, for example "pagerank,compute"; captured graphs get workers for them. Options that
+     select a task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute". Quote a value that
+     contains ',' or ';'. Null: all tasks, without options. */
+  char const* tasks;
+  lull_log log; /* null: silence */
   void* log_context;
   char const* report; /* file that the bubble report is written to when the runtime ends, in the format of its ending:
                          .txt, .json, .trace.json or .svg, with %p for the process and %d for the device; LULL_REPORT in
@@ -147,8 +147,8 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime);
    dead then. LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
 lull_status lull_destroy(lull_runtime* runtime);
 
-/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment wants it, and off after an error of the
- * device. */
+/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment says, and off after an error of the
+   device. */
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 
 /* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
@@ -158,7 +158,7 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
 lull_status lull_release(lull_runtime* runtime);
-/* Until every job of the runtime has finished, failed or been cancelled. */
+/* Blocks until every job of the runtime has finished, failed or been cancelled; else returns LULL_TIMED_OUT. */
 lull_status lull_drain(lull_runtime* runtime, uint64_t at_most_ns);
 
 typedef struct lull_counts {
@@ -171,7 +171,7 @@ typedef struct lull_counts {
   uint64_t fruitless;      /* … because everything at that site was handed back lately */
   uint64_t nested;         /* opens inside an open bubble, ignored */
   uint64_t unmatched;      /* closes of nothing, ignored */
-  uint64_t abandoned;      /* bubbles that were never closed, and ended by the next opening of their site */
+  uint64_t abandoned;      /* never closed: ended by the next opening of their site, or by any after the lease */
   uint64_t foreign_stream; /* opens on a stream of another device, ignored */
   uint64_t captured;       /* bubbles added to graphs that were being captured */
   uint64_t replayed;       /* … opened by replays, as far as read */
@@ -179,9 +179,9 @@ typedef struct lull_counts {
   uint64_t dropped;   /* bubbles whose records were lost: they are in no report */
   uint64_t behind;    /* bubbles passed over because the records of earlier ones were not read yet */
   uint64_t held_up;  /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
-  uint64_t raised;   /* … and workers keep off another group of SMs since */
+  uint64_t raised;   /* how often workers gave up one more group of SMs for that; not bubbles */
   uint64_t armed;    /* bubbles whose workers were enqueued before they opened */
-  uint64_t released; /* … and were let go again, for it took too long or another could work */
+  uint64_t released; /* … whose workers stopped waiting before the opening: too long, or another could work */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
@@ -253,7 +253,7 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status);
 lull_status lull_job_pause(lull_job* job);
 lull_status lull_job_resume(lull_job* job);
 lull_status lull_job_cancel(lull_job* job);
-/* Until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
+/* Blocks until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
 lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
 /* Text: lines that sum up the result of a job that has finished. The first call reads it back and writes the files that
    the task's options name; later ones give the same text. */
@@ -261,8 +261,8 @@ lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* need
 /* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the
    first call computes it, which may take longer than the job did. */
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, size_t* needed);
-/* Cancels the job if it is not over, and frees it with the task's arrays. LULL_TIMED_OUT: a block still works on it, it
- * lives on. */
+/* Cancels the job if it is not over, and frees it with the task's arrays. Returns LULL_TIMED_OUT if a block still works
+   on it. The job is cancelled then too, and its handle stays valid. */
 lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 
 /* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */

@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// What one launch of a kernel takes.
+/// The resources of one kernel launch.
 struct kernel_shape {
   std::uint32_t blocks = 0;
   std::uint32_t threads = 0;       // a block
@@ -21,7 +21,7 @@ struct kernel_shape {
   friend constexpr bool operator==(kernel_shape const&, kernel_shape const&) = default;
 };
 
-/// What one SM holds at once.
+/// The resources of one SM.
 struct sm_capacity {
   std::uint32_t threads = 0;
   std::uint32_t blocks = 0;
@@ -30,11 +30,11 @@ struct sm_capacity {
   std::uint32_t reserved_shared_bytes = 0;  // of each block, by the system
 };
 
-/// SMs of a room: the smallest group that holds a cluster of eight blocks.
+/// SMs in a group that can be reserved: the smallest that holds a cluster of eight blocks.
 inline constexpr std::uint32_t room_sms = 8;
 
-/// Blocks of a kernel that one empty SM holds. Registers are given to whole warps, 256 at a time (CUDA occupancy
-/// calculator, compute capability 8.0 to 9.0).
+/// Returns how many blocks of a kernel fit an empty SM. Registers are given to whole warps, 256 at a time (CUDA
+/// occupancy calculator, compute capability 8.0 to 9.0).
 constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity const& sm) {
   auto const up = [](std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; };
   std::uint32_t const threads = up(kernel.threads, 32);
@@ -50,8 +50,8 @@ constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity con
   return fit;
 }
 
-/// Rooms in which all blocks of one such kernel are resident at once, when nothing else is there: a cluster lies within
-/// a room. Errors: usage_error for a kernel of which no cluster fits a room.
+/// Returns how many groups of SMs hold all blocks of one such kernel at once, where nothing else runs on them. A
+/// cluster lies within one group. Throws usage_error where no cluster of the kernel fits a group.
 constexpr int rooms_for(kernel_shape const& kernel, sm_capacity const& sm) {
   std::uint32_t const cluster = kernel.cluster == 0 ? 1 : kernel.cluster;
   std::uint32_t const clusters_a_room = room_sms * blocks_an_sm(kernel, sm) / cluster;
@@ -61,7 +61,7 @@ constexpr int rooms_for(kernel_shape const& kernel, sm_capacity const& sm) {
   return static_cast<int>((clusters + clusters_a_room - 1) / clusters_a_room);
 }
 
-/// What was found out about a trainer's exchange.
+/// What a trainer's exchange needs.
 struct room_need {
   kernel_shape largest{};     // the one that needs most rooms; of NCCL's kernels, a block is a channel
   std::uint32_t kernels = 0;  // that the exchange launches
@@ -70,12 +70,12 @@ struct room_need {
   std::string text{};         // one line, for a log
 };
 
-/// Captures `exchange` (a trainer's own sends and receives, on the stream that it is given) into a graph that is never
-/// launched, and finds the rooms that `resident` of its largest kernels need at once: as many as the trainer has
-/// communicators or streams whose kernels overlap. For start: it may wait for the device. Exchange something first, so
-/// that connections are made by ordinary calls. Collective where `exchange` is: all ranks call it. The calling thread's
-/// device is as it was afterwards. Errors: usage_error where there is no CUDA, or for a kernel that fits no room;
-/// device_error; what `exchange` throws.
+/// Returns the groups of SMs that a trainer's exchange needs. Captures `exchange` (the trainer's own sends and
+/// receives, on the stream that it is given) into a graph that is never launched, and finds room for `resident` of its
+/// largest kernels at once: pass the number of communicators or streams whose kernels overlap. May wait for the device,
+/// so call it before training. Exchange something first, so that the transport connects by ordinary calls. If
+/// `exchange` is collective, all ranks must call this function. Leaves the calling thread's device as it was. Throws
+/// usage_error where there is no CUDA or where a kernel fits no group, device_error, and what `exchange` throws.
 room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident = 1);
 
 }  // namespace lull

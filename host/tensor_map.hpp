@@ -6,8 +6,7 @@
 
 namespace lull {
 
-/// Describes an array to the tensor copies of a GPU (compute capability 9.0); opaque, read by device code where it
-/// lies.
+/// Describes an array to the tensor copies of a GPU (compute capability 9.0). Opaque; device code reads it in place.
 struct alignas(64) tensor_map {
   std::byte bytes[128];
 };
@@ -21,9 +20,9 @@ struct tensor_shape {
   std::uint64_t step = 0;   // elements from matrix to matrix, a multiple of 8
 };
 
-/// A map for boxes of `box_rows` × 64 elements, swizzled over 128 bytes; outside of the array are zeros. `array` is
-/// 16-byte aligned. The calling thread works on its device (visiting, in executor.hpp). Errors: usage_error where there
-/// is no CUDA or the driver knows no tensor maps; device_error with what the driver refused.
+/// Returns a map for boxes of `box_rows` × 64 elements, swizzled over 128 bytes; elements outside the array read as
+/// zero. `array` is 16-byte aligned, and the calling thread works on its device (device_guard, in executor.hpp). Throws
+/// usage_error where there is no CUDA or the driver has no tensor maps, device_error where the driver refuses.
 tensor_map map_of_boxes(void const* array, tensor_shape const& shape, std::uint32_t box_rows);
 
 }  // namespace lull

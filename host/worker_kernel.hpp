@@ -7,11 +7,11 @@
 
 namespace lull {
 
-/// A side task's code for one executor: what to launch. Made by `threads_worker` and `cuda_worker`, which CMake's
-/// lull_side_task() instantiates for a task; an empty one says that the task was built without code for that executor.
+/// The code of a side task for one executor. `threads_worker` and `cuda_worker` make it; CMake's lull_side_task()
+/// instantiates them for a task. An empty one means that the task was built without code for that executor.
 struct worker_kernel {
-  void const* resident =
-      nullptr;  // the worker: threads: void (*)(worker_params const&, thread_block const&); cuda: the kernel's handle
+  /// The worker: threads: void (*)(worker_params const&, thread_block const&); cuda: the kernel's handle.
+  void const* resident = nullptr;
   void const* phase = nullptr;  // one phase as ordinary code, a chunk a block: what people run today, and the baseline
   void const* between = nullptr;  // `advance` of the phase that ended and `extent` of the next, one team
   team_shape shape;
@@ -19,7 +19,7 @@ struct worker_kernel {
   explicit operator bool() const noexcept { return resident != nullptr; }
 };
 
-/// A task type: its functor's size and its code for both executors.
+/// The code of one side task for both executors.
 struct task_type {
   worker_kernel threads;
   worker_kernel cuda;

@@ -141,8 +141,8 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
       drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));
     }
-    bool const solo_in_it =
-        record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;  // no successor came in later
+    // No successor came in later.
+    bool const solo_in_it = record.blocks != 0 && record.idle_blocks + record.starved_blocks == 0;
     if (solo_in_it) start.push_back(us(static_cast<double>(record.last_in_ns - record.opened_ns)));
   }
   sum.drain_us = summarise(drain);

@@ -18,8 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead of the device
-constexpr std::uint64_t late_arrival_ns =
-    25'000;  // the worker's blocks are in 4 µs after the opening; 20 µs and a little later
+// The worker's blocks are in 4 µs after the opening; 20 µs and a little later.
+constexpr std::uint64_t late_arrival_ns = 25'000;
 constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no room for a late arrival
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 constexpr std::size_t marks = 1024;  // events, used in turn

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view placeholder = "my_task";
-constexpr std::string_view licence =
-    "SPDX-License-Identifier";  // the pages' own; what is written belongs to its author
+// The pages' own; what is written belongs to its author.
+constexpr std::string_view licence = "SPDX-License-Identifier";
 constexpr std::size_t max_name = 64;
 
 /// C++20's, with its alternative tokens, and words that it reads as keywords in places.

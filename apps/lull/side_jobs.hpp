@@ -26,8 +26,8 @@ namespace lull {
 /// A task that side jobs are made of.
 struct side_task_asked {
   std::string name;  // of its jobs, and of this task alone
-  std::vector<std::unique_ptr<task_owner>>
-      owners;  // prepared; of two the second stands ready as the successor of the first
+  /// Prepared; of two the second stands ready as the successor of the first.
+  std::vector<std::unique_ptr<task_owner>> owners;
   int priority = 0;
   std::unique_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
 };
@@ -41,8 +41,8 @@ enum class when_over { submit_anew, leave };
 /// starves.
 class side_jobs {
  public:
-  static constexpr std::size_t max_results =
-      100;  // jobs that are listed one by one; of those that went well the last ones
+  /// Jobs that are listed one by one; of those that went well the last ones.
+  static constexpr std::size_t max_results = 100;
   using log_line = std::function<void(std::string_view)>;
 
   /// Submits a job of each owner; takes up what was saved. `log`: a line for each task that fails, when it does; from

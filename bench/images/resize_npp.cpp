@@ -36,8 +36,8 @@ using bench::npp_filter;
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t pictures = picture_batch::most;
-constexpr std::uint64_t rounds =
-    32;  // a measurement: 256 pictures, so that the worker's start, some 30 us, is not what is measured
+// A measurement: 256 pictures, so that the worker's start, some 30 us, is not what is measured.
+constexpr std::uint64_t rounds = 32;
 constexpr int pairs = 48;
 constexpr int warm_up = 4;              // pairs that are not counted
 constexpr double least_psnr_lull = 50;  // dB, as the task's own verifier asks

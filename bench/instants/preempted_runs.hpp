@@ -28,8 +28,8 @@ struct preempted_runs {
   std::size_t arrays = 0;         // all of the task's
   std::size_t array_bytes = 0;
   std::string verified = {};  // what the owner's verifier said of the uninterrupted run
-  std::string difference =
-      {};  // of the last run, in words; empty: all ended with the very bits of the uninterrupted one
+  /// Of the last run, in words; empty: all ended with the very bits of the uninterrupted one.
+  std::string difference = {};
 };
 
 /// Runs the task uninterrupted, has its owner verify that, and then runs it again and again in random bubbles, until as

@@ -326,8 +326,8 @@ nlohmann::json joined(std::vector<std::string> const& texts, options const& with
   made["harvest"] = bubbles_ms > 0 ? harvested_ms / bubbles_ms : 0.0;
   made["worked"] = bubbles_ms > 0 ? worked_ms / bubbles_ms : 0.0;
   double const worker_steps = group_steps * (made.at("pairs").get<double>() + static_cast<double>(warm_up_pairs));
-  made["bubble_share"] =
-      bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);  // of both ranks' time
+  // Of both ranks' time.
+  made["bubble_share"] = bubbles_ms / (2 * made.at("step_ms_worker").get<double>() * worker_steps);
   made["bit_equal"] = equal;
   made["narrow_enough"] = made.at("half_width_percent").get<double>() <= with.half_width;
   made["ranks"] = std::move(ranks);

@@ -92,8 +92,8 @@ pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& 
   auto const until = clock::now() + std::chrono::duration<double>{with.seconds};
   for (std::uint64_t pair = 0; found.none.step_ms.size() < min_pairs || clock::now() < until; pair += 2) {
     for (auto const& [lull, seed] : {std::pair{false, pair}, {true, pair}, {true, pair + 1}, {false, pair + 1}}) {
-      group_times const group =
-          trainer.group(lull ? &side : nullptr, with.group, with.seed + seed);  // the same lengths in a pair
+      // The same lengths in a pair.
+      group_times const group = trainer.group(lull ? &side : nullptr, with.group, with.seed + seed);
       (lull ? found.worker : found.none).add(group);
     }
   }

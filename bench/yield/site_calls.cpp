@@ -28,8 +28,8 @@ using watch = std::chrono::steady_clock;
 constexpr std::size_t measured = 4'000;  // bubbles
 constexpr std::size_t warm_up = 2'000;   // bubbles, at the least
 constexpr std::size_t passes = 4;        // over all sites, at the least: then each knows when it is expected
-constexpr std::size_t group =
-    64;  // bubbles until the host waits for the stream, far from what makes a call wait for a queue
+// Bubbles until the host waits for the stream, far from what makes a call wait for a queue.
+constexpr std::size_t group = 64;
 constexpr std::uint32_t fma = 20'000;  // of the kernel inside: 50 µs and more
 constexpr std::size_t min_sites = 4;
 

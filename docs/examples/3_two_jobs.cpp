@@ -26,8 +26,8 @@ int main() {
   for (int priority = 0; priority < 3; ++priority) {
     lull::job_description what = lull::describe(lull::compute_task{sink.data(), 5'000, 4, 500});
     what.name = "priority " + std::to_string(priority);
-    what.priority =
-        priority;    // the highest have the places, from the next bubble on; who loses one keeps what he has done
+    // The two highest have the places from the next bubble on. A job that loses its place keeps what it has done.
+    what.priority = priority;
     what.grain = 8;  // items a chunk: what a worker finishes after the gate has closed
     jobs[static_cast<std::size_t>(priority)] = side.submit(what);
   }

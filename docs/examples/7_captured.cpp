@@ -28,8 +28,8 @@ int main() {
 
   // [replay]
   lull::machine_array<float> const sink{side.machine(), 1};
-  lull::job const job =
-      side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});  // before, between or during replays
+  // Before, between or during replays.
+  lull::job const job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});
   for (int steps = 0; steps < 10'000 && job.progress().state != lull::job_state::finished; ++steps) {
     trainer.launch(step);  // cudaGraphLaunch: no call to Lull
     trainer.synchronize();

@@ -25,8 +25,8 @@ struct alignas(128) preemption {
   std::uint64_t events;  // starts, polls or ends so far, as `where` says
   std::uint64_t closed;  // 1: the gate holds `value`
   std::uint64_t starts;  // chunks begun
-  std::uint64_t
-      late_starts;  // … by a block that could know of the close: at most one a block, and none on the one that closed
+  /// … by a block that could know of the close: at most one a block, and none on the one that closed.
+  std::uint64_t late_starts;
   std::uint64_t polls;
   // -- of the run
   std::uint64_t finished_items;  // that were not handed back

@@ -138,8 +138,8 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
     bubble_record* const to = pinned_.data() + used;
     for (std::uint64_t bubble = which.from; bubble < which.past;) {
       std::uint64_t const first = bubble % captured_gate::records;
-      std::uint64_t const count =
-          std::min(which.past - bubble, captured_gate::records - first);  // to the end of the ring, then from its start
+      // To the end of the ring, then from its start.
+      std::uint64_t const count = std::min(which.past - bubble, captured_gate::records - first);
       lane.copy_out(to + (bubble - which.from), gate->ref().records + first, count * sizeof *to);
       lane.copy_in(gate->ref().records + first, pinned_.data(), count * sizeof *to);
       bubble += count;

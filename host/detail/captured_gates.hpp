@@ -86,8 +86,8 @@ class captured_gates {
   pinned_array<std::uint32_t> skips_;   // (max_gates × captured_gate::max_sites,)
   std::vector<stream_handle> streams_;  // that reports have told of
   std::vector<copied> copied_;          // under way
-  std::vector<std::pair<std::shared_ptr<captured_gate>, bool>>
-      looked_at_;  // their lines are under way; whether they were over before
+  /// Their lines are under way; whether they were over before.
+  std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;
   std::optional<std::string> held_up_;
   std::uint64_t looks_ = 0;
   std::uint64_t unread_ = 0;  // bubbles

@@ -70,8 +70,8 @@ class dispatcher {
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t max_bubbles = 65'536;
   static constexpr std::chrono::milliseconds read_captures_every{5};
-  static constexpr std::uint64_t control_limit_ns =
-      10'000'000;  // how long one attempt to empty a slot waits on the device
+  /// How long one attempt to empty a slot waits on the device.
+  static constexpr std::uint64_t control_limit_ns = 10'000'000;
 
   enum class place_state { empty, filling, standing, emptying };
   struct slot_of_gate {
@@ -93,8 +93,8 @@ class dispatcher {
   struct place {
     place_state at = place_state::empty;
     std::shared_ptr<job_record> who;
-    std::vector<slot_of_gate>
-        slots;  // of each kind of worker one a gate; of captured graphs, which have but the first place
+    /// Of each kind of worker one a gate; of captured graphs, which have but the first place.
+    std::vector<slot_of_gate> slots;
   };
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);

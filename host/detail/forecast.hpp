@@ -16,13 +16,13 @@ namespace lull::detail {
 /// clock.
 class forecast {
  public:
-  static constexpr std::chrono::nanoseconds min_launch =
-      std::chrono::microseconds{100};  // a timer's lateness, and a launch
+  /// A timer's lateness, and a launch.
+  static constexpr std::chrono::nanoseconds min_launch = std::chrono::microseconds{100};
   static constexpr std::chrono::nanoseconds max_launch = std::chrono::microseconds{2'000};
-  static constexpr std::chrono::nanoseconds unknown_error =
-      std::chrono::microseconds{1'000};  // of expectations, until some are known
-  static constexpr std::chrono::nanoseconds longer_by =
-      std::chrono::microseconds{50};        // after a bubble that was missed
+  /// Of expectations, until some are known.
+  static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};
+  /// After a bubble that was missed.
+  static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};
   static constexpr int shorter_after = 64;  // bubbles in a row that were not
 
   /// By how much a steady trainer's bubble may open earlier than expected, for one that was expected so far ahead. The

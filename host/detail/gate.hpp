@@ -46,8 +46,8 @@ struct launch_request {
   std::chrono::nanoseconds ahead{0};  // how long before that its workers should be enqueued, or before an unknown one
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
-  std::optional<std::chrono::nanoseconds>
-      after_call{};                           // the opening, where the trainer has paused before the host opened it
+  /// The opening, where the trainer has paused before the host opened it.
+  std::optional<std::chrono::nanoseconds> after_call{};
   std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that
 };
 
@@ -58,8 +58,8 @@ struct launch_request {
 /// up nobody else.
 class gate {
  public:
-  static constexpr std::uint64_t records =
-      256;  // bubbles that the dispatcher may fall behind; then they are passed over
+  /// Bubbles that the dispatcher may fall behind; then they are passed over.
+  static constexpr std::uint64_t records = 256;
 
   gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
   gate(gate const&) = delete;

@@ -86,8 +86,8 @@ bool gate::may_pass_unseen(bool at_the_end) const {
 void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past) {
   for (std::uint64_t bubble = from; bubble < past;) {
     std::uint64_t const first = bubble % records;
-    std::uint64_t const count =
-        std::min(past - bubble, records - first);  // to the end of the ring, then from its start
+    // To the end of the ring, then from its start.
+    std::uint64_t const count = std::min(past - bubble, records - first);
     bubble_record* const at = ring(worker) + first;
     lane.copy_out(&pinned_.data()->of_worker[worker][first], at, count * sizeof *at);
     lane.copy_in(at, pinned_.data()->zeros.data(), count * sizeof *at);

@@ -35,8 +35,8 @@ class launcher {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::size_t max_in_flight = 96;  // bubbles; far from what makes a launch wait for the device
-  static constexpr std::chrono::nanoseconds unknown_ahead =
-      std::chrono::seconds{1};  // an opening of which nothing is known is that far away
+  /// An opening of which nothing is known is that far away.
+  static constexpr std::chrono::nanoseconds unknown_ahead = std::chrono::seconds{1};
 
   launcher(std::vector<std::unique_ptr<gate>>& gates, launch_policy policy) : gates_(gates), policy_(policy) {}
 

@@ -26,8 +26,8 @@ bool graphs_over(captured_gates const& graphs) noexcept {
 void leave_behind(orphans what) noexcept {
   // Never destroyed, and reachable, so that a leak checker knows it for what it is.
   static std::mutex guard;
-  static auto* const left =
-      new std::vector<std::unique_ptr<orphans>>;  // by pointer: moved, members would go in another order
+  // By pointer: moved, members would go in another order.
+  static auto* const left = new std::vector<std::unique_ptr<orphans>>;
   std::lock_guard const lock{guard};
   left->push_back(std::make_unique<orphans>(std::move(what)));
   std::erase_if(*left, [](auto const& each) { return !each->for_ever && graphs_over(*each->captured); });

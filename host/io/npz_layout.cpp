@@ -14,8 +14,8 @@ constexpr std::string_view before_type = "{'descr': '";
 constexpr std::string_view before_shape = "', 'fortran_order': False, 'shape': (";
 
 constexpr std::uint64_t flag_sizes_behind = 1 << 3;
-constexpr std::uint64_t first_day =
-    (1 << 5) | 1;                            // 1 January 1980: the same arrays give the same file, whenever written
+// 1 January 1980: the same arrays give the same file, whenever written.
+constexpr std::uint64_t first_day = (1 << 5) | 1;
 constexpr std::uint64_t wide = 0xFFFF'FFFF;  // look in the extra field
 
 /// A record under construction; fields are little-endian.

@@ -90,8 +90,8 @@ struct reserved_processors {
 /// one by one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
  public:
-  static constexpr std::size_t max_sites =
-      256;  // a site at two gates is two; further ones of a gate are summed up as one
+  /// A site at two gates is two; further ones of a gate are summed up as one.
+  static constexpr std::size_t max_sites = 256;
   static constexpr std::string_view other_sites = "(other sites)";
   static constexpr std::size_t max_latest = 65'536;  // bubbles for trace and picture
 

@@ -21,7 +21,7 @@ struct verification {
   std::string message;  // one sentence with the figures
 };
 
-/// What became of a task's own account of its work.
+/// What `keep_account` did: kept no account, began a new one, or resumed from the file.
 enum class account { none, begun, resumed };
 
 /// A task's host half: makes its arrays, describes it as a job, judges and writes its result. The command line,
@@ -38,32 +38,34 @@ class task_owner {
   virtual job_description describe() const = 0;
   /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.
   virtual std::uint64_t max_rounds() const { return 0; }
-  /// Puts the arrays back to the start, where they are, for another run from the beginning. Only while no job of it is
-  /// about.
+  /// Resets the arrays in place, for another run from the beginning. Call it only while no job of this owner is
+  /// unfinished.
   virtual void reset() = 0;
   /// All that the task writes, always of the same names, types and shapes. After `prepare`.
   virtual std::vector<task_array> arrays() const = 0;
-  /// The files that `prepare` reads: a checkpoint is of these. At any time, as the next.
+  /// Returns the files that `prepare` reads; a checkpoint is valid only for the same contents. `inputs` and `outputs`
+  /// may be called at any time.
   virtual std::vector<std::filesystem::path> inputs() const { return {}; }
-  /// The files that `write` makes: not one of them may be an input, or another's.
+  /// Returns the files that a run makes, in `write` or in `serve`. None of them may be an input, or an output of
+  /// another owner.
   virtual std::vector<std::filesystem::path> outputs() const { return {}; }
-  /// Of a task whose state is in the files that it makes, not in `arrays`, which are empty then: it keeps account of
-  /// them from now on; with `resume`, and where there is such a file, it goes on from what `save_account` wrote. After
+  /// For a task whose state is in its output files and whose `arrays` is empty. Makes the task record its finished
+  /// files from now on. With `resume`, if `file` exists, the task continues from what `save_account` wrote there. After
   /// `prepare`, before the job is submitted. Throws input_error, with the reason, for a file that is not of this job.
   /// Others keep none.
   virtual account keep_account(std::filesystem::path const& /*file*/, bool /*resume*/) { return account::none; }
-  /// Atomically, at any moment from `keep_account` on, `serve` or not.
+  /// Writes the account to `file` atomically. May be called at any time after `keep_account`, also while `serve` runs.
   virtual void save_account(std::filesystem::path const& /*file*/) {}
-  /// Of a fed task, whose input comes while the job is about: called by a thread of its own from submission on. Gives
-  /// the machine input as it has room, takes what is done, and returns when the job is over and all is taken; throws
-  /// what went wrong, and then the job is cancelled. Others return at once.
+  /// Serves a fed task, whose input arrives while its job runs. A separate thread calls it right after submission.
+  /// Copies input to the machine while there is room, and takes finished results. Returns when the job has ended and
+  /// all results are taken. If it throws, the caller cancels the job. Others return at once.
   virtual void serve(job&) {}
-  /// While no job of it is about. Reads the result back and holds it against another algorithm: one that is not there
-  /// yet is wrong.
+  /// Reads the result back and compares it with the result of another algorithm. A result that does not exist yet
+  /// counts as wrong. Call it only while no job of this owner is unfinished.
   virtual verification verify() = 0;
   /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
   virtual std::vector<std::string> write() = 0;
-  /// Inputs that could not be used, while the rest went on; `write` names them.
+  /// Returns how many parts of the work failed, such as inputs that could not be used. `write` names them.
   virtual std::uint64_t failures() const { return 0; }
 };
 

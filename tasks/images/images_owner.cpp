@@ -272,8 +272,8 @@ class images_owner final : public task_owner {
   void list_orders(std::size_t max_bytes) {
     for (path const& file : pictures()) {
       try {
-        image_manifest::input const listed =
-            input_of(file).value_or(image_manifest::input{});  // before anything of it is read
+        // Before anything of it is read.
+        image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});
         image_order order{
             file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
         if (std::error_code none; std::filesystem::equivalent(order.from, order.to, none)) {

@@ -20,8 +20,8 @@ struct picture {
   void const* in;  // (in_height, in_width, channels) of `bytes` each, and read_beyond bytes that may be read
   float* between;  // (in_height, width, channels), premultiplied by alpha; null: in tiles
   void* out;       // (height, width, channels)
-  taps const*
-      across;  // (width,); weights of neighbours stand side by side: tap i of a pixel `i * width` behind its first
+  /// (width,); weights of neighbours stand side by side: tap i of a pixel `i * width` behind its first.
+  taps const* across;
   taps const* down;  // (height,); weights of one pixel stand side by side. In tiles: (height / 2, up,), each for two
                      // rows at once, whose weights alternate
   float const* weights;  // of both
@@ -47,8 +47,8 @@ struct picture_batch {
   static constexpr std::uint32_t most = 8;
 
   picture pictures[most];
-  std::uint64_t
-      items[2][most + 1];  // of either pass: where each picture's begin, and their end; from `count` on all the same
+  /// Of either pass: where each picture's begin, and their end; from `count` on all the same.
+  std::uint64_t items[2][most + 1];
   std::uint32_t count;
 };
 

@@ -27,8 +27,8 @@ constexpr std::uint32_t max_taps_a_thread = 64;
 // microsecond, for two to four teams.
 constexpr std::uint64_t max_warp_instructions = 28'000;
 constexpr std::uint64_t max_thread_instructions = 9'000;
-constexpr std::uint64_t max_warp_instructions_together =
-    18'000;                                // of the tiles of a chunk: what many a tile takes by itself
+// Of the tiles of a chunk: what many a tile takes by itself.
+constexpr std::uint64_t max_warp_instructions_together = 18'000;
 constexpr std::uint64_t min_chunks = 500;  // of a picture: a GPU has some hundred teams
 constexpr std::uint64_t instructions_a_tile = 300;
 constexpr std::uint64_t instructions_a_column_unit = 60;

@@ -17,12 +17,12 @@ namespace lull {
 struct resize_tile {
   static constexpr std::size_t storage_bytes = 28 * 1024;  // four teams fit an SM's 132 KiB
   static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread
-  static constexpr std::uint32_t rows_at_once =
-      2;  // … for which it filters; in storage a sample's two stand side by side
+  /// … for which it filters; in storage a sample's two stand side by side.
+  static constexpr std::uint32_t rows_at_once = 2;
   static constexpr std::uint32_t pairs_at_once = 2;   // of such rows, of a row filter's thread
   static constexpr std::uint32_t first_multiple = 8;  // of the column that a tile's storage begins with
-  static constexpr std::uint32_t straight_rows =
-      4;  // of the picture, whose samples are loaded together where no storage is needed …
+  /// Of the picture, whose samples are loaded together where no storage is needed …
+  static constexpr std::uint32_t straight_rows = 4;
   static constexpr std::uint32_t straight_taps = 2;  // … and so many neighbours in each
 
   /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16

@@ -21,8 +21,8 @@ struct labelled_limits {
   std::uint64_t max_rows = 1ULL << 27;
   std::uint64_t max_features = 1ULL << 16;
   std::uint64_t max_classes = 1ULL << 16;
-  std::uint64_t max_bytes =
-      1ULL << 34;  // of text, after decompression: twice that in memory at most, and as much again to grow
+  /// Of text, after decompression: twice that in memory at most, and as much again to grow.
+  std::uint64_t max_bytes = 1ULL << 34;
 };
 
 /// Reads a CSV file, gzip where its name ends in .gz: a row a line, numbers separated by commas, the last of them the

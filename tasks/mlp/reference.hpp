@@ -17,8 +17,8 @@ double reference_first_loss(std::span<layer_values const> first, row_table const
 
 struct reference_answers {
   std::uint64_t right = 0;  // rows whose greatest logit is their label's
-  std::uint64_t unsure =
-      0;  // rows whose two greatest logits are nearer than six standard deviations of what rounding does to them
+  /// Rows whose two greatest logits are nearer than six standard deviations of what rounding does to them.
+  std::uint64_t unsure = 0;
 };
 
 /// `roundoff`: unit roundoff of the precision that products take their operands in. Each operand's error is taken as

@@ -107,8 +107,8 @@ struct saved_sums {
 
   float* at = nullptr;  // (tiles, parts, large_tiles::rows / parts × large_tiles::columns), as registers hold them;
                         // null on CPU threads
-  std::uint32_t* steps =
-      nullptr;  // (tiles, parts), how many of the depth they contain; on CPU threads rows of the tile that are stored
+  /// (tiles, parts), how many of the depth they contain; on CPU threads rows of the tile that are stored.
+  std::uint32_t* steps = nullptr;
 };
 
 }  // namespace lull

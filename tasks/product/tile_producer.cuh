@@ -12,8 +12,8 @@ namespace lull::detail {
 
 /// What the warps of a block tell each other, in shared memory behind the stages.
 struct operand_buffer {
-  static constexpr std::uint32_t max_fed =
-      8;  // tiles begun and not done by both warpgroups: stages, the one in hand, and some
+  /// Tiles begun and not done by both warpgroups: stages, the one in hand, and some.
+  static constexpr std::uint32_t max_fed = 8;
 
   std::uint64_t filled[large_tiles::stages];   // barriers: the stage's operands are there
   std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps

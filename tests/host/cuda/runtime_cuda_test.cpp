@@ -222,8 +222,8 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
                                                     }});
   int const before = side_->machine().place().owned_processors;
   auto sink = std::make_unique<machine_array<float>>(side_->machine(), 1);
-  job task =
-      side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});  // never ends; half of an SM's threads
+  // Never ends; half of an SM's threads.
+  job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});
   while (!side_->ready(stream_.get())) {
   }
   auto const lease_exits_of = [&](auto const& wait) {

@@ -38,8 +38,8 @@ std::string product_violation(executor& machine, large_shape const& shape) {
   machine_array<bfloat16> const a{machine, std::span<bfloat16 const>{a_host}};
   machine_array<bfloat16> const b{machine, std::span<bfloat16 const>{b_host}};
   machine_array<float> const bias{machine, std::span<float const>{bias_host}};
-  std::uint64_t const pitch =
-      shape.columns + (shape.columns % 8 == 0 ? 8 : 3);  // what is between the rows stays as it was
+  /// What is between the rows stays as it was.
+  std::uint64_t const pitch = shape.columns + (shape.columns % 8 == 0 ? 8 : 3);
   machine_array<Number> result{machine, pitch * shape.rows * shape.count};
   large_product<A, B> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
   machine_array<tensor_map> const maps = maps_of(machine, of);

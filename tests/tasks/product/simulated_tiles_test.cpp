@@ -191,8 +191,8 @@ class scenario {
   large_shape const shape_;
   round_results results_;
   std::vector<float> sums_;
-  std::uint32_t const
-      impossible_;  // steps that another product may have left: more than there are, so that tiles start again
+  // Steps that another product may have left: more than there are, so that tiles start again.
+  std::uint32_t const impossible_;
   std::vector<std::uint32_t> saved_steps_;
   test_gate gate_;
   test_cursor cursor_;
