@@ -39,7 +39,6 @@ struct task_setting {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;  // as they were spelled, defaults included
 
-  bool operator==(task_setting const&) const = default;
 };
 
 /// What was asked for. A field that the command does not have is nothing.
@@ -56,7 +55,6 @@ struct report_config {
   bool verify = false;
   std::vector<task_setting> tasks;
 
-  bool operator==(report_config const&) const = default;
 };
 
 struct job_result {
@@ -68,7 +66,6 @@ struct job_result {
   std::optional<bool> verified;           // nothing: was not verified
   std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
 
-  bool operator==(job_result const&) const = default;
 };
 
 /// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.
@@ -81,7 +78,6 @@ struct report {
     std::optional<std::uint64_t> harvested;
     std::optional<std::uint64_t> skipped;
     std::optional<double> total_ms;
-    bool operator==(bubble_counts const&) const = default;
   };
   struct training_cost {
     std::optional<double> baseline_ms;  // of one replay, geometric mean over the pairs; so too the next
@@ -89,7 +85,6 @@ struct report {
     std::optional<double> slowdown_pct;
     std::optional<std::uint64_t> pairs;  // that were completed
     std::optional<interval95> ci95_pct;
-    bool operator==(training_cost const&) const = default;
   };
   struct harvest_gain {
     std::optional<double> ratio;                // against the task alone on all SMs
@@ -99,7 +94,6 @@ struct report {
     std::optional<double> solo_sm_mhz;
     std::optional<double> bubbles_sm_mhz;
     std::array<std::optional<double>, lost_causes> lost_us;
-    bool operator==(harvest_gain const&) const = default;
 
     std::optional<double>& lost(lost_cause cause) { return lost_us[static_cast<std::size_t>(cause)]; }
     std::optional<double> const& lost(lost_cause cause) const { return lost_us[static_cast<std::size_t>(cause)]; }
@@ -119,7 +113,6 @@ struct report {
   harvest_gain harvest;
   std::vector<job_result> jobs;
 
-  bool operator==(report const&) const = default;
 };
 
 /// The times of a slowdown, which were given in ms.
@@ -129,14 +122,8 @@ report::training_cost training_cost_of(slowdown const& measured);
 /// bytes that are not UTF-8 (in a path) as U+FFFD.
 std::string to_json(report const& result);
 
-/// Reads it back; keys that it does not know are skipped, missing ones are nothing. Errors: input_error, naming `file`
-/// and, where the text is no JSON, the line.
-report report_from_json(std::string_view json, std::string const& file);
-
 /// Atomically. Errors: as atomic_file.
 void write_report(std::filesystem::path const& path, report const& result);
-/// At most 16 MiB.
-report read_report(std::filesystem::path const& path);
 
 /// What was gained, what it cost and where the rest was lost; lines of at most 80 columns.
 void print_report(std::ostream& out, report const& result);

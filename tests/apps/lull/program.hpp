@@ -10,10 +10,13 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
+
+using json = nlohmann::ordered_json;
 
 /// What a call of the program came to.
 struct outcome {
@@ -30,6 +33,13 @@ class program : public testing::Test {
     std::ifstream in{path, std::ios::binary};
     EXPECT_TRUE(in) << path;
     return {std::istreambuf_iterator<char>{in}, {}};
+  }
+
+  /// The report in a file, of this program's schema.
+  static json report_in(std::string const& path) {
+    json read = json::parse(content(path));
+    EXPECT_EQ(read["schema"], "lull.report/1") << path;
+    return read;
   }
 
   static outcome ask(std::string const& arguments, std::string const& shell_commands_before = "") {

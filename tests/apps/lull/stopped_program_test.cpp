@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <lull/apps/lull/report.hpp>
 #include <lull/tests/apps/lull/program.hpp>
 
 namespace lull {
@@ -54,10 +53,10 @@ TEST_F(program, harvest_at_most_ends_the_task_that_the_pairs_leave_unfinished) {
   EXPECT_NE(found.text.find("not verified"), std::string::npos) << found.text;
   EXPECT_FALSE(std::filesystem::exists(file("model")));
   EXPECT_TRUE(std::filesystem::exists(file("saved/mlp.npz")));
-  report const read = read_report(file("r.json"));
-  EXPECT_FALSE(read.interrupted);
-  ASSERT_EQ(read.jobs.size(), 1U);
-  EXPECT_EQ(read.jobs[0].state, "cancelled");
+  json const read = report_in(file("r.json"));
+  EXPECT_EQ(read["interrupted"], false);
+  ASSERT_EQ(read["jobs"].size(), 1U);
+  EXPECT_EQ(read["jobs"][0]["state"], "cancelled");
 }
 
 TEST_F(program, harvest_at_most_ends_the_pairs) {
@@ -66,9 +65,10 @@ TEST_F(program, harvest_at_most_ends_the_pairs) {
         ask("harvest --executor threads --segment 200us --iterations 5 --pairs 10000 --at-most 300ms --mode " + mode +
             " " + "--task compute:rounds=1000000 --report " + file("p.json"));
     EXPECT_EQ(found.code, 0) << found.text;
-    report const read = read_report(file("p.json"));
-    EXPECT_FALSE(read.interrupted);
-    std::uint64_t const pairs = read.training.pairs.value_or(0);
+    json const read = report_in(file("p.json"));
+    EXPECT_EQ(read["interrupted"], false);
+    json const& done = read["training"]["pairs"];
+    std::uint64_t const pairs = done.is_null() ? 0 : done.get<std::uint64_t>();
     EXPECT_LT(pairs, 10000U);
     EXPECT_NE(found.text.find(std::to_string(pairs) + " of 10000 pairs: --at-most 300ms was over first"),
               std::string::npos)
@@ -124,7 +124,7 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status)) << when.command << ' ' << when.after.count();
     EXPECT_EQ(WEXITSTATUS(status), 130) << when.command << ' ' << when.after.count();
-    EXPECT_TRUE(read_report(path).interrupted);
+    EXPECT_EQ(report_in(path)["interrupted"], true);
   }
 }
 
