@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/new_task.hpp>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <set>
+#include <regex>
 #include <system_error>
 
 #include <lull/host/error.hpp>
@@ -23,129 +21,19 @@ constexpr std::string_view placeholder = "my_task";
 constexpr std::string_view licence = "SPDX-License-Identifier";
 constexpr std::size_t max_name = 64;
 
-/// C++20's, with its alternative tokens, and words that it reads as keywords in places.
-constexpr std::array<std::string_view, 97> keywords{
-    "alignas",
-    "alignof",
-    "and",
-    "and_eq",
-    "asm",
-    "auto",
-    "bitand",
-    "bitor",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
-    "class",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "compl",
-    "concept",
-    "const",
-    "const_cast",
-    "consteval",
-    "constexpr",
-    "constinit",
-    "continue",
-    "decltype",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "dynamic_cast",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "final",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "import",
-    "inline",
-    "int",
-    "long",
-    "module",
-    "mutable",
-    "namespace",
-    "new",
-    "noexcept",
-    "not",
-    "not_eq",
-    "nullptr",
-    "operator",
-    "or",
-    "or_eq",
-    "override",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "reinterpret_cast",
-    "requires",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "static_assert",
-    "static_cast",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "thread_local",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typeid",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "wchar_t",
-    "while",
-    "xor",
-    "xor_eq",
-    "linux",
-};
-
-/// Namespaces, types and macros of the headers that the pages include, here or under nvcc.
-constexpr std::array<std::string_view, 17> others{"cooperative_groups",
-                                                  "cub",
-                                                  "cuda",
-                                                  "dim3",
-                                                  "half",
-                                                  "itimerspec",
-                                                  "lconv",
-                                                  "nv",
-                                                  "nvtx3",
-                                                  "std",
-                                                  "testing",
-                                                  "thrust",
-                                                  "timespec",
-                                                  "timeval",
-                                                  "tm",
-                                                  "unix",
-                                                  "lull"};
+/// C++20's, with its alternative tokens, words that it reads as keywords in places, and macros of compilers.
+constexpr std::string_view keywords =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
+    "class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue "
+    "decltype default delete do double dynamic_cast else enum explicit export extern false final float for "
+    "friend goto if import inline int long module mutable namespace new noexcept not not_eq nullptr operator "
+    "or or_eq override private protected public register reinterpret_cast requires return short signed sizeof "
+    "static static_assert static_cast struct switch template this thread_local throw true try typedef typeid "
+    "typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "linux unix ";
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z'); }
 
 bool is_snake_case(std::string_view name) {
   if (name.empty() || !is_letter(name.front()) || name.back() == '_') return false;
@@ -154,33 +42,13 @@ bool is_snake_case(std::string_view name) {
   return plain && name.find("__") == std::string_view::npos;
 }
 
-/// The words of a C++ page that are neither comment nor literal.
-void add_words(std::set<std::string_view>& words, std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (text.substr(at, 2) == "//") {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text[at] == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
-      ++at;
-    } else if (in_word(text[at])) {
-      std::size_t const begin = at;
-      while (at < text.size() && in_word(text[at])) ++at;
-      words.insert(text.substr(begin, at - begin));
-    } else {
-      ++at;
-    }
-  }
-}
-
-/// What else the pages call by names of their own: members, variables.
-std::set<std::string_view> words_of_pages() {
-  std::set<std::string_view> words;
-  for (task_page const& page : task_pages()) {
-    if (page.name.ends_with("pp")) add_words(words, page.text);
-  }
-  words.erase(placeholder);
-  return words;
+/// As a word of its own, in code or in a comment. `name` is in snake case.
+bool stands_in_pages(std::string_view name) {
+  std::regex const word{"\\b" + std::string{name} + "\\b"};
+  auto const stands_in = [&](task_page const& page) {
+    return page.name.ends_with("pp") && std::regex_search(page.text.begin(), page.text.end(), word);
+  };
+  return name != placeholder && std::ranges::any_of(task_pages(), stands_in);
 }
 
 std::string with_name(std::string_view text, std::string_view name) {
@@ -266,15 +134,10 @@ void check_task_name(std::string_view name, std::span<std::string_view const> ta
     refused(
         "it becomes a C++ type, so small letters, digits and single underscores, a letter first: such as word_count");
   if (name.size() > max_name) refused("it is longer than " + std::to_string(max_name) + " characters");
-  if (std::find(keywords.begin(), keywords.end(), name) != keywords.end()) refused("C++ has that word for itself");
+  if (keywords.find(" " + text + " ") != std::string_view::npos) refused("C++ has that word for itself");
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
     refused("there is a task of that name, see lull tasks");
-  if (name.ends_with("_t")) refused("names that end in _t are POSIX's");
-  if (std::find(others.begin(), others.end(), name) != others.end())
-    refused("a header that the task includes has that name");
-  if (words_of_pages().contains(name)) refused("the files that would be written use that word for something else");
-  if (::dlsym(RTLD_DEFAULT, text.c_str()) != nullptr)
-    refused("a system library has a function of that name, which would hide the task");
+  if (stands_in_pages(name)) refused("the files that would be written use that word for something else");
 }
 
 std::vector<std::string> write_task(std::string_view name, fs::path const& folder) {

@@ -38,7 +38,6 @@ std::string_view name_of(lost_cause cause) noexcept;
 struct task_setting {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;  // as they were spelled, defaults included
-
 };
 
 /// What was asked for. A field that the command does not have is nothing.
@@ -54,7 +53,6 @@ struct report_config {
   std::optional<std::uint32_t> rooms;
   bool verify = false;
   std::vector<task_setting> tasks;
-
 };
 
 struct job_result {
@@ -65,7 +63,6 @@ struct job_result {
   std::optional<std::uint64_t> items;
   std::optional<bool> verified;           // nothing: was not verified
   std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
-
 };
 
 /// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.
@@ -112,7 +109,6 @@ struct report {
   training_cost training;
   harvest_gain harvest;
   std::vector<job_result> jobs;
-
 };
 
 /// The times of a slowdown, which were given in ms.

@@ -5,6 +5,8 @@
 
 #include <lull/device/side_task.hpp>
 
+namespace side_tasks {
+
 /// The dot product of two vectors. Step 0: each item sums up one tile of both. Step 1: one item adds the tiles' sums.
 /// No two items write the same place and each sum has one order, so that a preempted run ends with the same bits.
 struct my_task {
@@ -39,3 +41,5 @@ struct my_task {
 };
 
 static_assert(lull::is_side_task<my_task>());
+
+}  // namespace side_tasks

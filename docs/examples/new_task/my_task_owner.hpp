@@ -39,7 +39,7 @@ class my_task_owner final : public lull::task_owner {
   std::vector<std::string> write() override { return {"dot product: " + std::to_string(sums_.read().back())}; }
 
  private:
-  my_task task() const { return {in_.data(), in_.data() + values_, sums_.data(), values_}; }
+  side_tasks::my_task task() const { return {in_.data(), in_.data() + values_, sums_.data(), values_}; }
 
   std::uint64_t const values_;
   std::vector<float> host_;  // both vectors, one behind the other
