@@ -89,6 +89,19 @@ TEST_F(images, every_picture_of_a_folder_is_resized_under_its_name) {
   EXPECT_EQ(job->failures(), 0U);
 }
 
+TEST_F(images, that_are_not_written_yet_are_not_right) {
+  add("a.png", {40, 30, 3, 8});
+  auto const job = owner();
+  job->prepare(*machine_);
+  EXPECT_FALSE(job->verify().ok) << "before the run";
+  solo_result const done = run_solo(
+      *machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
+  ASSERT_EQ(done.state, job_state::finished);
+  EXPECT_TRUE(job->verify().ok);
+  job->reset();
+  EXPECT_FALSE(job->verify().ok) << "after reset";
+}
+
 TEST_F(images, without_a_size_pictures_keep_theirs_bit_for_bit) {
   add("a.png", {40, 30, 3, 8});
   auto const job = owner();
