@@ -32,10 +32,8 @@ using namespace std::chrono_literals;
 
 constexpr auto solo_for = 1s;          // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;    // meanwhile, the GPU's clocks
-constexpr double noise = 0.05;         // of the stand-alone speed, as a share
 constexpr auto short_job = 100ms;      // a job shorter than this alone gets a successor that stands ready
 constexpr auto max_ready = 10s;        // from submit until a job stands ready
-constexpr std::size_t max_rows = 3;    // of jobs in the table, or one a task
 constexpr std::uint32_t pictured = 2;  // iterations on the timeline
 
 report_config config_of(harvest_settings const& asked, plan_of_harvest const& plan) {
@@ -54,21 +52,6 @@ report_config config_of(harvest_settings const& asked, plan_of_harvest const& pl
     if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
   }
   return made;
-}
-
-/// Takes rows out until so many are left: first of jobs that went well and whose task has later ones.
-void shorten(std::vector<job_result>& rows, std::size_t most) {
-  auto const well = [](job_result const& each) { return each.verified != false; };
-  while (rows.size() > most) {
-    auto victim = rows.begin();
-    for (; victim != rows.end(); ++victim) {
-      bool const has_later =
-          std::any_of(victim + 1, rows.end(), [&](job_result const& later) { return later.name == victim->name; });
-      if (well(*victim) && has_later) break;
-    }
-    if (victim == rows.end()) victim = std::find_if(rows.begin(), rows.end(), well);
-    rows.erase(victim != rows.end() ? victim : rows.begin());
-  }
 }
 
 /// One harvest from its preparation to its report.
@@ -289,10 +272,6 @@ class harvest {
       if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
       if (sum.lease_blocks != 0)
         lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
-      if (sum.gain.ratio_without_rooms > 1 + noise) {
-        lines_.push_back("more was harvested than the task does alone: the machine was busy when that was measured");
-      }
-      if (jobs_->ended() > 1) lines_.push_back(std::to_string(jobs_->ended()) + " jobs came to their end");
     } else {
       double total_ms = 0;
       for (replayed_bubble const& one : bubbles_)
@@ -307,14 +286,13 @@ class harvest {
     if (asked_.json) {
       out << to_json(report_);
     } else {
-      report shown = report_;
-      shorten(shown.jobs, std::max(max_rows, plan_.tasks.size()));  // the report file has them all
-      print_report(out, shown);
+      print_report(out, report_);
       out << "trained with            " << trainer_->describe() << " a forward\n";
     }
     if (!asked_.json || failed_) {
       for (std::string const& each : lines_) (asked_.json ? std::cerr : out) << each << '\n';
     }
+    if (std::string const all = closing_sentence(report_); !asked_.json && !all.empty()) out << all << '\n';
     out.flush();
     if (asked_.report) write_report(*asked_.report, report_);
     if (asked_.trace) write_trace(*asked_.trace, events_, {.time = report_.time});

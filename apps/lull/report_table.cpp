@@ -101,22 +101,60 @@ std::string what_ran(report const& result) {
   return text;
 }
 
-std::string describe(job_result const& job) {
-  std::string text = job.state;
-  if (job.items) text += ", " + std::to_string(*job.items) + " items";
-  if (job.chunks) text += " in " + std::to_string(*job.chunks) + " chunks";
-  if (job.phases) text += ", " + std::to_string(*job.phases) + " phases";
+/// Jobs of one task that ended alike.
+struct job_group {
+  job_result sum;  // its counts are those of all
+  std::size_t jobs = 0;
+};
+
+std::vector<job_group> grouped(std::vector<job_result> const& jobs) {
+  std::vector<job_group> groups;
+  auto const add = [](std::optional<std::uint64_t>& sum, std::optional<std::uint64_t> const& one) {
+    if (one) sum = sum.value_or(0) + *one;
+  };
+  for (job_result const& job : jobs) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](job_group const& each) {
+      return each.sum.name == job.name && each.sum.state == job.state && each.sum.verified == job.verified;
+    });
+    if (group == groups.end()) {
+      group = groups.emplace(groups.end());
+      group->sum.name = job.name;
+      group->sum.state = job.state;
+      group->sum.verified = job.verified;
+    }
+    ++group->jobs;
+    add(group->sum.items, job.items);
+    add(group->sum.chunks, job.chunks);
+    add(group->sum.phases, job.phases);
+    add(group->sum.failures, job.failures);
+  }
+  return groups;
+}
+
+std::string counted(std::uint64_t count, std::string const& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string describe(job_group const& group) {
+  job_result const& job = group.sum;
+  std::string text = group.jobs == 1 ? job.state : counted(group.jobs, "job") + " " + job.state;
+  if (job.items) text += ", " + counted(*job.items, "item");
+  if (job.chunks) text += " in " + counted(*job.chunks, "chunk");
+  if (job.phases) text += ", " + counted(*job.phases, "phase");
   if (job.failures.value_or(0) != 0) text += ", " + std::to_string(*job.failures) + " failed";
   return text + (!job.verified ? ", not verified" : *job.verified ? ", verified" : ", WRONG RESULT");
 }
 
+std::string harvest_text(double ratio, std::string const& of_what) {
+  std::string const text = percent(100 * ratio) + of_what;
+  return ratio > 1 ? text + "; above 100 % since the task ran slower alone, when its speed was measured" : text;
+}
+
 void print_gained(table& lines, report const& result) {
   lines.title("gained");
-  if (result.harvest.ratio) {
-    lines.row("  harvest", percent(100 * *result.harvest.ratio) + " of the bubbles' time, at stand-alone speed");
-  }
-  if (result.harvest.ratio_without_rooms) {
-    lines.row("  rooms left aside", percent(100 * *result.harvest.ratio_without_rooms));
+  if (result.harvest.ratio) lines.row("  harvest", harvest_text(*result.harvest.ratio, " of the bubbles' time"));
+  if (result.harvest.ratio_without_rooms && result.executor == "cuda") {
+    lines.row("  ... on workers' SMs", harvest_text(*result.harvest.ratio_without_rooms, ""));
   }
   if (result.harvest.solo_sm_mhz && result.harvest.bubbles_sm_mhz) {
     lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +
@@ -130,7 +168,7 @@ void print_gained(table& lines, report const& result) {
     if (bubbles.skipped) text += ", " + std::to_string(*bubbles.skipped) + " skipped";
     lines.row("  bubbles", text);
   }
-  for (job_result const& job : result.jobs) lines.row("  " + job.name, describe(job));
+  for (job_group const& each : grouped(result.jobs)) lines.row("  " + each.sum.name, describe(each));
 }
 
 void print_times(table& lines, std::string const& label, distribution const& times) {
@@ -157,6 +195,36 @@ void print_cost(table& lines, report const& result) {
   print_times(lines, "  start (open to work)", result.start_us);
 }
 
+std::string_view meaning_of(lost_cause cause, double lost_us) {
+  switch (cause) {
+    case lost_cause::start:
+      return "until blocks had their first chunk";
+    case lost_cause::drain:
+      return "after a bubble's end, until blocks were out";
+    case lost_cause::host_late:
+      return "the host launched workers too late";
+    case lost_cause::too_short:
+      return "sites whose bubbles are too short";
+    case lost_cause::no_job:
+      return "nothing to run";
+    case lost_cause::starved:
+      return "the task had no input";
+    case lost_cause::phase_wait:
+      return "waiting for a phase's last chunks";
+    case lost_cause::lease:
+      return "a worker's lease was over before the bubble";
+    case lost_cause::rooms:
+      return "SMs that are reserved for the trainer";
+    case lost_cause::grain:
+      return "chunks that were begun and handed back";
+    case lost_cause::held:
+      return "workers were kept out";
+    case lost_cause::slower:
+      return lost_us < 0 ? "gained: faster than alone" : "slower than alone";
+  }
+  return "";
+}
+
 void print_lost(table& lines, report const& result) {
   std::vector<std::pair<double, lost_cause>> causes;
   double total_us = 0;
@@ -176,7 +244,9 @@ void print_lost(table& lines, report const& result) {
     return known ? text + ", " + percent(lost_us / 10 / *result.bubbles.total_ms) : text;
   };
   lines.row("lost", share(total_us) + (result.bubbles.total_ms ? " of the bubbles' time" : ""));
-  for (auto const& [lost_us, cause] : causes) lines.row("  " + std::string{name_of(cause)}, share(lost_us));
+  for (auto const& [lost_us, cause] : causes) {
+    lines.row("  " + std::string{name_of(cause)}, share(lost_us) + ": " + std::string{meaning_of(cause, lost_us)});
+  }
 }
 
 }  // namespace
@@ -192,9 +262,34 @@ void print_report(std::ostream& out, report const& result) {
   if (result.interrupted) lines.title("Interrupted: this is what was done until then.");
   if (result.time == "cpu") lines.title(std::string{cpu_time_note});
   out << '\n';
+  if (result.harvest.ratio) {
+    lines.title(
+        "Bubbles are the idle time between training kernels. Harvest: the side work done in them, as the time that "
+        "the task alone would have taken for it.");
+  }
   print_gained(lines, result);
   print_cost(lines, result);
   print_lost(lines, result);
+}
+
+std::string closing_sentence(report const& result) {
+  report::training_cost const& training = result.training;
+  std::string text;
+  if (std::optional<double> const ratio = result.harvest.ratio) {
+    bool const one_task = result.config.tasks.size() == 1;
+    text = one_task ? result.config.tasks.front().name : "The side tasks";
+    text += " used " + (*ratio > 1 ? "all" : percent(100 * std::max(0.0, *ratio))) + " of the idle ";
+    text += result.executor == "cuda" ? "GPU time" : "time";
+  }
+  if (training.slowdown_pct) {
+    double const slowdown = *training.slowdown_pct;
+    text += text.empty() ? "Training" : "; training";
+    text += " took " + percent(std::abs(slowdown)) + (slowdown < 0 ? " less time" : " longer");
+    if (training.ci95_pct && training.ci95_pct->low <= 0 && training.ci95_pct->high >= 0) {
+      text += ", which is within the noise";
+    }
+  }
+  return text.empty() ? text : text + ".";
 }
 
 }  // namespace lull

@@ -140,15 +140,17 @@ TEST(Report, TableSaysGainCostAndLoss) {
 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations
 Interrupted: this is what was done until then.
 
+Bubbles are the idle time between training kernels. Harvest: the side work done
+in them, as the time that the task alone would have taken for it.
 gained
-  harvest               93.4 % of the bubbles' time, at stand-alone speed
-  rooms left aside      97.1 %
+  harvest               93.4 % of the bubbles' time
+  ... on workers' SMs   97.1 %
   clocks of the SMs     1726 MHz in bubbles, 1980 alone
   bubbles               200 of 900.5 ms in all, 198 harvested, 2 skipped
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
-  other                 cancelled, 3 items in 2 chunks, 1 phases, not verified
-  wrong                 finished, 3 items in 2 chunks, 1 phases, 7 failed, WRONG
+  other                 cancelled, 3 items in 2 chunks, 1 phase, not verified
+  wrong                 finished, 3 items in 2 chunks, 1 phase, 7 failed, WRONG
                         RESULT
 cost
   training              330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %),
@@ -156,18 +158,70 @@ cost
   drain (close to out)  p50 2.40, p99 3.10, p99.9 3.30, max 3.30 us (n=198)
   start (open to work)  p50 3.90, p99 4.20, p99.9 4.40, max 4.40 us (n=198)
 lost                    6.60 ms, 0.73 % of the bubbles' time
-  slower                1.10 ms, 0.12 %
-  held                  1.00 ms, 0.11 %
-  grain                 0.900 ms, 0.10 %
-  rooms                 0.800 ms, 0.09 %
-  lease                 0.700 ms, 0.08 %
-  phase_wait            0.600 ms, 0.07 %
-  starved               0.500 ms, 0.06 %
-  no_job                0.400 ms, 0.04 %
-  too_short             0.300 ms, 0.03 %
-  host_late             0.200 ms, 0.02 %
-  drain                 0.100 ms, 0.01 %
+  slower                1.10 ms, 0.12 %: slower than alone
+  held                  1.00 ms, 0.11 %: workers were kept out
+  grain                 0.900 ms, 0.10 %: chunks that were begun and handed back
+  rooms                 0.800 ms, 0.09 %: SMs that are reserved for the trainer
+  lease                 0.700 ms, 0.08 %: a worker's lease was over before the
+                        bubble
+  phase_wait            0.600 ms, 0.07 %: waiting for a phase's last chunks
+  starved               0.500 ms, 0.06 %: the task had no input
+  no_job                0.400 ms, 0.04 %: nothing to run
+  too_short             0.300 ms, 0.03 %: sites whose bubbles are too short
+  host_late             0.200 ms, 0.02 %: the host launched workers too late
+  drain                 0.100 ms, 0.01 %: after a bubble's end, until blocks
+                        were out
 )");
+}
+
+TEST(Report, TableSumsUpJobsThatEndedAlike) {
+  report result = full_report();
+  result.jobs.assign(44, {"ranks", "finished", 300, 40, 5'000, true, 1});
+  result.jobs.push_back({"ranks", "cancelled", 7, 2, 3, std::nullopt, std::nullopt});
+  result.jobs.push_back({"ranks", "finished", 300, 40, 5'000, false, 0});
+  std::string const text = printed(result);
+  EXPECT_NE(text.find("  ranks                 44 jobs finished, 220000 items in 1760 chunks, 13200\n"
+                      "                        phases, 44 failed, verified\n"
+                      "  ranks                 cancelled, 3 items in 2 chunks, 7 phases, not verified\n"
+                      "  ranks                 finished, 5000 items in 40 chunks, 300 phases, WRONG\n"
+                      "                        RESULT\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Report, TableOfThreadsLeavesOutWhatOnlyAGpuHas) {
+  report result = full_report();
+  result.executor = "threads";
+  EXPECT_EQ(printed(result).find("workers' SMs"), std::string::npos);
+}
+
+TEST(Report, ShareAboveAHundredPercentHasItsReasonBesideIt) {
+  report result = full_report();
+  EXPECT_EQ(printed(result).find("above 100 %"), std::string::npos);
+  result.harvest.ratio = 1.085;
+  result.harvest.lost(lost_cause::slower) = -9e4;
+  std::string const text = printed(result);
+  EXPECT_NE(text.find("  harvest               108.5 % of the bubbles' time; above 100 % since the task\n"
+                      "                        ran slower alone"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("-9.99 %: gained: faster than alone"), std::string::npos) << text;
+}
+
+TEST(Report, ClosingSentenceSaysGainAndCost) {
+  report result = full_report();
+  EXPECT_EQ(closing_sentence(result), "pagerank used 93.4 % of the idle GPU time; training took 0.34 % longer.");
+  result.training.slowdown_pct = -0.1;
+  result.training.ci95_pct = interval95{-0.4, 0.2};
+  result.harvest.ratio = 1.2;
+  result.executor = "threads";
+  result.config.tasks.push_back({"compute", {}});
+  EXPECT_EQ(closing_sentence(result),
+            "The side tasks used all of the idle time; training took 0.10 % less time, which is within the noise.");
+  result.harvest.ratio.reset();
+  result.training.ci95_pct.reset();
+  EXPECT_EQ(closing_sentence(result), "Training took 0.10 % less time.");
+  EXPECT_EQ(closing_sentence(report{}), "");
 }
 
 TEST(Report, TableFits80ColumnsWhateverItHolds) {
