@@ -310,7 +310,9 @@ TEST(JobFile, ErrorsNameFileAndLine) {
             "job.json:3: option \"steps\" (integer): 10 is out of range: it must be at least 1 and at most 9");
   EXPECT_EQ(json_message("[{\"task\": \"spin\"},\n {\"task\": \"spin\",\n  \"options\": {\"stops\": 1}}]"),
             "job.json:3: unknown option \"stops\"; known: steps");
-  EXPECT_NE(json_message("{\"task\": \"spin\",\n\"options\": {\"steps\": 1,\n\"steps\": 1}}").find("job.json:3: "),
+  EXPECT_EQ(json_message("{\"task\": \"spin\",\n\"options\": {\"steps\": 1,\n\"steps\": 1}}"),
+            "job.json:3: \"steps\" stands twice");
+  EXPECT_NE(json_message("[{\"task\": \"spin\"},\n{\"options\":\n{}}]").find("job.json:2: \"task\" is missing"),
             std::string::npos);
   EXPECT_NE(json_message("{\n\"task\": \"spin\",,\n}").find("job.json:2: is not JSON: "), std::string::npos);
 }
@@ -333,6 +335,10 @@ TEST(JobFile, WhatIsNoTaskIsRefused) {
   EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": [1]}})").find("not an array"), std::string::npos);
   EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": {}}})").find("not an object"), std::string::npos);
   EXPECT_NE(json_message(R"({"task": "spin"} {"task": "spin"})").find("is not JSON"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {"steps": 1e999}})").find("is not JSON"), std::string::npos);
+  EXPECT_NE(json_message(std::string(1 << 20, '[')).find("is not JSON"), std::string::npos);
+  std::size_t const half = 1 << 19;
+  EXPECT_NE(json_message(std::string(half, '[') + std::string(half, ']')).find("not an array"), std::string::npos);
   EXPECT_NE(json_message(std::string(2 << 20, ' ')).find("larger than"), std::string::npos);
   EXPECT_THROW(read_job_file("/nonexistent/job.json", tasks), input_error);
 }
