@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <regex>
 #include <system_error>
 
 #include <lull/host/error.hpp>
@@ -42,13 +41,21 @@ bool is_snake_case(std::string_view name) {
   return plain && name.find("__") == std::string_view::npos;
 }
 
-/// As a word of its own, in code or in a comment. `name` is in snake case.
+bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z'); }
+
+/// As a word of its own, in code or in a comment.
+bool stands_in(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    std::size_t const end = at + name.size();
+    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]))) return true;
+  }
+  return false;
+}
+
 bool stands_in_pages(std::string_view name) {
-  std::regex const word{"\\b" + std::string{name} + "\\b"};
-  auto const stands_in = [&](task_page const& page) {
-    return page.name.ends_with("pp") && std::regex_search(page.text.begin(), page.text.end(), word);
-  };
-  return name != placeholder && std::ranges::any_of(task_pages(), stands_in);
+  return name != placeholder && std::ranges::any_of(task_pages(), [&](task_page const& page) {
+           return page.name.ends_with("pp") && stands_in(page.text, name);
+         });
 }
 
 std::string with_name(std::string_view text, std::string_view name) {
