@@ -8,7 +8,7 @@ namespace lull {
 namespace {
 
 /// Of a task that finished: its verdict, and what it wrote. False: something of it is wrong.
-bool conclude_finished(side_jobs& jobs, std::size_t task, results_judged judged, std::vector<std::string>& lines) {
+bool finish_task(side_jobs& jobs, std::size_t task, results_judged judged, std::vector<std::string>& lines) {
   bool good = true;
   if (judged == results_judged::yes) {
     verification const found = jobs.verify(task);
@@ -34,7 +34,7 @@ outcome finish(side_jobs& jobs, results_judged judged) {
     if (saves != nullptr && saves->resumed()) lines.push_back("taken up from " + saves->file().string());
     if (jobs.finished(task) != nullptr) {
       try {
-        made.good = conclude_finished(jobs, task, judged, lines) && made.good;
+        made.good = finish_task(jobs, task, judged, lines) && made.good;
       } catch (std::exception const& problem) {
         lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
         say_how_to_go_on();
