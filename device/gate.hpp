@@ -126,7 +126,8 @@ LULL_HD void close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
   if (working == 0) return;
   await_leaving<World>(*gate.line, max_ns);
-  for (std::uint64_t const since_ns = World::now_ns(); World::now_ns() - since_ns < last_of_leaving_ns;) {}
+  for (std::uint64_t const since_ns = World::now_ns(); World::now_ns() - since_ns < last_of_leaving_ns;) {
+  }
 }
 
 }  // namespace lull

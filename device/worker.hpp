@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <lull/device/claimer.hpp>
+#include <lull/device/chunk_loop.hpp>
+#include <lull/device/claiming_loop.hpp>
+#include <lull/device/resident.hpp>
 #include <lull/device/side_task.hpp>
 #include <lull/device/slot.hpp>
-#include <lull/device/streaming_team.hpp>
-#include <lull/device/team.hpp>
 #include <lull/device/trace.hpp>
 
 namespace lull {
@@ -29,145 +29,27 @@ class worker {
     block_.sync();
     if (kept_.next.what != action::leave) {
       fetch_task();
-      if constexpr (task_claims) {
-        stay_claiming();
-      } else {
-        stay_inside(leads);
-      }
+      loop{params_, block_, kept_}.run();
     }
     if (inside) leave();
   }
 
  private:
-  static constexpr int task_words = (sizeof(Task) + 7) / 8;
+  using kept = kept_inside<World, Task>;
+  using loop =
+      std::conditional_t<kept::task_claims, claiming_loop<World, Task, Machine>, chunk_loop<World, Task, Machine>>;
   static constexpr std::uint64_t settles_within_ns = 4'000;
-
-  static constexpr bool task_claims = Task::shape.claims == claiming::by_task;
-  using block_claimer = claimer<World, task_claims ? rare_code::inlined : rare_code::called>;
-
-  struct kept {
-    directive next;  // written by the leader, read by all behind the barrier that follows; before the next writing
-                     // there is another
-    block_claimer claims;   // the leader's
-    bubble_record* record;  // the leader's
-    std::conditional_t<task_claims, chunks_in_hand<World>, exit_look<World>> hand;
-    alignas(16) unsigned char task[task_words * 8];
-  };
 
   /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same
   /// kind of memory, and a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
     auto const* const from = reinterpret_cast<std::uint64_t const*>(params_.slot->functor.bytes);
     auto* const to = reinterpret_cast<std::uint64_t*>(kept_.task);
-    for (int at = block_.rank(); at < task_words; at += block_.size()) to[at] = from[at];
+    for (int at = block_.rank(); at < kept::task_words; at += block_.size()) to[at] = from[at];
     block_.sync();
   }
 
   LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
-  LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
-
-  LULL_HD void stay_inside(bool leads) noexcept {
-    team<World, Machine> members{block_, words(), kept_.claims.stays(), &kept_.hand};
-    do {
-      directive const now = kept_.next;
-      if (now.what == action::advance) {
-        members.begin_chunk(true);  // nobody takes up what an advance has left
-        if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), members);
-        open_next(leads);
-      } else if (run_chunk(members, now)) {
-        if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
-      } else if (leads) {
-        kept_.next = kept_.claims.next_behind(kept_.hand, words(), task());
-      }
-      block_.sync();
-    } while (kept_.next.what != action::leave);
-  }
-
-  /// Behind the task's `advance`.
-  LULL_HD void open_next(bool leads) noexcept {
-    block_.sync();  // the team's writes, before the leader opens the next phase
-    if (!leads) return;
-    kept_.claims.open_next(task());
-    kept_.next = kept_.claims.next(words(), task());
-  }
-
-  /// False: it was handed back.
-  LULL_HD bool run_chunk(team<World, Machine>& members, directive const& now) noexcept {
-    chunk const piece{kept_.claims.at(), now.begin, now.begin + now.count};
-    for (bool must_finish = false;; must_finish = true) {
-      members.begin_chunk(must_finish);
-      task()(piece, members);
-      block_.sync();  // the last write of every thread, before the commit
-      if (!members.left()) return true;
-      std::uint32_t pushed = 0;
-      if (block_.rank() == 0) pushed = kept_.claims.hand_back(now);
-      if (block_.broadcast(pushed) != 0) return false;
-      // No room in the ring: nothing was stored, so the chunk runs once more, to its end.
-    }
-  }
-
-  /// The same for a task that claims by itself. Nothing is kept in registers across its calls.
-  LULL_HD void stay_claiming() noexcept {
-    do {
-      if (kept_.next.what == action::advance) {
-        if constexpr (has_advance<Task>) {
-          task().advance(kept_.claims.at(),
-                         streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
-        }
-        open_next(block_.rank() == 0);
-      } else {
-        run_chunks();
-        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked, words(), task());
-      }
-      block_.sync();
-    } while (kept_.next.what != action::leave);
-  }
-
-  LULL_HD streaming_team<World, Machine> claimers() noexcept { return {block_, words(), &kept_.claims, &kept_.hand}; }
-
-  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring,
-  /// to its end.
-  LULL_HD void run_chunks() noexcept {
-    chunks_in_hand<World>& hand = kept_.hand;
-    if (block_.rank() == 0) hand = {kept_.next.count, 1, 0, false, {}, {}, {}};
-    directive now = kept_.next;
-    for (;;) {
-      block_.sync();
-      task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
-      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed
-                      // back
-      if (!hand.must_finish) {
-        settle();
-      } else if (block_.rank() == 0) {
-        commit_refused(hand.first_refused());
-      }
-      block_.sync();
-      int const piece = hand.first_refused();
-      if (piece == hand.undone_pieces) return;
-      if (block_.rank() == 0) hand.must_finish = true;
-      now = hand.undone[piece];
-    }
-  }
-
-  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of
-  /// these are trips to the L2, and a block that leaves waits for them.
-  LULL_HD void settle() noexcept {
-    chunks_in_hand<World>& hand = kept_.hand;
-    if (block_.rank() == 0) {
-      auto const pieces = static_cast<std::uint32_t>(hand.undone_pieces);
-      kept_.claims.count_pushes(pieces);
-      kept_.claims.add_done(hand.items_done(), hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
-    }
-    for (int piece = block_.size() - 1 - block_.rank(); piece < hand.undone_pieces; piece += block_.size()) {
-      hand.refused[piece] = !kept_.claims.push(hand.undone[piece], static_cast<std::uint64_t>(piece));
-    }
-  }
-
-  LULL_HD void commit_refused(int piece) noexcept {
-    kept_.claims.count_refusal();
-    kept_.claims.add_done(kept_.hand.undone[piece].count, 1, action::finish);
-    kept_.hand.refused[piece] = false;
-  }
 
   /// False: not inside, whatever was entered is left again.
   LULL_HD bool enter() noexcept {
@@ -208,7 +90,7 @@ class worker {
     }
     // relaxed: nothing is published; a closing edge that misses it costs time alone
     World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, std::uint64_t{1});
-    kept_.claims = block_claimer{stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
+    kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
     return true;
   }
 

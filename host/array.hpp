@@ -24,9 +24,11 @@ class machine_array {
  public:
   machine_array() = default;
   /// Allocates zeroed memory. Throws limit_error.
-  machine_array(executor& machine, std::size_t count)
+  machine_array(machine_memory& machine, std::size_t count)
       : machine_(&machine), data_(static_cast<T*>(machine.allocate(count * sizeof(T)))), count_(count) {}
-  machine_array(executor& machine, std::span<T const> values) : machine_array(machine, values.size()) { write(values); }
+  machine_array(machine_memory& machine, std::span<T const> values) : machine_array(machine, values.size()) {
+    write(values);
+  }
   machine_array(machine_array&& other) noexcept
       : machine_(std::exchange(other.machine_, nullptr)),
         data_(std::exchange(other.data_, nullptr)),
@@ -60,7 +62,7 @@ class machine_array {
   void fill_zero() { machine_->fill_zero(data_, bytes()); }
 
  private:
-  executor* machine_ = nullptr;
+  machine_memory* machine_ = nullptr;
   T* data_ = nullptr;
   std::size_t count_ = 0;
 };
@@ -72,7 +74,7 @@ class mapped_array {
 
  public:
   /// Allocates zeroed memory. Throws limit_error.
-  mapped_array(executor& machine, std::size_t count)
+  mapped_array(machine_memory& machine, std::size_t count)
       : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
   mapped_array(mapped_array const&) = delete;
   mapped_array& operator=(mapped_array const&) = delete;
@@ -83,7 +85,7 @@ class mapped_array {
   std::size_t bytes() const noexcept { return count_ * sizeof(T); }
 
  private:
-  executor& machine_;
+  machine_memory& machine_;
   std::size_t const count_;
   mapped_memory const memory_;
 };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +29,68 @@ struct bubble_id {
   std::uint64_t bubble = 0;  // number on that gate, from 1; 0: nothing was opened
 };
 
+/// What a runtime counts. Unless said otherwise these are bubbles.
+enum class counted : std::uint8_t {
+  // What a call of `open` did: an edge was enqueued, or added to a graph under capture …
+  opened,
+  captured,
+  // … or why it opened nothing.
+  off,             // the runtime is off
+  no_job,          // no job was ready
+  too_short,       // the site's bubbles are not worth it
+  handed_back,     // at this site, workers handed back all of their chunks lately
+  nested,          // another bubble is open on this stream
+  records_full,    // the runtime has not read the records of earlier bubbles yet
+  no_gate,         // too many streams are harvested at a time
+  foreign_device,  // the stream is another device's
+  not_captured,    // the stream is under capture, and no task type, no gate or no way to ask is there
+  // What happened otherwise.
+  launches,    // workers enqueued
+  armed,       // whose workers were enqueued before they opened
+  released,    // … whose workers stopped waiting before the opening: too long, or another could work
+  unmatched,   // closes of nothing, ignored
+  abandoned,   // never closed: ended by the next opening of their site, or by any after the lease
+  replayed,    // of captured ones: opened by replays, as far as read
+  held_up,     // in which a kernel of the trainer seems to have waited for workers to leave
+  sms_raised,  // how often workers gave up one more group of SMs for that; not bubbles
+  dropped,     // whose records were lost: they are in no report
+};
+inline constexpr std::size_t counted_kinds = static_cast<std::size_t>(counted::dropped) + 1;
+
+/// Returns a kind's name, as reports tell it.
+constexpr std::string_view name_of(counted what) noexcept {
+  constexpr std::array<std::string_view, counted_kinds> names{
+      "opened",   "captured",       "off",          "no_job",   "too_short", "handed_back", "nested",    "records_full",
+      "no_gate",  "foreign_device", "not_captured", "launches", "armed",     "released",    "unmatched", "abandoned",
+      "replayed", "held_up",        "sms_raised",   "dropped"};
+  return names[static_cast<std::size_t>(what)];
+}
+
+/// What happened so far, one number for each kind.
+class runtime_counts {
+ public:
+  constexpr std::uint64_t& operator[](counted what) noexcept { return of_[static_cast<std::size_t>(what)]; }
+  constexpr std::uint64_t operator[](counted what) const noexcept { return of_[static_cast<std::size_t>(what)]; }
+  constexpr runtime_counts& operator+=(runtime_counts const& other) noexcept {
+    for (std::size_t i = 0; i < counted_kinds; ++i) of_[i] += other.of_[i];
+    return *this;
+  }
+  /// Returns what came since `before`.
+  constexpr runtime_counts since(runtime_counts const& before) const noexcept {
+    runtime_counts found = *this;
+    for (std::size_t i = 0; i < counted_kinds; ++i) found.of_[i] -= before.of_[i];
+    return found;
+  }
+
+ private:
+  std::array<std::uint64_t, counted_kinds> of_{};
+};
+
+/// What a call of `open` did. Where it opened nothing, `bubble` is 0, and `what` says why.
+struct open_result : bubble_id {
+  counted what = counted::off;
+};
+
 /// Returns the time that side work took in a bubble: from the opening until the last block was out. Zero where no block
 /// came, or where all blocks only found that the task had no input.
 inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexcept {
@@ -40,6 +104,29 @@ inline bool all_left_by_lease(bubble_record const& record) noexcept {
   return record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;
 }
 
+/// Returns what two workers did in one bubble together, with the edges' stamps of the first.
+inline bubble_record sum_of(bubble_record one, bubble_record const& other) noexcept {
+  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
+    one.*latest = std::max(one.*latest, other.*latest);
+  }
+  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns,
+                           &bubble_record::early_ns, &bubble_record::chunks, &bubble_record::items}) {
+    one.*total += other.*total;
+  }
+  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks,
+                           &bubble_record::idle_blocks, &bubble_record::starved_blocks, &bubble_record::handed_back,
+                           &bubble_record::late_blocks, &bubble_record::refused}) {
+    one.*count += other.*count;
+  }
+  return one;
+}
+
+/// What the worker of one job did in a bubble.
+struct worker_report {
+  std::uint64_t launched = 0;  // blocks; a late one of a successor may work in the next bubble, where none is launched
+  bubble_record record{};      // all block fields are 0 if no block came
+};
+
 /// What happened in one bubble.
 struct bubble_report {
   std::uint32_t gate = 0;
@@ -49,23 +136,22 @@ struct bubble_report {
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   bool armed = false;                  // its workers were enqueued before it opened
   std::chrono::nanoseconds lease{0};
-  std::uint64_t blocks = 0;            // launched for the job at hand …
-  std::uint64_t successor_blocks = 0;  // … and for its successor
-  bubble_record record{};              // work of both jobs' workers; all block fields are 0 if no block came
-  bubble_record successor{};           // the successor's part of `record`; edges write nothing here
+  worker_report at_hand;    // of the job at hand; the edges' stamps are in its record
+  worker_report successor;  // of its successor, to which the edges write nothing
+
+  /// Returns what the workers of both jobs did.
+  bubble_record record() const noexcept { return sum_of(at_hand.record, successor.record); }
 };
 
 /// Returns a sum over blocks as a share of the machine. Divides each job's part of the sum by the number of blocks
-/// launched for that job. A late block of a successor may work in the next bubble, which has no successor; there it
-/// counts as a block of the job at hand.
+/// launched for that job. A late block of a successor counts as a block of the job at hand.
 template <class Number>
 double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
-  auto const share = [](Number of_blocks, std::uint64_t launched) {
-    return static_cast<double>(of_blocks) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
+  auto const share = [&](worker_report const& of) {
+    std::uint64_t const launched = of.launched != 0 ? of.launched : one.at_hand.launched;
+    return static_cast<double>(of.record.*sum) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
   };
-  Number const successors = one.successor.*sum;
-  return share(one.record.*sum - successors, one.blocks) +
-         share(successors, one.successor_blocks != 0 ? one.successor_blocks : one.blocks);
+  return share(one.at_hand) + share(one.successor);
 }
 
 }  // namespace lull

@@ -97,30 +97,11 @@ class copy_lane {
 /// When a worker's blocks may start: at once, or when the opening edge of `params.bubble` has let them go.
 enum class start_when { at_once, opened };
 
-/// Runs workers and edges on a machine. Two implement it: `cuda` and `threads`.
-/// Calls marked *enqueue only* do not block, allocate or synchronise. They may come from any thread, one at a time for
-/// a stream. The others are for set-up and for our own threads. They wait only for Lull's own work, unless their
-/// comment says otherwise.
-class executor {
+/// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
+/// done, unless its comment says otherwise.
+class machine_memory {
  public:
-  virtual ~executor() = default;
-
-  virtual executor_kind kind() const noexcept = 0;
-  virtual placement place() const = 0;
-
-  // -- set-up --
-
-  /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of our threads calls it
-  /// first; a trainer's thread calls it when it enters one of our calls, and `depart` when it leaves.
-  virtual visit arrive() = 0;
-  virtual void depart(visit from) noexcept = 0;
-
-  /// Loads the kernel's code and returns the grid for one of its jobs; with `blocks_per_processor` 0 the executor
-  /// chooses. The first call for a kernel may wait until the machine is idle: make it before training starts.
-  virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
-  /// Reserves one more group of processors, also against workers that are enqueued already or in graphs. Enqueue only.
-  /// Returns false where there is none to spare.
-  virtual bool keep_more_off() = 0;
+  virtual ~machine_memory() = default;
 
   /// Returns zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
@@ -142,15 +123,18 @@ class executor {
   virtual void* pin(std::size_t bytes) = 0;
   virtual void unpin(void* memory) noexcept = 0;
   virtual std::unique_ptr<copy_lane> make_copy_lane() = 0;
-  virtual std::unique_ptr<bubble_mark> make_mark() = 0;
+  /// Reads a mapped word, such as `done` of `exchange`, from the host.
+  virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
+};
 
-  // -- on the trainer's path: enqueue only --
+/// Bubbles on the trainer's streams: edges and workers. Enqueue only, but for what is asked off the trainer's path.
+class bubble_streams {
+ public:
+  virtual ~bubble_streams() = default;
 
   /// Returns what a stream is, given the state of the caller's thread. The per-thread default stream is the calling
   /// thread's. A stream under capture counts as this machine's if `from.device` is this machine's device.
   virtual stream_found look_at(stream_handle stream, visit from) = 0;
-  /// Returns which capture the stream takes part in. Nothing: it is not being captured. 0: CUDA cannot tell.
-  virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
   /// Enqueues an edge. `timed`: the bubble's length is asked for later, which costs the trainer's stream more and is
   /// for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble,
@@ -164,8 +148,23 @@ class executor {
   virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
                       bubble_mark* mark, start_when when) = 0;
 
-  // -- into a graph that is being captured: adds nodes, enqueues nothing, waits for nothing --
+  virtual std::unique_ptr<bubble_mark> make_mark() = 0;
+  /// Returns true if all work enqueued on a trainer's stream for a gate has run, so that none of it can touch the
+  /// gate's memory. `value` is its last edge, `seen` a recent copy of its line.
+  virtual bool passed(gate_line const& seen, std::uint32_t value) const noexcept = 0;
+  /// Returns whether all workers launched with the mark are out.
+  virtual bool workers_left(bubble_mark& mark) = 0;
+  /// Returns the length of the last timed bubble that used the mark, or nothing while its end is not reached.
+  virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
+};
 
+/// Bubbles in graphs that are being captured. Adds nodes, enqueues nothing, waits for nothing.
+class bubble_graphs {
+ public:
+  virtual ~bubble_graphs() = default;
+
+  /// Returns which capture the stream takes part in. Nothing: it is not being captured. 0: CUDA cannot tell.
+  virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
   /// Adds the opening edge as a branch beside the stream's chain, and the workers after that edge. No other node waits
   /// for the workers.
   virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
@@ -175,8 +174,14 @@ class executor {
                              captured_opening opened) = 0;
   /// Keeps `what` alive until the graph, its clones and its executables are gone and have ended.
   virtual void capture_keep(stream_handle stream, std::shared_ptr<void const> what) = 0;
+  /// Returns whether the workers of graphs that are gone are out too.
+  virtual bool graph_workers_done() = 0;
+};
 
-  // -- the same side work as ordinary code, for baselines: enqueue only --
+/// Side work as ordinary code, for baselines. Enqueue only.
+class plain_streams {
+ public:
+  virtual ~plain_streams() = default;
 
   /// Returns a stream of the lowest priority that may use every processor.
   virtual stream_handle plain_stream() = 0;
@@ -189,28 +194,37 @@ class executor {
                              std::optional<position> ended, position next, mapped_memory extent) = 0;
   /// Blocks until the stream is done.
   virtual void synchronize(stream_handle stream) = 0;
+};
 
-  // -- off the trainer's path --
+/// Runs workers and edges on a machine. Two implement it: `cuda` and `threads`.
+/// Calls that are *enqueue only* do not block, allocate or synchronise. They may come from any thread, one at a time
+/// for a stream. The others are for set-up and for our own threads. They wait only for Lull's own work, unless their
+/// comment says otherwise.
+class executor : public machine_memory, public bubble_streams, public bubble_graphs, public plain_streams {
+ public:
+  virtual executor_kind kind() const noexcept = 0;
+  virtual placement place() const = 0;
 
-  /// Returns true if all work enqueued on a trainer's stream for a gate has run, so that none of it can touch the
-  /// gate's memory. `value` is its last edge, `seen` a recent copy of its line.
-  virtual bool passed(gate_line const& seen, std::uint32_t value) const noexcept = 0;
-  /// Returns whether all workers launched with the mark are out.
-  virtual bool workers_left(bubble_mark& mark) = 0;
-  /// Returns the length of the last timed bubble that used the mark, or nothing while its end is not reached.
-  virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
+  /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of our threads calls it
+  /// first; a trainer's thread calls it when it enters one of our calls, and `depart` when it leaves.
+  virtual visit arrive() = 0;
+  virtual void depart(visit from) noexcept = 0;
+
+  /// Loads the kernel's code and returns the grid for one of its jobs; with `blocks_per_processor` 0 the executor
+  /// chooses. The first call for a kernel may wait until the machine is idle: make it before training starts.
+  virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
+  /// Reserves one more group of processors, also against workers that are enqueued already or in graphs. Enqueue only.
+  /// Returns false where there is none to spare.
+  virtual bool keep_more_off() = 0;
+
   /// Enqueues lull::exchange on the control stream. `done` becomes 2 × id + 1 when it succeeded, and 2 × id when a
   /// block stayed inside longer than `limit_ns`.
   virtual void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                         std::uint64_t id) = 0;
-  /// Reads a mapped word, such as `done` of `exchange`, from the host.
-  virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
   /// Returns whether the machine is lost: then nothing that was enqueued on it runs.
   virtual bool is_lost() noexcept = 0;
   /// Returns whether all workers launched so far are out, except for those of graphs.
   virtual bool workers_done() = 0;
-  /// Returns whether the workers of graphs that are gone are out too.
-  virtual bool graph_workers_done() = 0;
 };
 
 /// While it lives, the calling thread works on the executor's device.

@@ -54,30 +54,6 @@ struct runtime_options {
   std::string report = {};
 };
 
-/// What happened so far, by cause. Unless said otherwise these are bubbles.
-struct runtime_counts {
-  std::uint64_t opened = 0;
-  std::uint64_t launches = 0;   // workers enqueued
-  std::uint64_t armed = 0;      // whose workers were enqueued before they opened
-  std::uint64_t released = 0;   // … whose workers stopped waiting before the opening: too long, or another could work
-  std::uint64_t no_job = 0;     // not opened because no job was ready
-  std::uint64_t too_short = 0;  // … because the site's bubbles are not worth it
-  std::uint64_t fruitless = 0;  // … because everything at that site was handed back lately
-  std::uint64_t nested = 0;     // opens inside an open bubble, ignored
-  std::uint64_t unmatched = 0;  // closes of nothing, ignored
-  std::uint64_t abandoned = 0;  // never closed: ended by the next opening of their site, or by any after the lease
-  std::uint64_t foreign = 0;    // opens on a stream of another device, ignored
-  std::uint64_t captured = 0;   // added to graphs under capture
-  std::uint64_t replayed = 0;   // … opened by replays, as far as read
-  std::uint64_t ungraphed = 0;  // opens under capture, ignored: no task type, too many graphs, or no way to ask
-  std::uint64_t held_up = 0;    // in which a kernel of the trainer seems to have waited for workers to leave
-  std::uint64_t raised = 0;     // how often workers gave up one more group of SMs for that; not bubbles
-  std::uint64_t behind = 0;     // not opened because the records of earlier ones were not read yet
-  std::uint64_t dropped = 0;    // whose records were lost: they are in no report
-
-  runtime_counts& operator+=(runtime_counts const& other) noexcept;
-};
-
 /// Runs submitted jobs in the bubbles of one device's trainer streams. One runtime of a process harvests a CUDA device
 /// at a time: while it lives, making another with mode `on` throws usage_error. Any number may observe beside it, or be
 /// off. At most 16 streams are harvested at a time, and 1,024 captured graphs with 8 task types; what is beyond is
@@ -106,9 +82,9 @@ class runtime {
   }
 
   /// Enqueues the opening edge on the stream. With mode `on`, a job must be ready and the site's bubbles must be worth
-  /// it. Returns an id with bubble 0 where nothing was opened. Where the stream is being captured, adds the edge and
-  /// workers to the graph instead. May block or allocate only as said above.
-  bubble_id open(stream_handle stream, site where) noexcept;
+  /// it. Returns the bubble, or why nothing was opened. Where the stream is being captured, adds the edge and workers
+  /// to the graph instead. May block or allocate only as said above.
+  open_result open(stream_handle stream, site where) noexcept;
   /// Enqueues the closing edge on the bubble's own stream. The worker follows on another stream, at once or shortly
   /// before the bubble is expected to open. Does nothing if the bubble of `id` is 0. With the id of a bubble that is
   /// not open, or with another stream, only counts the call. Does not block, allocate or synchronise.
@@ -143,15 +119,17 @@ class runtime {
 class bubble {
  public:
   bubble(runtime& side, stream_handle stream, site where) noexcept
-      : side_(side), stream_(stream), id_(side.open(stream, where)) {}
-  ~bubble() { side_.close(id_, stream_); }
+      : side_(side), stream_(stream), opened_(side.open(stream, where)) {}
+  ~bubble() { side_.close(opened_, stream_); }
   bubble(bubble const&) = delete;
   bubble& operator=(bubble const&) = delete;
+  /// Returns what the opening did, or why nothing was opened.
+  counted what() const noexcept { return opened_.what; }
 
  private:
   runtime& side_;
   stream_handle stream_;
-  bubble_id id_;
+  open_result opened_;
 };
 
 }  // namespace lull

@@ -1,157 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
-#include <thread>
+#include <unordered_map>
 #include <utility>
+
+#include <pthread.h>
 
 #include <lull/host/detail/forks.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::c {
 
-/// The objects of one kind that C programs hold by handle. A handle is a number that is never given out twice, so that
-/// one whose object is gone, of another kind or made up is told from a live one without touching memory that is not
-/// ours.
+/// The objects of one kind that C programs hold by handle; one table a kind. A handle is a number that is never given
+/// out twice. So the table tells a live handle from one whose object is gone, one of another kind and one that was made
+/// up, and reads no memory that is not ours. Thread-safe.
 ///
-/// A slot's word: users (23 bits), one bit while somebody ends the object, generation (40 bits).
+/// A handle: serial number (32 bits), forks of the process that inserted it (24 bits), kind (8 bits).
 template <class Object, std::uint64_t Kind, std::size_t Capacity>
 class handle_table {
-  static_assert(Kind != 0 && Kind < 256 && Capacity <= 65'536);
-  static constexpr std::uint64_t user = 1;
-  static constexpr std::uint64_t users = (std::uint64_t{1} << 23) - 1;
-  static constexpr std::uint64_t ending_bit = std::uint64_t{1} << 23;
-  static constexpr std::uint64_t generation = std::uint64_t{1} << 24;
+  static_assert(Kind != 0 && Kind < 256);
+  static constexpr int kind_bits = 8;
+  static constexpr int fork_bits = 24;
 
-  struct slot {
-    std::atomic<std::uint64_t> word{0};
-    std::atomic<Object*> object{nullptr};
-    std::atomic<std::uint64_t> forks{0};  // 1 + those of the process that inserted here last; 0: none did
+  struct entry {
+    std::unique_ptr<Object> object;
+    std::shared_timed_mutex users;  // pins share it; taken under `mutex_`, while nobody ends the object
+    bool is_ending = false;         // under `mutex_`
   };
 
  public:
-  /// While it lives, the object does. Empty for a handle that is not alive.
+  /// While it lives, the object does. Empty for a handle that is not alive. Let go by the thread that found it.
   class pin {
    public:
-    pin(pin&& other) noexcept : slot_(other.slot_), object_(std::exchange(other.object_, nullptr)) {}
-    pin& operator=(pin&&) = delete;
-    ~pin() { let_go(); }
     void let_go() noexcept {
-      if (std::exchange(object_, nullptr) != nullptr)
-        slot_->word.fetch_sub(user, std::memory_order_release);  // to who ends it
+      if (lock_.owns_lock()) lock_.unlock();
+      entry_.reset();
     }
-    explicit operator bool() const noexcept { return object_ != nullptr; }
-    Object* operator->() const noexcept { return object_; }
-    Object& operator*() const noexcept { return *object_; }
-    /// Somebody wants to end the object and waits for this pin.
-    bool ending() const noexcept { return (slot_->word.load(std::memory_order_relaxed) & ending_bit) != 0; }
+    explicit operator bool() const noexcept { return entry_ != nullptr; }
+    Object* operator->() const noexcept { return entry_->object.get(); }
+    Object& operator*() const noexcept { return *entry_->object; }
+    /// Returns whether somebody waits for this pin, to end the object.
+    bool ending() const noexcept {
+      std::lock_guard const lock{mutex_};
+      return entry_->is_ending;
+    }
 
    private:
     friend class handle_table;
-    pin(slot* at, Object* object) noexcept : slot_(at), object_(object) {}
-    slot* slot_;
-    Object* object_;
+    std::shared_ptr<entry> entry_;
+    std::shared_lock<std::shared_timed_mutex> lock_;  // last: it is of the entry
   };
 
-  /// The object with nobody else inside: to be taken, else it goes on as before.
+  /// The object with nobody else inside. Not taken, it goes on as before.
   class exclusive {
    public:
-    exclusive(exclusive&& other) noexcept
-        : slot_(other.slot_), object_(std::exchange(other.object_, nullptr)), inserting_(other.inserting_) {}
+    exclusive() = default;
+    exclusive(exclusive&&) noexcept = default;
     exclusive& operator=(exclusive&&) = delete;
     ~exclusive() {
-      if (object_ != nullptr) slot_->word.fetch_sub(ending_bit, std::memory_order_release);
+      if (entry_ == nullptr) return;
+      std::lock_guard const lock{mutex_};
+      lock_.unlock();
+      entry_->is_ending = false;
     }
-    explicit operator bool() const noexcept { return object_ != nullptr; }
-    Object* operator->() const noexcept { return object_; }
+    explicit operator bool() const noexcept { return entry_ != nullptr; }
+    Object* operator->() const noexcept { return entry_->object.get(); }
 
-    /// The handle is dead from here on.
+    /// From now on the handle is dead.
     std::unique_ptr<Object> take() noexcept {
-      std::lock_guard const lock{*inserting_};
-      slot_->object.store(nullptr, std::memory_order_relaxed);
-      slot_->word.fetch_add(generation - ending_bit, std::memory_order_release);
-      return std::unique_ptr<Object>{std::exchange(object_, nullptr)};
+      {
+        std::lock_guard const lock{mutex_};
+        entries().erase(handle_);
+      }
+      lock_.unlock();
+      return std::move(std::exchange(entry_, nullptr)->object);
     }
 
    private:
     friend class handle_table;
-    exclusive(slot* at, Object* object, std::mutex* inserting) noexcept
-        : slot_(at), object_(object), inserting_(inserting) {}
-    slot* slot_;
-    Object* object_;
-    std::mutex* inserting_;
+    std::uint64_t handle_ = 0;
+    std::shared_ptr<entry> entry_;
+    std::unique_lock<std::shared_timed_mutex> lock_;  // last: it is of the entry
   };
 
-  /// Throws limit_error when all handles are in use; the object stays the caller's then.
-  std::uint64_t insert(std::unique_ptr<Object>&& object) {
-    std::lock_guard const lock{inserting_};
-    for (std::size_t tried = 0; tried < Capacity; ++tried) {
-      std::size_t const index = next_++ % Capacity;
-      slot& at = slots_[index];
-      if (at.object.load(std::memory_order_relaxed) != nullptr) continue;
-      std::uint64_t const number = at.word.load(std::memory_order_acquire) / generation;
-      at.forks.store(1 + lull::detail::forks_now(), std::memory_order_relaxed);  // carried by the handle
-      at.object.store(object.release(), std::memory_order_release);              // to pins: the object is whole
-      return number << 24 | Kind << 16 | index;
-    }
-    throw limit_error{"all " + std::to_string(Capacity) + " handles of this kind are in use: destroy some"};
+  /// Throws limit_error when all handles are in use; then the object stays the caller's.
+  static std::uint64_t insert(std::unique_ptr<Object>&& object) {
+    static bool const forks_safely =
+        pthread_atfork([] { mutex_.lock(); }, [] { mutex_.unlock(); }, [] { mutex_.unlock(); }) == 0;
+    static_cast<void>(forks_safely);  // without memory for the handlers a child may hang in its own calls
+    std::lock_guard const lock{mutex_};
+    if (entries().size() == Capacity)
+      throw limit_error{"all " + std::to_string(Capacity) + " handles of this kind are in use: destroy some"};
+    std::uint64_t const handle = next_++ << (kind_bits + fork_bits) | forks() << kind_bits | Kind;
+    auto made = std::make_shared<entry>();
+    std::unique_ptr<Object>& kept = made->object;
+    entries().emplace(handle, std::move(made));
+    kept = std::move(object);
+    return handle;
   }
 
-  /// Whether its object was left behind in a process that this one was forked from: none of the threads inside it are
-  /// here to leave, and its locks may be held for ever.
-  bool is_parents(std::uint64_t handle) noexcept {
-    slot* const at = slot_of(handle);
-    std::uint64_t const made = at == nullptr ? 0 : at->forks.load(std::memory_order_relaxed);
-    return made != 0 && made != 1 + lull::detail::forks_now();
+  /// Returns whether the object was left in a process that this one was forked from: none of the threads inside it are
+  /// here to leave, and its locks may be held for ever. Takes no lock.
+  static bool is_parents(std::uint64_t handle) noexcept {
+    return handle % (1U << kind_bits) == Kind && (handle >> kind_bits) % (1U << fork_bits) < forks();
   }
 
-  pin find(std::uint64_t handle) noexcept {
-    slot* const at = slot_of(handle);
-    if (at == nullptr) return {nullptr, nullptr};
-    std::uint64_t const word = at->word.fetch_add(user, std::memory_order_acquire);
-    Object* const object = at->object.load(std::memory_order_acquire);
-    if (word / generation == handle >> 24 && (word & ending_bit) == 0 && object != nullptr) return {at, object};
-    at->word.fetch_sub(user, std::memory_order_release);
-    return {nullptr, nullptr};
+  static pin find(std::uint64_t handle) {
+    pin found;
+    std::lock_guard const lock{mutex_};
+    auto const known = entries().find(handle);
+    if (known == entries().end() || known->second->is_ending) return found;
+    found.entry_ = known->second;
+    found.lock_ = std::shared_lock{found.entry_->users};  // at once: nobody ends the object
+    return found;
   }
 
-  /// Waits until nobody is inside. Empty for a handle that is not alive or that somebody else ends; throws limit_error
-  /// when the time is over, and the object goes on as before.
-  exclusive end(std::uint64_t handle, std::chrono::steady_clock::time_point deadline) {
-    slot* const at = slot_of(handle);
-    if (at == nullptr) return {nullptr, nullptr, nullptr};
-    std::uint64_t word = at->word.load(std::memory_order_relaxed);
-    do {
-      if (word / generation != handle >> 24 || (word & ending_bit) != 0) return {nullptr, nullptr, nullptr};
-    } while (!at->word.compare_exchange_weak(word, word | ending_bit, std::memory_order_acquire));
-    exclusive made{at, at->object.load(std::memory_order_acquire), &inserting_};
-    if (!made) {  // a number that was never given out
-      at->word.fetch_sub(ending_bit, std::memory_order_relaxed);
-      return made;
+  /// Waits until nobody is inside. Empty for a handle that is not alive, or whose object somebody else ends. Throws
+  /// limit_error when the time is over, and then the object goes on as before.
+  static exclusive end(std::uint64_t handle, std::chrono::steady_clock::time_point deadline) {
+    exclusive made;
+    std::shared_ptr<entry> at;
+    {
+      std::lock_guard const lock{mutex_};
+      auto const known = entries().find(handle);
+      if (known == entries().end() || std::exchange(known->second->is_ending, true)) return made;
+      at = known->second;
     }
-    while ((at->word.load(std::memory_order_acquire) & users) != 0) {
-      if (std::chrono::steady_clock::now() >= deadline) throw limit_error{"a call of another thread is still inside"};
-      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    made.lock_ = std::unique_lock{at->users, deadline};
+    if (!made.lock_) {
+      std::lock_guard const lock{mutex_};
+      at->is_ending = false;
+      throw limit_error{"a call of another thread is still inside"};
     }
+    made.handle_ = handle;
+    made.entry_ = std::move(at);
     return made;
   }
 
  private:
-  slot* slot_of(std::uint64_t handle) noexcept {
-    std::size_t const index = handle & 0xffff;
-    return (handle >> 16 & 0xff) == Kind && index < Capacity ? &slots_[index] : nullptr;
+  static std::uint64_t forks() noexcept { return lull::detail::forks_now() % (1U << fork_bits); }
+
+  /// Never destroyed: a program may end with handles that it never destroyed, and with our threads that use them.
+  static auto& entries() noexcept {
+    static auto* const made = new std::unordered_map<std::uint64_t, std::shared_ptr<entry>>;
+    return *made;
   }
 
-  std::array<slot, Capacity> slots_;
-  std::mutex inserting_;
-  std::size_t next_ = 0;  // a slot is used again as late as can be
+  static inline std::mutex mutex_;  // of the entries
+  static inline std::uint64_t next_ = 1;
 };
 
 }  // namespace lull::c

@@ -6,21 +6,6 @@
 
 namespace lull::c {
 
-runtime_table& runtimes() {
-  static auto* const table = new runtime_table;
-  return *table;
-}
-
-job_table& jobs() {
-  static auto* const table = new job_table;
-  return *table;
-}
-
-stream_table& streams() {
-  static auto* const table = new stream_table;
-  return *table;
-}
-
 namespace {
 
 /// Reachable, so that a leak checker knows it for what it is.

@@ -46,22 +46,17 @@ using runtime_table = handle_table<held_runtime, 1, 64>;
 using job_table = handle_table<held_job, 2, 4096>;
 using stream_table = handle_table<threads_stream, 3, 256>;
 
-// Never destroyed: a program may end with handles that it never destroyed, and with our threads that use them.
-runtime_table& runtimes();
-job_table& jobs();
-stream_table& streams();
-
 template <class Table, class Handle>
-void require_not_parents(Table& table, Handle const* handle) {
-  if (!table.is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
+void require_not_parents(Handle const* handle) {
+  if (!Table::is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
   throw refusal{LULL_ERROR_STATE,
                 "this process was forked from the one that made the handle: make another after the fork"};
 }
 
 template <class Table, class Handle>
-typename Table::pin alive(Table& table, Handle const* handle) {
-  require_not_parents(table, handle);
-  auto found = table.find(reinterpret_cast<std::uintptr_t>(handle));
+typename Table::pin alive(Handle const* handle) {
+  require_not_parents<Table>(handle);
+  auto found = Table::find(reinterpret_cast<std::uintptr_t>(handle));
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
 }
@@ -70,10 +65,10 @@ typename Table::pin alive(Table& table, Handle const* handle) {
 inline constexpr std::chrono::seconds max_leaving{10};
 
 template <class Table, class Handle>
-typename Table::exclusive ending(Table& table, Handle const* handle,
+typename Table::exclusive ending(Handle const* handle,
                                  std::chrono::steady_clock::time_point deadline = deadline_after(max_leaving)) try {
-  require_not_parents(table, handle);
-  auto found = table.end(reinterpret_cast<std::uintptr_t>(handle), deadline);
+  require_not_parents<Table>(handle);
+  auto found = Table::end(reinterpret_cast<std::uintptr_t>(handle), deadline);
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
 } catch (limit_error const& why) {

@@ -62,7 +62,7 @@ void require_finished(held_job& job) {
 /// Those that were destroyed are forgotten from time to time.
 void make_room(std::vector<std::uint64_t>& known) {
   if (known.size() == known.capacity()) {
-    std::erase_if(known, [](std::uint64_t job) { return !jobs().find(job); });
+    std::erase_if(known, [](std::uint64_t job) { return !job_table::find(job); });
   }
   known.reserve(known.size() + 1);
 }
@@ -76,7 +76,7 @@ std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, lull_
   job->handle = side.side->submit(what);
   job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
   try {
-    std::uint64_t const number = jobs().insert(std::move(job));
+    std::uint64_t const number = job_table::insert(std::move(job));
     side.jobs.push_back(number);
     return number;
   } catch (...) {
@@ -95,7 +95,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
   return guarded("lull_submit", [&] {
     require(job, "job");
     *job = nullptr;
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     require(task, "task");
     lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
     require_zero(asked.reserved, "options->reserved");
@@ -111,7 +111,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
 
 lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
   return guarded("lull_job_get_status", [&] {
-    auto const one = alive(jobs(), job);
+    auto const one = alive<job_table>(job);
     job_progress const now = one->handle.progress();
     fill(status,
          lull_job_status{.size = 0,
@@ -126,27 +126,27 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 }
 
 lull_status lull_job_pause(lull_job* job) {
-  return guarded("lull_job_pause", [&] { alive(jobs(), job)->handle.pause(); });
+  return guarded("lull_job_pause", [&] { alive<job_table>(job)->handle.pause(); });
 }
 
 lull_status lull_job_resume(lull_job* job) {
-  return guarded("lull_job_resume", [&] { alive(jobs(), job)->handle.resume(); });
+  return guarded("lull_job_resume", [&] { alive<job_table>(job)->handle.resume(); });
 }
 
 lull_status lull_job_cancel(lull_job* job) {
-  return guarded("lull_job_cancel", [&] { alive(jobs(), job)->handle.cancel(); });
+  return guarded("lull_job_cancel", [&] { alive<job_table>(job)->handle.cancel(); });
 }
 
 lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_wait", [&] {
-    auto const one = alive(jobs(), job);
+    auto const one = alive<job_table>(job);
     return waited(one, at_most_ns);
   });
 }
 
 lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_job_result", [&] {
-    auto const one = alive(jobs(), job);
+    auto const one = alive<job_table>(job);
     std::lock_guard const lock{one->mutex};
     if (!one->result) {
       require_finished(*one);
@@ -161,7 +161,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
 
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_job_verify", [&] {
-    auto const one = alive(jobs(), job);
+    auto const one = alive<job_table>(job);
     require(ok, "ok");
     std::lock_guard const lock{one->mutex};
     if (!one->verdict) {
@@ -176,13 +176,13 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
 
 lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_destroy", [&] {
-    auto one = alive(jobs(), job);
-    auto const side = alive(runtimes(), handle_of<lull_runtime>(one->side));  // arrays go before their machine
+    auto one = alive<job_table>(job);
+    auto const side = alive<runtime_table>(handle_of<lull_runtime>(one->side));  // arrays go before their machine
     one->handle.cancel();
     if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
     device_guard const here{side->side->machine()};
-    ending(jobs(), job).take().reset();
+    ending<job_table>(job).take().reset();
     return LULL_OK;
   });
 }

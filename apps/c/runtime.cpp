@@ -33,7 +33,7 @@ std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& han
   std::vector<job_table::exclusive> found;
   for (std::uint64_t const handle : handles) {
     try {
-      found.push_back(ending(jobs(), handle_of<lull_job>(handle), deadline));
+      found.push_back(ending<job_table>(handle_of<lull_job>(handle), deadline));
     } catch (refusal const& why) {
       if (why.status() != LULL_ERROR_HANDLE) throw;
     }
@@ -46,7 +46,7 @@ class trainer_stream {
  public:
   trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
     if (side.kind != executor_kind::threads) return;
-    pin_.emplace(alive(streams(), static_cast<lull_threads_stream*>(stream)));
+    pin_.emplace(alive<stream_table>(static_cast<lull_threads_stream*>(stream)));
     stream_ = &**pin_;
   }
   operator stream_handle() const noexcept { return stream_; }
@@ -89,14 +89,14 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
       made->side = std::make_unique<lull::runtime>(read_options(asked));
       made->kind = made->side->machine().kind();
     });
-    *runtime = handle_of<lull_runtime>(runtimes().insert(std::move(made)));
+    *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
   });
 }
 
 lull_status lull_destroy(lull_runtime* runtime) {
   return guarded("lull_destroy", [&] {
     auto const deadline = deadline_after(max_leaving);  // one for all calls inside, of the runtime and of its jobs
-    auto side = ending(runtimes(), runtime, deadline);
+    auto side = ending<runtime_table>(runtime, deadline);
     std::vector<job_table::exclusive> found = all_jobs(side->jobs, deadline);
     on_own_thread([&] {
       std::vector<std::unique_ptr<held_job>> ended;
@@ -112,7 +112,7 @@ lull_status lull_destroy(lull_runtime* runtime) {
 
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
   return guarded("lull_get_mode", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     require(mode, "mode");
     switch (side->side->mode()) {
       case runtime_mode::off:
@@ -130,7 +130,7 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
 
 lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_quiet", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     if (!side->side->quiet(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
     ++side->quiets;
     return LULL_OK;
@@ -139,7 +139,7 @@ lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
 
 lull_status lull_release(lull_runtime* runtime) {
   return guarded("lull_release", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     std::uint64_t quiets = side->quiets;
     do {
       if (quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
@@ -150,43 +150,43 @@ lull_status lull_release(lull_runtime* runtime) {
 
 lull_status lull_drain(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_drain", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     return wait_in_pieces(side, at_most_ns, [&](std::chrono::nanoseconds piece) { return side->side->drain(piece); });
   });
 }
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
   return guarded("lull_get_counts", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     runtime_counts const now = side->side->counts();
     fill(counts,
          lull_counts{.size = 0,
                      .reserved = 0,
-                     .opened = now.opened,
-                     .launches = now.launches,
-                     .no_job = now.no_job,
-                     .too_short = now.too_short,
-                     .fruitless = now.fruitless,
-                     .nested = now.nested,
-                     .unmatched = now.unmatched,
-                     .abandoned = now.abandoned,
-                     .foreign_stream = now.foreign,
-                     .captured = now.captured,
-                     .replayed = now.replayed,
-                     .ungraphed = now.ungraphed,
-                     .dropped = now.dropped,
-                     .behind = now.behind,
-                     .held_up = now.held_up,
-                     .raised = now.raised,
-                     .armed = now.armed,
-                     .released = now.released},
+                     .opened = now[counted::opened],
+                     .launches = now[counted::launches],
+                     .no_job = now[counted::no_job],
+                     .too_short = now[counted::too_short],
+                     .fruitless = now[counted::handed_back],
+                     .nested = now[counted::nested],
+                     .unmatched = now[counted::unmatched],
+                     .abandoned = now[counted::abandoned],
+                     .foreign_stream = now[counted::foreign_device],
+                     .captured = now[counted::captured],
+                     .replayed = now[counted::replayed],
+                     .ungraphed = now[counted::not_captured],
+                     .dropped = now[counted::dropped],
+                     .behind = now[counted::records_full],
+                     .held_up = now[counted::held_up],
+                     .raised = now[counted::sms_raised],
+                     .armed = now[counted::armed],
+                     .released = now[counted::released]},
          "counts");
   });
 }
 
 lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_report", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     int const which = one_of<int>(format, 4, "format");
     bubble_summary const sum = side->side->summary();
     switch (static_cast<lull_format>(which)) {
@@ -206,7 +206,7 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
   return guarded("lull_open", [&] {
     require(bubble, "bubble");
     *bubble = 0;
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     require(site, "site");
     std::size_t const length = strnlen(site, max_site + 1);
     if (length == 0 || length > max_site) throw refusal{LULL_ERROR_ARGUMENT, "site must have 1 to 255 bytes"};
@@ -222,7 +222,7 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
 
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) {
   return guarded("lull_close", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     if (bubble == 0) return;
     trainer_stream const on{*side, stream};
     side->side->close(unpacked(bubble), on);
@@ -231,7 +231,7 @@ lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) 
 
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
   return guarded("lull_ready", [&] {
-    auto const side = alive(runtimes(), runtime);
+    auto const side = alive<runtime_table>(runtime);
     require(ready, "ready");
     trainer_stream const on{*side, stream};
     *ready = side->side->ready(on) ? 1 : 0;

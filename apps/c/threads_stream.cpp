@@ -18,13 +18,13 @@ lull_status lull_threads_stream_create(lull_threads_stream** stream) {
   return guarded("lull_threads_stream_create", [&] {
     require(stream, "stream");
     *stream = nullptr;
-    *stream = handle_of<lull_threads_stream>(streams().insert(std::make_unique<threads_stream>()));
+    *stream = handle_of<lull_threads_stream>(stream_table::insert(std::make_unique<threads_stream>()));
   });
 }
 
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t ns) {
   return guarded("lull_threads_stream_sleep", [&] {
-    auto const one = alive(streams(), stream);
+    auto const one = alive<stream_table>(stream);
     if (ns > static_cast<std::uint64_t>(max_sleep.count()))
       throw refusal{LULL_ERROR_ARGUMENT, "ns is more than 10 seconds"};
     one->enqueue([ns] { std::this_thread::sleep_for(std::chrono::nanoseconds{ns}); });
@@ -32,11 +32,11 @@ lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t
 }
 
 lull_status lull_threads_stream_synchronize(lull_threads_stream* stream) {
-  return guarded("lull_threads_stream_synchronize", [&] { alive(streams(), stream)->synchronize(); });
+  return guarded("lull_threads_stream_synchronize", [&] { alive<stream_table>(stream)->synchronize(); });
 }
 
 lull_status lull_threads_stream_destroy(lull_threads_stream* stream) {
-  return guarded("lull_threads_stream_destroy", [&] { ending(streams(), stream).take().reset(); });
+  return guarded("lull_threads_stream_destroy", [&] { ending<stream_table>(stream).take().reset(); });
 }
 
 }  // extern "C"

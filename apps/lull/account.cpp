@@ -27,13 +27,14 @@ class losses {
 
 /// From the opening edge to the end of the trainer's own wait.
 double length_ns(replayed_bubble const& one) {
-  return std::max(0.0, static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record.opened_ns));
+  return std::max(0.0,
+                  static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record().opened_ns));
 }
 
 /// What the blocks of one bubble lost, in ns of the whole machine.
 losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_report const& report = *one.harvested;
-  bubble_record const& record = report.record;
+  bubble_record const record = report.record();
   double const length = length_ns(one);
   double const came = over_machine(report, &bubble_record::blocks);
   double const by_lease = over_machine(report, &bubble_record::lease_blocks);
@@ -124,10 +125,10 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
       lost_us[one.cause.value_or(lost_cause::host_late)] += length_us;
       continue;
     }
-    bubble_record const& record = one.harvested->record;
+    bubble_record const record = one.harvested->record();
     double const length_us = us(length_ns(one));
     total_us += length_us;
-    if (one.harvested->blocks == 0 && record.blocks == 0) {  // the job went before its worker was launched
+    if (one.harvested->at_hand.launched == 0 && record.blocks == 0) {  // the job went before its worker was launched
       lost_us[lost_cause::no_job] += length_us;
       continue;
     }

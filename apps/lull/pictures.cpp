@@ -55,8 +55,8 @@ struct shown_work {
 
 /// From the mean first chunk to the last block out.
 std::optional<shown_work> work_of(replayed_bubble const& one) {
-  if (!one.harvested || one.harvested->record.blocks == 0) return std::nullopt;
-  bubble_record const& record = one.harvested->record;
+  if (!one.harvested || one.harvested->record().blocks == 0) return std::nullopt;
+  bubble_record const record = one.harvested->record();
   std::int64_t const start = signed_ns(record.opened_ns + record.in_ns / record.blocks);
   return shown_work{start, std::max(start, signed_ns(record.last_out_ns))};
 }
@@ -103,7 +103,7 @@ void add_events(std::vector<trace_event>& into, replayed const& done, stage_plan
     into.push_back({"bubbles", site, begin, end - begin, {{"bubble", signed_ns(one.number)}}});
     auto const work = work_of(one);
     if (!work) continue;
-    bubble_record const& record = one.harvested->record;
+    bubble_record const record = one.harvested->record();
     into.push_back({"workers",
                     "worker",
                     work->start_ns,

@@ -38,20 +38,6 @@ class throttle {
   std::deque<one> ahead_;
 };
 
-/// Why a bubble was passed over, from what the runtime counted since the last time it was asked.
-class reasons {
- public:
-  explicit reasons(runtime& side) : side_(side), last_(side.counts()) {}
-  lost_cause ask() {
-    runtime_counts const before = std::exchange(last_, side_.counts());
-    return why_passed_over(before, last_);
-  }
-
- private:
-  runtime& side_;
-  runtime_counts last_;
-};
-
 void collect(runtime& side, std::vector<replayed_bubble>& bubbles) {
   std::map<std::uint64_t, replayed_bubble*> missing;
   for (replayed_bubble& one : bubbles) {
@@ -61,7 +47,7 @@ void collect(runtime& side, std::vector<replayed_bubble>& bubbles) {
        !missing.empty() && std::chrono::steady_clock::now() < give_up && side.mode() == runtime_mode::on;
        std::this_thread::sleep_for(500us)) {
     for (bubble_report& report : side.take_bubbles()) {
-      auto const found = missing.find(report.record.bubble);
+      auto const found = missing.find(report.record().bubble);
       if (found == missing.end()) continue;
       found->second->harvested = std::move(report);
       missing.erase(found);
@@ -75,17 +61,24 @@ double replayed::ms() const noexcept {
   return iterations.empty() ? 0 : static_cast<double>(iterations.back().end_ns - iterations.front().begin_ns) / 1e6;
 }
 
-lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept {
-  if (now.too_short != before.too_short) return lost_cause::too_short;
-  if (now.fruitless != before.fruitless) return lost_cause::grain;
-  return now.behind != before.behind ? lost_cause::host_late : lost_cause::no_job;
+lost_cause cause_of(counted why) noexcept {
+  switch (why) {
+    case counted::too_short:
+      return lost_cause::too_short;
+    case counted::handed_back:
+      return lost_cause::grain;
+    case counted::records_full:
+      return lost_cause::host_late;
+    default:
+      return lost_cause::no_job;
+  }
 }
 
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles) {
   std::uint64_t chunks = 0;
   for (replayed_bubble const& one : bubbles) {
     if (one.harvested) {
-      chunks += one.harvested->record.chunks;
+      chunks += one.harvested->record().chunks;
     } else if (one.number != 0) {
       return std::nullopt;
     }
@@ -98,8 +91,6 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
   replayed done;
   bool stopped = false;
   throttle ahead{on};
-  std::optional<reasons> why;
-  if (side != nullptr) why.emplace(*side);
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();
@@ -118,11 +109,11 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       // In turn, and the other way round in the next iteration, so that each site gets both.
       wait_arrival const arrival = (i + g) % 2 == 0 ? wait_arrival::before_worker : wait_arrival::after_worker;
       replayed_bubble one{i, g, 0, std::nullopt, {}, std::nullopt};
-      bubble_id const id = side != nullptr ? side->open(on.stream(), site{name_of(idle.site)}) : bubble_id{};
+      open_result const opened = side != nullptr ? side->open(on.stream(), site{name_of(idle.site)}) : open_result{};
       on.wait(idle.length, arrival);
-      if (side != nullptr) side->close(id, on.stream());
-      one.number = id.bubble;
-      if (side != nullptr && id.bubble == 0) one.cause = why->ask();
+      if (side != nullptr) side->close(opened, on.stream());
+      one.number = opened.bubble;
+      if (side != nullptr && opened.bubble == 0) one.cause = cause_of(opened.what);
       if (side != nullptr && side->mode() == runtime_mode::observe) one.cause = lost_cause::no_job;
       done.bubbles.push_back(std::move(one));
     }

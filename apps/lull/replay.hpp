@@ -31,8 +31,8 @@ struct replayed {
   double ms() const noexcept;  // from the first iteration's begin to the last one's end
 };
 
-/// Why the runtime passed a bubble over, from what it had counted before and has now.
-lost_cause why_passed_over(runtime_counts const& before, runtime_counts const& now) noexcept;
+/// Returns the cause of a bubble that the runtime passed over.
+lost_cause cause_of(counted why) noexcept;
 
 /// Chunks that were done in bubbles; nothing where the record of one is missing.
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);

@@ -191,7 +191,7 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
     last_chunks_ = last_chunks_ && chunks ? std::optional{*last_chunks_ + *chunks} : std::nullopt;
     for (replayed_bubble const& one : done.bubbles) {
       if (!one.harvested) continue;
-      bubble_record const& record = one.harvested->record;
+      bubble_record const record = one.harvested->record();
       time_ += time_at_work(record);
       bool const in_vain = record.items == 0 && record.handed_back != 0;
       if (in_vain) length = std::min(2 * length, max_bubble);

@@ -54,8 +54,8 @@ void side_work::begin() {
 void side_work::collect() {
   for (bubble_report const& one : side_.take_bubbles()) {
     at_site& at = sites_[one.site];
-    lease_exits_ += one.record.lease_blocks;
-    at.items += one.record.items;
+    lease_exits_ += one.record().lease_blocks;
+    at.items += one.record().items;
     if (one.host_ahead && !*one.host_ahead) ++at.not_ahead;
     if (one.length.count() == 0) {
       ++at.unknown;
@@ -95,13 +95,13 @@ nlohmann::json side_work::report() const {
   made["items"] = all.items;
   made["items_per_s_alone"] = solo_items_per_s_;
   made["lease_exits"] = lease_exits_;
-  made["passed_over"] = {{"too_short", now.too_short - before_.too_short},
-                         {"fruitless", now.fruitless - before_.fruitless},
-                         {"no_job", now.no_job - before_.no_job},
-                         {"behind", now.behind - before_.behind},
-                         {"dropped", now.dropped - before_.dropped}};
-  made["opened"] = now.opened - before_.opened;
-  made["replayed"] = now.replayed - before_.replayed;
+  made["passed_over"] = {{"too_short", now[counted::too_short] - before_[counted::too_short]},
+                         {"fruitless", now[counted::handed_back] - before_[counted::handed_back]},
+                         {"no_job", now[counted::no_job] - before_[counted::no_job]},
+                         {"behind", now[counted::records_full] - before_[counted::records_full]},
+                         {"dropped", now[counted::dropped] - before_[counted::dropped]}};
+  made["opened"] = now[counted::opened] - before_[counted::opened];
+  made["replayed"] = now[counted::replayed] - before_[counted::replayed];
   made["sites"] = std::move(by_site);
   return made;
 }

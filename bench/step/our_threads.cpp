@@ -83,8 +83,8 @@ json run(arguments const& with) {
     std::this_thread::sleep_until(next += std::chrono::microseconds{with.every_us});
   });
   runtime_counts const counts = side.counts();
-  found["opened"] = counts.opened;
-  found["armed"] = counts.armed;
+  found["opened"] = counts[counted::opened];
+  found["armed"] = counts[counted::armed];
   task.cancel();
   task.wait(10s);
   return found;

@@ -55,8 +55,8 @@ class bubble_account {
     for (;;) {
       for (bubble_report& one : side_.take_bubbles()) found.push_back(std::move(one));
       runtime_counts const now = side_.counts();
-      auto const patience = now.dropped == 0 ? 2s : 100ms;  // reports that were lost do not come
-      if (told_ + found.size() >= now.opened || clock::now() >= began + patience) break;
+      auto const patience = now[counted::dropped] == 0 ? 2s : 100ms;  // reports that were lost do not come
+      if (told_ + found.size() >= now[counted::opened] || clock::now() >= began + patience) break;
       std::this_thread::sleep_for(1ms);
     }
     told_ += found.size();
@@ -101,11 +101,13 @@ pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& 
 }
 
 nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_counts const& now) {
-  return {{"opened", now.opened - before.opened},          {"launches", now.launches - before.launches},
-          {"no_job", now.no_job - before.no_job},          {"too_short", now.too_short - before.too_short},
-          {"fruitless", now.fruitless - before.fruitless}, {"nested", now.nested - before.nested},
-          {"unmatched", now.unmatched - before.unmatched}, {"abandoned", now.abandoned - before.abandoned},
-          {"behind", now.behind - before.behind},          {"dropped", now.dropped - before.dropped}};
+  nlohmann::ordered_json told;
+  runtime_counts const since = now.since(before);
+  for (std::size_t i = 0; i < counted_kinds; ++i) {
+    auto const what = static_cast<counted>(i);
+    if (since[what] != 0) told[std::string{name_of(what)}] = since[what];
+  }
+  return told;
 }
 
 /// Sums over bubbles of training.
@@ -119,15 +121,15 @@ struct side_figures {
   std::vector<double> start_late_us;
 
   void add(bubble_report const& one) {
-    items += one.record.items;
-    lease_exits += one.record.lease_blocks;
+    items += one.record().items;
+    lease_exits += one.record().lease_blocks;
     worked_ns += over_machine(one, &bubble_record::stay_ns);
-    if (one.record.blocks == 0) {
+    if (one.record().blocks == 0) {
       ++empty;
       return;
     }
     double const us =
-        static_cast<double>(static_cast<std::int64_t>(one.record.last_in_ns - one.record.opened_ns)) / 1e3;
+        static_cast<double>(static_cast<std::int64_t>(one.record().last_in_ns - one.record().opened_ns)) / 1e3;
     start_us.push_back(us);
     (one.armed ? start_armed_us : start_late_us).push_back(us);
   }
@@ -144,8 +146,8 @@ std::optional<double> measured_solo_speed(step_trainer& trainer, runtime& side, 
   if (counted.size() < kept_solo) return std::nullopt;
   std::uint64_t items = 0;
   for (auto one = counted.end() - kept_solo; one != counted.end(); ++one) {
-    if (one->record.lease_blocks != 0 || one->record.items == 0) return std::nullopt;
-    items += one->record.items;
+    if (one->record().lease_blocks != 0 || one->record().items == 0) return std::nullopt;
+    items += one->record().items;
   }
   return static_cast<double>(items) / static_cast<double>(kept_solo * solo_ns);
 }

@@ -200,8 +200,8 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   std::uint64_t lease_exits = 0;
   std::uint64_t items = 0;
   for (bubble_report const& one : side.take_bubbles()) {
-    lease_exits += one.record.lease_blocks;
-    items += one.record.items;
+    lease_exits += one.record().lease_blocks;
+    items += one.record().items;
   }
   runtime_counts const now = side.counts();
   hangs += found.hangs;
@@ -210,9 +210,9 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   made["hangs"] = found.hangs;
   made["lease_exits"] = lease_exits;  // of the bubbles that are kept: the latest
   made["items"] = items;
-  made["opened"] = now.opened - before.opened;
-  made["launches"] = now.launches - before.launches;
-  made["behind"] = now.behind - before.behind;
+  made["opened"] = now[counted::opened] - before[counted::opened];
+  made["launches"] = now[counted::launches] - before[counted::launches];
+  made["behind"] = now[counted::records_full] - before[counted::records_full];
   return made;
 }
 

@@ -42,7 +42,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   std::vector<std::uint64_t> number(total);  // the runtime's number of each bubble; 0: none
   std::unordered_map<std::uint64_t, bubble_record> records;
   auto const take = [&] {
-    for (bubble_report const& one : side.take_bubbles()) records[one.record.bubble] = one.record;
+    for (bubble_report const& one : side.take_bubbles()) records[one.record().bubble] = one.record();
   };
   std::vector<int> done(treatments);
   for (bool more = true; more;) {

@@ -61,7 +61,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
   std::vector<std::vector<moments>> replayed;  // of the worker's treatment
   std::unordered_map<std::uint64_t, bubble_record> records;
   auto const take = [&] {
-    for (bubble_report const& one : side.take_bubbles()) records[one.record.bubble] = one.record;
+    for (bubble_report const& one : side.take_bubbles()) records[one.record().bubble] = one.record();
   };
   int const rounds = (how.bubbles + how.group - 1) / how.group;
   for (int round = -1; round < rounds; ++round) {  // one to warm up

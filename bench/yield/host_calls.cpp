@@ -116,8 +116,8 @@ void measure(benchmark::State& state, plan const& what) {
     std::uint64_t lease_blocks = 0;
     std::uint64_t bubbles = 0;
     for (bubble_report const& one : side.take_bubbles()) {
-      items += one.record.items;
-      lease_blocks += one.record.lease_blocks;
+      items += one.record().items;
+      lease_blocks += one.record().lease_blocks;
       ++bubbles;
     }
     report(state, "host", with.host_us);

@@ -81,7 +81,7 @@ double worker_ms(runtime& side, cudaStream_t stream, job_description const& what
   if (!task.wait(20s)) return 0;
   for (int i = 0; i < 1000; ++i) {
     for (bubble_report const& one : side.take_bubbles()) {
-      if (one.record.blocks != 0) return static_cast<double>(one.record.last_out_ns - one.record.opened_ns) / 1e6;
+      if (one.record().blocks != 0) return static_cast<double>(one.record().last_out_ns - one.record().opened_ns) / 1e6;
     }
     std::this_thread::sleep_for(1ms);
   }

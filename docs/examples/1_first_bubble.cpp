@@ -34,6 +34,7 @@ int main() {
   lull::runtime_counts const counts = side.counts();
   lull::job_progress const end = job.progress();
   std::printf("%s: %llu items in at most %llu bubbles\n", lull::name_of(end.state),
-              static_cast<unsigned long long>(end.items), static_cast<unsigned long long>(counts.opened));
+              static_cast<unsigned long long>(end.items),
+              static_cast<unsigned long long>(counts[lull::counted::opened]));
   return done && end.items == 20'000 ? 0 : 1;
 }

@@ -30,7 +30,7 @@ int main() {
   // At any time; a thread of the runtime's reads lengths off the trainer's path.
   lull::bubble_summary seen = side.summary();
   auto const give_up = std::chrono::steady_clock::now() + 60s;
-  while (seen.seen() < side.counts().opened && std::chrono::steady_clock::now() < give_up) {
+  while (seen.seen() < side.counts()[lull::counted::opened] && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(10ms);
     seen = side.summary();
   }

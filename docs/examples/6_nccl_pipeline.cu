@@ -129,10 +129,10 @@ bool run(rank_place const& me) {
 
   lull::runtime_counts const counts = side.counts();
   lull::bubble_summary seen = side.summary();
-  for (int looks = 0; seen.seen() < counts.opened && looks < 5'000; ++looks, seen = side.summary())
+  for (int looks = 0; seen.seen() < counts[lull::counted::opened] && looks < 5'000; ++looks, seen = side.summary())
     std::this_thread::sleep_for(1ms);
   std::uint64_t lease_exits = 0;
-  for (lull::bubble_report const& one : side.take_bubbles()) lease_exits += one.record.lease_blocks;
+  for (lull::bubble_report const& one : side.take_bubbles()) lease_exits += one.record().lease_blocks;
   std::printf("rank %d: %s\nrank %d: %d steps, %llu words wrong\n", me.rank, need.text.c_str(), me.rank, steps,
               *on.wrong);
   for (lull::site_summary const& at : seen.gates()) {
@@ -141,7 +141,8 @@ bool run(rank_place const& me) {
         me.rank, at.bubbles, static_cast<double>(at.p50.count()) / 1e6, 100 * at.side.of_idle.value_or(0), lease_exits);
   }
   job.cancel();
-  bool const good = job.wait(60s) && *on.wrong == 0 && lease_exits == 0 && (me.rank == 0 || counts.opened == steps);
+  bool const good =
+      job.wait(60s) && *on.wrong == 0 && lease_exits == 0 && (me.rank == 0 || counts[lull::counted::opened] == steps);
   for (ncclComm_t const comm : {on.forward, on.backward}) CHECK(ncclCommDestroy(comm));
   return good;
 }

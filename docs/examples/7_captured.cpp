@@ -35,7 +35,8 @@ int main() {
     trainer.synchronize();
   }
   // [/replay]
-  bool const good = job.wait(60s) && job.progress().state == lull::job_state::finished && side.counts().captured == 1;
+  bool const good =
+      job.wait(60s) && job.progress().state == lull::job_state::finished && side.counts()[lull::counted::captured] == 1;
   std::printf("%s in replays of %zu nodes\n", lull::name_of(job.progress().state), step.size());
   return good ? 0 : 1;
 }

@@ -36,13 +36,13 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
 
 std::uint32_t captured_gate::find(site where) {
   auto const known =
-      std::find_if(sites_.begin(), sites_.end(), [&](site_state const& s) { return s.what->name == where.name; });
+      std::find_if(sites_.begin(), sites_.end(), [&](site_here const& s) { return s.what->name == where.name; });
   if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
   sites_.push_back({.what = known_sites_.find(where)});
   return static_cast<std::uint32_t>(sites_.size() - 1);
 }
 
-bubble_id captured_gate::open(stream_handle stream, site where) {
+open_result captured_gate::open(stream_handle stream, site where) {
   std::lock_guard const lock{mutex_};
   if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
     machine_.capture_keep(stream, not_kept_yet_);
@@ -51,10 +51,10 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
   std::uint32_t const at = find(where);
   if (open_) {
     if (at != open_site_) {
-      ++counts_.nested;
-      return {};
+      ++counts_[counted::nested];
+      return {{}, counted::nested};
     }
-    ++counts_.abandoned;
+    ++counts_[counted::abandoned];
     close_now(stream);
   }
   std::vector<captured_worker> workers;
@@ -71,14 +71,14 @@ bubble_id captured_gate::open(stream_handle stream, site where) {
   ++bubbles_;
   open_ = true;
   open_site_ = at;
-  ++counts_.captured;
-  return {index_, bubbles_};
+  ++counts_[counted::captured];
+  return {{index_, bubbles_}, counted::captured};
 }
 
 void captured_gate::close(bubble_id id, stream_handle stream) {
   std::lock_guard const lock{mutex_};
   if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_) {
-    ++counts_.unmatched;
+    ++counts_[counted::unmatched];
     return;
   }
   close_now(stream);
@@ -105,8 +105,8 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};
   if (noted_ - read_ >= records) {
-    counts_.replayed += known_ - read_;
-    counts_.dropped += known_ - read_;
+    counts_[counted::replayed] += known_ - read_;
+    counts_[counted::dropped] += known_ - read_;
     read_ = known_;
     ring_is_mixed_ = true;
     return;
@@ -114,8 +114,8 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
   for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {
     bubble_record const& record = copies[bubble - which.from];
     bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
-    ++counts_.replayed;
-    if (!closed) ++counts_.dropped;
+    ++counts_[counted::replayed];
+    if (!closed) ++counts_[counted::dropped];
     if (closed) learn(record, working, told_as, into);
   }
   read_ = which.past - 1;
@@ -140,35 +140,38 @@ bool captured_gate::was_held_up(bubble_record const& record) const {
 /// What a replayed bubble says of its site. One that was skipped says only how long it was.
 void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
                           std::deque<bubble_report>& into) {
-  site_state& at = sites_[record.site];
+  site_here& at = sites_[record.site];
+  site_state& site = *at.what;
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
   if (at.skipped) {
-    ++(length < min_bubble ? counts_.too_short : counts_.fruitless);
-    at.what->past.add_length(length);
+    ++(length < min_bubble ? counts_[counted::too_short] : counts_[counted::handed_back]);
+    site.past.add_length(length);
   } else {
     bool const held_up = was_held_up(record);
-    if (held_up) ++counts_.held_up;
-    if (at.held_up.add(held_up)) held_up_ = at.what->name;
-    at.what->past.add(
+    if (held_up) ++counts_[counted::held_up];
+    site.held_up.add(held_up);
+    if (site.held_up.twice()) held_up_ = site.name;
+    site.past.add(
         harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
-  known_sites_.note(*at.what);
+  known_sites_.note(site);
   into.push_back({.gate = told_as,
-                  .site = at.what->name,
+                  .site = site.name,
                   .length = length,
                   .opened_ns = static_cast<std::int64_t>(record.opened_ns),
                   .host_ahead = true,  // a replay asks no host
                   .lease = {},
-                  .blocks = record.blocks != 0 ? working : 0,
-                  .record = record});
+                  .at_hand = {record.blocks != 0 ? working : 0, record},
+                  .successor = {}});
 }
 
 /// Which sites' workers leave at once from now on, and which do no more.
 void captured_gate::decide() {
   for (std::size_t i = 0; i < std::min(sites_.size(), max_sites); ++i) {
-    site_state& at = sites_[i];
+    site_here& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
+    at.what->past.begin_bubble();
     bool const skip = at.what->past.judge() != history::verdict::harvest;
     if (skip == at.skipped) continue;
     at.skipped = skip;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
-#include <lull/host/detail/history.hpp>
+#include <lull/host/detail/record_ring.hpp>
 #include <lull/host/detail/site_table.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/runtime.hpp>
@@ -39,11 +39,6 @@ struct captured_type {
 /// its history. Thread-safe.
 class captured_sites {
  public:
-  struct site_state {
-    std::string name;
-    history past;  // the dispatcher's
-  };
-
   std::shared_ptr<site_state> find(site where) {
     std::lock_guard const lock{mutex_};
     return known_.find(where.name);
@@ -59,7 +54,7 @@ class captured_sites {
 
  private:
   mutable std::mutex mutex_;
-  site_table<site_state> known_;
+  site_table known_;
 };
 
 /// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks
@@ -84,7 +79,7 @@ class captured_gate {
   captured_gate& operator=(captured_gate const&) = delete;
 
   std::uint32_t index() const noexcept { return index_; }
-  gate_ref ref() const noexcept { return ref_; }
+  record_ring ring() const noexcept { return {ring_.data(), records}; }
   stream_handle stream() const noexcept { return stream_; }
   bool serves(std::uint64_t capture, stream_handle stream) const noexcept {
     return capture == capture_ && stream == stream_;
@@ -92,7 +87,7 @@ class captured_gate {
   std::span<captured_slot const> slots() const noexcept { return slots_; }
 
   /// Add nodes to the graph that the stream is being captured into.
-  bubble_id open(stream_handle stream, site where);
+  open_result open(stream_handle stream, site where);
   void close(bubble_id id, stream_handle stream);
 
   /// How its line on the machine was found; `over`: nothing could touch it any more even before.
@@ -116,10 +111,9 @@ class captured_gate {
   runtime_counts counts() const;
 
  private:
-  struct site_state {
-    std::shared_ptr<captured_sites::site_state> what;
+  struct site_here {
+    std::shared_ptr<site_state> what;  // the dispatcher's
     bool skipped = false;
-    hold_ups held_up{};
     bool seen = true;  // since it was decided last; what was known before the capture counts, too
   };
 
@@ -157,7 +151,7 @@ class captured_gate {
   bool open_ = false;
   std::uint32_t open_site_ = 0;
   captured_opening opening_ = nullptr;
-  std::deque<site_state> sites_;
+  std::deque<site_here> sites_;
   runtime_counts counts_;
 };
 

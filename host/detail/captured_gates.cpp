@@ -29,9 +29,9 @@ void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid
   if (!known && types_.size() < max_types) types_.push_back({kernel, grid});
 }
 
-bubble_id captured_gates::open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode) {
+open_result captured_gates::open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode) {
   std::shared_ptr<captured_gate> const gate = find_or_make(capture, stream, mode);
-  return gate != nullptr ? gate->open(stream, where) : bubble_id{};
+  return gate != nullptr ? gate->open(stream, where) : open_result{{}, counted::not_captured};
 }
 
 /// What belongs to one capture and stream comes from one thread.
@@ -75,7 +75,7 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
     }
     free_.push_back(index);
   }
-  ++ignored_;
+  ++counts_[counted::not_captured];
   bool const said = std::exchange(said_why_, true);
   lock.unlock();
   if (!said && log_) log_("a graph is captured without side work: " + why);
@@ -136,14 +136,7 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
     auto const which = gate->to_read();
     if (which.count() == 0 || used + which.count() > captured_gate::records + max_copied) continue;
     bubble_record* const to = pinned_.data() + used;
-    for (std::uint64_t bubble = which.from; bubble < which.past;) {
-      std::uint64_t const first = bubble % captured_gate::records;
-      // To the end of the ring, then from its start.
-      std::uint64_t const count = std::min(which.past - bubble, captured_gate::records - first);
-      lane.copy_out(to + (bubble - which.from), gate->ref().records + first, count * sizeof *to);
-      lane.copy_in(gate->ref().records + first, pinned_.data(), count * sizeof *to);
-      bubble += count;
-    }
+    gate->ring().take(lane, which.from, which.past, to, pinned_.data());
     copied_.push_back({gate, which, to});
     used += which.count();
   }
@@ -173,15 +166,14 @@ void captured_gates::forget(captured_gate const& gone) {
   std::lock_guard const lock{mutex_};
   auto const found = std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate.get() == &gone; });
   if (found == gates_.end()) return;
-  of_gone_ += gone.counts();
+  counts_ += gone.counts();
   free_.push_back(gone.index());
   gates_.erase(found);
 }
 
 runtime_counts captured_gates::counts() const {
   std::unique_lock lock{mutex_};
-  runtime_counts sum = of_gone_;
-  sum.ungraphed += ignored_;
+  runtime_counts sum = counts_;
   auto const gates = gates_;
   lock.unlock();
   for (auto const& gate : gates) sum += gate->counts();

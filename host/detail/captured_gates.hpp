@@ -35,7 +35,7 @@ class captured_gates {
   /// Later captures hold a worker for it.
   void enable(worker_kernel const& kernel, worker_grid const& grid);
   /// `capture` as of executor::capture_of, not 0.
-  bubble_id open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode);
+  open_result open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode);
   /// False: the id is not of a captured gate.
   bool close(bubble_id id, stream_handle stream);
 
@@ -96,8 +96,7 @@ class captured_gates {
   std::vector<std::shared_ptr<captured_gate>> gates_;
   std::vector<std::shared_ptr<captured_gate>> new_;
   std::vector<std::uint32_t> free_;  // indices, the next one last
-  runtime_counts of_gone_;
-  std::uint64_t ignored_ = 0;
+  runtime_counts counts_;            // of graphs that are gone, and of those that have no gate
   bool said_why_ = false;
 };
 

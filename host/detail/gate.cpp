@@ -68,43 +68,40 @@ bool gate::any_stands() const noexcept {
   return std::any_of(armed_.begin(), armed_.end(), [](armed_worker const& s) { return s.params.slot != nullptr; });
 }
 
-bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch) {
+/// Under the lock.
+open_result gate::pass_over(counted why) {
+  ++counts_[why];
+  return {{}, why};
+}
+
+open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode,
+                       launch_time launch) {
   std::lock_guard const edges{edges_};
-  if (stream_id != this->stream_id()) return {};  // it was taken back a moment ago
   std::unique_lock lock{mutex_};
+  if (stream_id != this->stream_id()) return pass_over(counted::no_gate);  // it was taken back a moment ago
   last_used_ = steady::now();
   if (open_) {
     placed& before = placed_of(bubbles_);
     bool const abandoned = before.where->name == where.name || last_used_ - before.opened > lease_;
-    if (!abandoned) {
-      ++counts_.nested;
-      return {};
-    }
-    ++counts_.abandoned;
+    if (!abandoned) return pass_over(counted::nested);
+    ++counts_[counted::abandoned];
     before.abandoned = true;
     lock.unlock();
     end_bubble(stream, closing{});
     lock.lock();
   }
-  if (mode == runtime_mode::on && !any_stands()) {
-    ++counts_.no_job;
-    return {};
-  }
-  if (bubbles_ - collected_ >= records) {  // the dispatcher is behind: nothing of Lull's may be overwritten
-    ++counts_.behind;
-    return {};
-  }
+  if (mode == runtime_mode::on && !any_stands()) return pass_over(counted::no_job);
+  if (bubbles_ - collected_ >= records) return pass_over(counted::records_full);
   std::shared_ptr<site_state> const at = sites_.find(where.name);
   if (mode == runtime_mode::on) {
+    at->past.begin_bubble();
     switch (at->past.judge()) {
       case history::verdict::harvest:
         break;
       case history::verdict::too_short:
-        ++counts_.too_short;
-        return {};
-      case history::verdict::fruitless:
-        ++counts_.fruitless;
-        return {};
+        return pass_over(counted::too_short);
+      case history::verdict::handed_back:
+        return pass_over(counted::handed_back);
     }
   }
   std::uint64_t const bubble = bubbles_ + 1;
@@ -126,8 +123,8 @@ bubble_id gate::open(stream_handle stream, std::uint64_t stream_id, site where, 
   placed_of(bubble) = now;
   placed_of(bubble).range = begin_range(at->name.c_str());
   open_ = true;
-  ++counts_.opened;
-  return {index_, bubble};
+  ++counts_[counted::opened];
+  return {{index_, bubble}, counted::opened};
 }
 
 void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked) {
@@ -135,7 +132,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
   std::unique_lock lock{mutex_};
   // An edge that went into a graph, or onto another stream, would close later bubbles and not this one.
   if (!open_ || id.bubble != bubbles_ || found.is != stream_found::plain || found.id != stream_id()) {
-    ++counts_.unmatched;
+    ++counts_[counted::unmatched];
     return;
   }
   closing const how =
@@ -226,15 +223,15 @@ bool gate::launch(std::uint64_t bubble, start_when when) {
     now.blocks = blocks;
     // Only after the launch: it may take as long as the trainer's thread stands in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
-    counts_.launches += worker;
-    if (worker != 0 && now.armed) ++counts_.armed;
+    counts_[counted::launches] += worker;
+    if (worker != 0 && now.armed) ++counts_[counted::armed];
     if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);
     decided(bubble);
   };
   try {
     for (armed_worker& each : stands) {
       if (each.params.slot == nullptr) continue;
-      each.params.gate.records = ring(worker);
+      each.params.gate.records = ring(worker).at;
       machine_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
       blocks[worker++] = each.grid.blocks;
     }
@@ -278,7 +275,7 @@ opening_numbers gate::numbers() const noexcept {
 
 std::uint64_t gate::opened_ns() const noexcept { return machine_.load_mapped(&tells_.host()->opened_ns); }
 
-std::optional<std::uint64_t> gate::new_opening() noexcept {
+std::optional<std::uint64_t> gate::take_opening() noexcept {
   std::uint32_t const opened = numbers().opened;
   if (std::exchange(opening_told_, opened) == opened) return std::nullopt;
   return opened_ns();
@@ -289,7 +286,7 @@ void gate::release(std::uint64_t bubble, bool first_time) {
     std::lock_guard const lock{mutex_};
     if (has_opened(bubble)) return;
     again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
-    ++counts_.released;
+    ++counts_[counted::released];
   }
   std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};
   std::uint64_t seen = numbers.load(std::memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/detail/history.hpp>
 #include <lull/host/detail/pinned_array.hpp>
+#include <lull/host/detail/record_ring.hpp>
 #include <lull/host/detail/site_table.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/runtime.hpp>
@@ -81,7 +82,7 @@ class gate {
   void stand(int place, armed_worker what) noexcept;
   bool ready() const noexcept;
 
-  bubble_id open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch);
+  open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch);
   /// Closes the bubble if it is the open one and `stream` is the one that it was opened on, and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
@@ -96,8 +97,8 @@ class gate {
   /// The number of the latest bubble that the stream has come to, and the moment.
   opening_numbers numbers() const noexcept;
   std::uint64_t opened_ns() const noexcept;
-  /// The moment of an opening that was not asked for before.
-  std::optional<std::uint64_t> new_opening() noexcept;
+  /// The moment of the latest opening, once.
+  std::optional<std::uint64_t> take_opening() noexcept;
   bool has_opened(std::uint64_t bubble) const noexcept {
     return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble));
   }
@@ -124,12 +125,6 @@ class gate {
   void note_lease(std::chrono::nanoseconds lease) noexcept;
 
  private:
-  struct site_state {
-    std::string name;
-    history past;
-    forecast opens;
-    hold_ups held_up;
-  };
   struct placed {  // a bubble whose opening edge is enqueued
     std::uint64_t bubble = 0;
     std::shared_ptr<site_state> where;
@@ -150,8 +145,8 @@ class gate {
   /// What is copied from and to the machine.
   struct copies {
     std::array<bubble_record, records> zeros;
-    std::array<std::array<bubble_record, records>, places> of_worker;
-    gate_line line;  // behind the records
+    std::array<std::array<bubble_record, records>, places> of_worker;  // of the bubbles that are being copied
+    gate_line line;                                                    // behind the records
   };
   /// The last bubble that was collected, from which the next is expected.
   struct known {
@@ -161,6 +156,7 @@ class gate {
     std::uint64_t closed_ns = 0;  // 0: not known
   };
 
+  open_result pass_over(counted why);
   void end_bubble(stream_handle stream, closing how);
   bool any_stands() const noexcept;
   struct opening {
@@ -170,13 +166,12 @@ class gate {
   std::optional<opening> expected(std::uint64_t bubble) const;
   bool expected_before_launch(placed const& of) const;
   void decided(std::uint64_t bubble);
-  bool is_over(std::uint64_t bubble);
+  bool ask_if_over(std::uint64_t bubble);
   bool may_pass_unseen(bool at_the_end) const;
   /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
-  bubble_record* ring(std::size_t worker) const noexcept { return ref_.records + worker * records; }
-  void copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past);
+  record_ring ring(std::size_t worker) const noexcept { return {ref_.records + worker * records, records}; }
   bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept {
-    return pinned_.data()->of_worker[worker][bubble % records];
+    return pinned_.data()->of_worker[worker][bubble - copied_from_];
   }
   bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now,
                    device_clock const& clock) const;
@@ -205,7 +200,7 @@ class gate {
   known last_;
   close_policy close_policy_;
   std::array<armed_worker, places> armed_;
-  site_table<site_state> sites_;
+  site_table sites_;
   std::uint32_t opening_told_ = 0;                   // the launcher's
   std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
   std::array<placed, records> placed_;

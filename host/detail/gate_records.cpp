@@ -20,22 +20,6 @@ std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
   return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
 }
 
-/// Adds what another worker's blocks did in the same bubble.
-void add_workers(bubble_record& sum, bubble_record const& more) {
-  for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
-    sum.*latest = std::max(sum.*latest, more.*latest);
-  }
-  for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns,
-                           &bubble_record::early_ns, &bubble_record::chunks, &bubble_record::items}) {
-    sum.*total += more.*total;
-  }
-  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks,
-                           &bubble_record::idle_blocks, &bubble_record::starved_blocks, &bubble_record::handed_back,
-                           &bubble_record::late_blocks, &bubble_record::refused}) {
-    sum.*count += more.*count;
-  }
-}
-
 }  // namespace
 
 std::uint64_t gate::outstanding() const {
@@ -57,7 +41,7 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
     copied_from_ = copied_past_ = collected_ + 1;
   }
   // A record is read when its workers are surely out.
-  while (copied_past_ <= latest && is_over(copied_past_)) ++copied_past_;
+  while (copied_past_ <= latest && ask_if_over(copied_past_)) ++copied_past_;
   if (copied_past_ == copied_from_) {
     if (!may_pass_unseen(at_the_end)) return false;
     lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
@@ -70,8 +54,9 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
       any = any || placed_of(bubble).blocks[1] != 0;
     return any;
   }();
-  copy_records(lane, 0, copied_from_, copied_past_);
-  if (copied_successors_) copy_records(lane, 1, copied_from_, copied_past_);
+  copies& to = *pinned_.data();
+  for (std::size_t worker = 0; worker < (copied_successors_ ? 2U : 1U); ++worker)
+    ring(worker).take(lane, copied_from_, copied_past_, to.of_worker[worker].data(), to.zeros.data());
   lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
   return true;
 }
@@ -82,33 +67,21 @@ bool gate::may_pass_unseen(bool at_the_end) const {
   return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
 }
 
-/// A worker's records of bubbles [from, past), and zeroes into their places for later ones.
-void gate::copy_records(copy_lane& lane, std::size_t worker, std::uint64_t from, std::uint64_t past) {
-  for (std::uint64_t bubble = from; bubble < past;) {
-    std::uint64_t const first = bubble % records;
-    // To the end of the ring, then from its start.
-    std::uint64_t const count = std::min(past - bubble, records - first);
-    bubble_record* const at = ring(worker) + first;
-    lane.copy_out(&pinned_.data()->of_worker[worker][first], at, count * sizeof *at);
-    lane.copy_in(at, pinned_.data()->zeros.data(), count * sizeof *at);
-    bubble += count;
-  }
-}
-
 void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
   auto const now = steady::now();
   std::lock_guard const lock{mutex_};
   for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble) {
     placed& was = placed_of(bubble);
     bubble_report one = told(bubble);
-    bubble_record const& record = one.record;
+    bubble_record const record = one.record();
     auto const length = was.timed ? was.length : seen(record);
     collected_ = bubble;
     if (length && !was.timed) close_policy_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
     if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
     was.held_up = was_held_up(was, record, now, clock);
-    if (was.held_up) ++counts_.held_up;
-    if (!was.timed && was.where->held_up.add(was.held_up)) held_up_ = was.where->name;
+    if (was.held_up) ++counts_[counted::held_up];
+    if (!was.timed) was.where->held_up.add(was.held_up);
+    if (!was.timed && was.where->held_up.twice()) held_up_ = was.where->name;
     learn(was, record, length, clock);
     one.length = length.value_or(std::chrono::nanoseconds{0});
     into.push_back(std::move(one));
@@ -165,7 +138,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
 /// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that
 /// has no worker, since its job went before the close. Of an observed bubble its end is reached: the length is asked
 /// for once, and kept.
-bool gate::is_over(std::uint64_t bubble) {
+bool gate::ask_if_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
   bool const timed = [&] {
     std::lock_guard const lock{mutex_};
@@ -182,19 +155,15 @@ bool gate::is_over(std::uint64_t bubble) {
 /// A bubble whose records are copied, but for its length.
 bubble_report gate::told(std::uint64_t bubble) const {
   placed const& was = placed_of(bubble);
-  bubble_record const successor = copied_successors_ ? copied(1, bubble) : bubble_record{};
-  bubble_record record = copied(0, bubble);
-  add_workers(record, successor);
+  bubble_record const& record = copied(0, bubble);
   return {.gate = index_,
           .site = was.where->name,
           .opened_ns = static_cast<std::int64_t>(record.opened_ns),
           .host_ahead = was.host_ahead,
           .armed = was.armed,
           .lease = was.lease,
-          .blocks = was.blocks[0],
-          .successor_blocks = was.blocks[1],
-          .record = record,
-          .successor = successor};
+          .at_hand = {was.blocks[0], record},
+          .successor = {was.blocks[1], copied_successors_ ? copied(1, bubble) : bubble_record{}}};
 }
 
 }  // namespace lull::detail

@@ -32,14 +32,11 @@ class hold_ups {
   static constexpr bool is_one(std::chrono::nanoseconds behind, std::chrono::nanoseconds lease) noexcept {
     return behind.count() >= 0 && behind < lease / 8;
   }
-  /// Of each bubble that was harvested. True for the second in a row: one may be a pause of the trainer that ended just
-  /// behind a lease, but a kernel that finds no room waits again in the next bubble.
-  bool add(bool held_up) noexcept {
-    in_a_row_ = held_up ? in_a_row_ + 1 : 0;
-    if (in_a_row_ < 2) return false;
-    in_a_row_ = 0;
-    return true;
-  }
+  /// Of each bubble that was harvested.
+  void add(bool held_up) noexcept { in_a_row_ = held_up ? in_a_row_ % 2 + 1 : 0; }
+  /// Whether the last bubble was the second in a row. One alone may be a pause of the trainer that ended just after a
+  /// lease, but a kernel that finds no SM waits again in the next bubble.
+  bool twice() const noexcept { return in_a_row_ == 2; }
 
  private:
   int in_a_row_ = 0;
@@ -67,13 +64,13 @@ class history {
   /// The first lease of workers launched at open, where the trainer's host may be waiting for them.
   static constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
 
-  enum class verdict { harvest, too_short, fruitless };
+  enum class verdict { harvest, too_short, handed_back };
 
   void add_length(std::chrono::nanoseconds length) noexcept { lengths_.add(length); }
 
   void add(harvest_seen const& seen) noexcept {
     if (seen.length.count() != 0) add_length(seen.length);
-    fruitless_.add(seen.chunks == 0 && seen.handed_back != 0);
+    handed_back_.add(seen.chunks == 0 && seen.handed_back != 0);
     if (!seen.at_close) return;
     bool const half_gone = seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
     host_behind_.add(seen.host_late && half_gone);
@@ -82,18 +79,16 @@ class history {
   /// Zero when nothing was measured yet.
   std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
 
-  /// Called once a bubble.
-  verdict judge() noexcept {
-    verdict const found = lengths_.full() && longest() < min_bubble ? verdict::too_short
-                          : fruitless_.always()                     ? verdict::fruitless
-                                                                    : verdict::harvest;
-    if (found == verdict::harvest) return found;
-    return ++passed_ % look_again != 0 ? found : verdict::harvest;
+  /// Counts a bubble that comes now; the two questions below are about this one.
+  void begin_bubble() noexcept {
+    if (usual() != verdict::harvest) ++not_worth_it_;
+    if (judge() == verdict::harvest && host_behind_.always()) ++launched_early_;
   }
 
-  /// The trainer's host enqueues the close so late that workers launched behind it find half of the bubble gone. Called
-  /// once a bubble.
-  bool better_at_open() noexcept { return host_behind_.always() && ++launched_early_ % look_again != 0; }
+  verdict judge() const noexcept { return not_worth_it_ % look_again != 0 ? usual() : verdict::harvest; }
+
+  /// The trainer's host enqueues the close so late that workers launched after it find half of the bubble gone.
+  bool better_at_open() const noexcept { return host_behind_.always() && launched_early_ % look_again != 0; }
 
   /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open
   /// may grow.
@@ -126,10 +121,15 @@ class history {
     std::uint64_t length_ = 0;
   };
 
+  verdict usual() const noexcept {
+    if (lengths_.full() && longest() < min_bubble) return verdict::too_short;
+    return handed_back_.always() ? verdict::handed_back : verdict::harvest;
+  }
+
   lengths lengths_;
-  streak fruitless_;
+  streak handed_back_;
   streak host_behind_;
-  std::uint64_t passed_ = 0;
+  std::uint64_t not_worth_it_ = 0;  // bubbles of a site that is not worth it
   std::uint64_t launched_early_ = 0;
   std::chrono::nanoseconds lease_ = lease_at_open;
 };

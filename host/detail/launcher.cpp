@@ -45,7 +45,7 @@ launcher::time_point launcher::tick() {
   std::lock_guard const lock{mutex_};
   auto const now = steady::now();
   for (auto const& each : gates_) {
-    if (auto const opened_ns = each->new_opening()) clock_.note(*opened_ns, now);
+    if (auto const opened_ns = each->take_opening()) clock_.note(*opened_ns, now);
   }
   while (!order_.empty() && order_.front().at->workers_left(order_.front().bubble)) {
     limits_.forget(*order_.front().at, order_.front().bubble);
@@ -95,7 +95,12 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       enqueue(at, *asked, start_when::opened, now);
       continue;
     }
-    auto const known = expected(at, *asked);
+    auto const by_bubble = asked->expected_ns ? clock_.at(*asked->expected_ns) : std::nullopt;
+    bool const after_pause = by_bubble && *by_bubble <= asked->called;  // before the host came to the bubble
+    if (after_pause) at.note_pause(asked->bubble);
+    std::optional<expectation> known;
+    if (by_bubble && !after_pause) known = {*by_bubble, asked->ahead};
+    if (after_pause && asked->after_call) known = {asked->called + *asked->after_call, asked->ahead_of_call};
     auto const ahead = policy_.armed_ahead.value_or(known ? known->ahead : asked->ahead);
     auto const unknown = policy_.armed_ahead ? asked->since + unknown_ahead : now;
     auto const due = (known ? known->opening : unknown) - ahead;
@@ -109,16 +114,6 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     return ahead.count() != 0 ? std::min(due, next) : next;
   }
   return never;
-}
-
-/// By the bubble before it, or, where that would have been before the host came to it, by the host.
-std::optional<launcher::expectation> launcher::expected(gate& at, launch_request const& asked) const {
-  auto const by_bubble = asked.expected_ns ? clock_.at(*asked.expected_ns) : std::nullopt;
-  if (!by_bubble) return std::nullopt;
-  if (*by_bubble > asked.called) return expectation{*by_bubble, asked.ahead};
-  at.note_pause(asked.bubble);
-  if (!asked.after_call) return std::nullopt;
-  return expectation{asked.called + *asked.after_call, asked.ahead_of_call};
 }
 
 std::chrono::nanoseconds launcher::overdue_limit(launch_request const& asked, bool is_expected) const {

@@ -66,7 +66,6 @@ class launcher {
                std::optional<expectation> known = {});
   std::chrono::nanoseconds overdue_limit(launch_request const& asked, bool is_expected) const;
   time_point next_look(time_point now) const;
-  std::optional<expectation> expected(gate& at, launch_request const& asked) const;
 
   std::vector<std::unique_ptr<gate>>& gates_;
   launch_policy const policy_;

@@ -17,7 +17,7 @@ class pinned_array {
 
  public:
   /// Zeroed. Throws limit_error.
-  pinned_array(executor& machine, std::size_t count)
+  pinned_array(machine_memory& machine, std::size_t count)
       : machine_(machine), data_(static_cast<T*>(machine.pin(count * sizeof(T)))) {
     std::fill_n(data_, count, T{});
   }
@@ -28,7 +28,7 @@ class pinned_array {
   T* data() const noexcept { return data_; }
 
  private:
-  executor& machine_;
+  machine_memory& machine_;
   T* const data_;
 };
 

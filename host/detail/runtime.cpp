@@ -2,6 +2,7 @@
 #include <lull/host/runtime.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -113,37 +114,26 @@ class runtime::state {
     return job{std::move(made)};
   }
 
-  bubble_id open(stream_handle stream, site where) noexcept {
-    if (mode_ == runtime_mode::off || in_child()) return {};
-    bubble_id opened;
+  open_result open(stream_handle stream, site where) noexcept {
+    if (in_child()) return {};
+    if (mode_ == runtime_mode::off) return pass_over(counted::off);
+    open_result opened;
     guarded([&] {
       device_guard const here{*machine_};
       stream_found const found = machine_->look_at(stream, here.from());
-      detail::gate* gate = nullptr;
-      opened = open_on(found, stream, where, gate);
-      if (gate != nullptr) offer(*gate);
+      switch (found.is) {
+        case stream_found::foreign:
+          opened = pass_over(counted::foreign_device);
+          break;
+        case stream_found::captured:
+          opened = open_captured(found.capture, stream, where);
+          break;
+        case stream_found::plain:
+          opened = open_on(gate_for(found.id), found.id, stream, where);
+          break;
+      }
     });
     return opened;
-  }
-
-  bubble_id open_on(stream_found const& found, stream_handle stream, site where, detail::gate*& gate) {
-    if (found.is == stream_found::foreign) {
-      ++foreign_;
-      return {};
-    }
-    if (found.is == stream_found::captured) {
-      if (found.capture != 0) {
-        bubble_id const opened = captured_->open(found.capture, stream, where, mode_);
-        if (opened.bubble != 0)
-          wake_->notify_before(std::chrono::steady_clock::now() +
-                               detail::dispatcher::later);  // it may be replayed from now on
-        return opened;
-      }
-      ++unaskable_;
-      return {};
-    }
-    gate = gate_for(found.id);
-    return gate == nullptr ? bubble_id{} : gate->open(stream, found.id, where, mode_, options_.launch);
   }
 
   void close(bubble_id id, stream_handle stream) noexcept {
@@ -172,9 +162,8 @@ class runtime::state {
   runtime_counts counts() const {
     runtime_counts sum = captured_->counts();
     for (auto const& gate : gates_) sum += gate->counts();
-    sum.foreign += foreign_;
-    sum.ungraphed += unaskable_;
-    sum.raised += dispatcher_->raised();
+    for (std::size_t i = 0; i < counted_kinds; ++i) sum[static_cast<counted>(i)] += passed_over_[i];
+    sum[counted::sms_raised] += dispatcher_->raised();
     return sum;
   }
 
@@ -229,6 +218,26 @@ class runtime::state {
     if (found == nullptr && !gates_used_up_.exchange(true))
       log("more trainer streams than gates at a time: the others are not harvested");
     return found;
+  }
+
+  open_result pass_over(counted why) noexcept {
+    ++passed_over_[static_cast<std::size_t>(why)];
+    return {{}, why};
+  }
+
+  open_result open_captured(std::uint64_t capture, stream_handle stream, site where) {
+    if (capture == 0) return pass_over(counted::not_captured);
+    open_result const opened = captured_->open(capture, stream, where, mode_);
+    if (opened.bubble != 0)  // it may be replayed from now on
+      wake_->notify_before(std::chrono::steady_clock::now() + detail::dispatcher::later);
+    return opened;
+  }
+
+  open_result open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
+    if (gate == nullptr) return pass_over(counted::no_gate);
+    open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch);
+    offer(*gate);
+    return opened;
   }
 
   /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
@@ -287,7 +296,7 @@ class runtime::state {
     for (int rounds = 1;; ++rounds) {
       dispatcher_->collect();
       bool const graphs_too = !captured_->any() || (captured_->looks() >= looks + 3 && captured_->all_collected());
-      if (graphs_too && dispatcher_->collected() >= counts().opened) return;
+      if (graphs_too && dispatcher_->collected() >= counts()[counted::opened]) return;
       if (rounds > 1 && std::chrono::steady_clock::now() >= give_up) return;
       std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
@@ -343,8 +352,7 @@ class runtime::state {
   std::uint64_t const forks_;
   std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
   std::atomic<bool> gates_used_up_{false};
-  std::atomic<std::uint64_t> foreign_{0};
-  std::atomic<std::uint64_t> unaskable_{0};  // captures
+  std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
   std::vector<std::unique_ptr<detail::gate>> gates_;
   std::unique_ptr<detail::captured_gates> captured_;
   std::unique_ptr<detail::launcher> launcher_;
@@ -367,7 +375,7 @@ runtime::~runtime() {
 }
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
-bubble_id runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
+open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
 bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }
 void runtime::release() noexcept { state_->release(); }

@@ -13,17 +13,25 @@
 #include <unordered_map>
 #include <utility>
 
+#include <lull/host/detail/forecast.hpp>
 #include <lull/host/detail/history.hpp>
 
 namespace lull::detail {
 
-/// Sites by name. `State` has their `name` and their `past`, a history. Not thread-safe.
-template <class State>
+/// What is known of a site.
+struct site_state {
+  std::string name;
+  history past;
+  forecast opens;  // of a stream's bubbles; a replay is not forecast
+  hold_ups held_up;
+};
+
+/// Sites by name. Not thread-safe.
 class site_table {
  public:
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
-  std::shared_ptr<State> const& find(std::string_view name) {
+  std::shared_ptr<site_state> const& find(std::string_view name) {
     // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look
     // into the map, whose nodes are in no cache.
     if (!by_use_.empty() && by_use_.back()->name == name) {
@@ -38,7 +46,7 @@ class site_table {
       by_name_.erase(by_use_.back()->name);
       by_use_.pop_back();
     }
-    by_use_.push_front(std::make_shared<State>());
+    by_use_.push_front(std::make_shared<site_state>());
     by_use_.front()->name = name;
     by_name_.emplace(by_use_.front()->name, by_use_.begin());
     return by_use_.front();
@@ -51,7 +59,7 @@ class site_table {
   }
 
   /// A bubble of this site was added to its history.
-  void note(State const& at) noexcept {
+  void note(site_state const& at) noexcept {
     longest_ = std::max(longest_, at.past.longest());
     if (++noted_ < by_use_.size()) return;
     max_before_ = std::exchange(longest_, {});
@@ -62,10 +70,10 @@ class site_table {
   std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, max_before_); }
 
  private:
-  using sites = std::list<std::shared_ptr<State>>;
+  using sites = std::list<std::shared_ptr<site_state>>;
 
-  sites by_use_;                                                            // the one that was used last in front
-  std::unordered_map<std::string_view, typename sites::iterator> by_name_;  // views of their names
+  sites by_use_;                                                   // the one that was used last in front
+  std::unordered_map<std::string_view, sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};
   std::chrono::nanoseconds max_before_{0};
   std::uint64_t noted_ = 0;  // for longest_

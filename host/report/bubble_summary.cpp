@@ -9,7 +9,7 @@ namespace {
 latest_bubble drawn(bubble_report const& bubble, std::size_t site) {
   latest_bubble one{
       .site = site, .opened_ns = bubble.opened_ns, .length_ns = bubble.length.count(), .host_ahead = bubble.host_ahead};
-  bubble_record const& record = bubble.record;
+  bubble_record const record = bubble.record();
   if (record.blocks == 0) return one;
   // The record's clock is the device's own: only what passed since the opening can be carried over.
   one.work_from_ns = static_cast<std::int64_t>(record.in_ns / record.blocks);
@@ -58,7 +58,7 @@ void bubble_summary::add(bubble_report const& bubble) {
   ++seen_;
   std::size_t const found = find(bubble);
   site_state& site = sites_[found];
-  if (bubble_record const& record = bubble.record; record.blocks != 0) {
+  if (bubble_record const record = bubble.record(); record.blocks != 0) {
     ++site.side.bubbles;
     site.side.items += record.items;
     site.side.chunks += record.chunks;

@@ -266,7 +266,8 @@ captured_opening threads_executor::capture_open(stream_handle stream, gate_ref g
                                                 std::span<captured_worker const> workers) {
   stream_of(stream).enqueue([this, gate, value, all = std::vector(workers.begin(), workers.end())] {
     open_captured_gate<w>(gate, value);
-    for (captured_worker const& each : all) launch(each.kernel, each.grid, each.params, nullptr, start_when::at_once);
+    for (captured_worker const& each : all)
+      threads_executor::launch(each.kernel, each.grid, each.params, nullptr, start_when::at_once);
   });
   return nullptr;
 }

@@ -14,7 +14,7 @@ namespace lull {
 
 /// The machine is this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. What
 /// it shows is correctness; its times are CPU times, with no placement and no priorities.
-class threads_executor final : public executor {
+class threads_executor : public executor {
  public:
   /// `options.processors` blocks at a time (0: one a core) of `options.team_width` threads.
   explicit threads_executor(executor_options const& options);

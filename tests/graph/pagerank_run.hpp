@@ -35,7 +35,7 @@ inline void run_plainly(executor& machine, worker_kernel const& kernel, job_desc
 template <class Wait, class Between>
 std::uint64_t run_in_bubbles(runtime& side, job_description const& description, Wait wait, Between between) {
   threads_stream trainer;
-  std::uint64_t const before = side.counts().launches;
+  std::uint64_t const before = side.counts()[counted::launches];
   job const task = side.submit(description);
   while (!task.wait(std::chrono::nanoseconds{0})) {
     {
@@ -45,7 +45,7 @@ std::uint64_t run_in_bubbles(runtime& side, job_description const& description, 
     trainer.enqueue(between);
     trainer.synchronize();
   }
-  return task.progress().state == job_state::finished ? side.counts().launches - before : 0;
+  return task.progress().state == job_state::finished ? side.counts()[counted::launches] - before : 0;
 }
 
 inline std::uint64_t run_in_bubbles(runtime& side, job_description const& description, std::chrono::microseconds gap) {

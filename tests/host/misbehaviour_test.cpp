@@ -85,8 +85,8 @@ TEST_F(misbehaving, an_open_without_close_ends_when_its_site_opens_again) {
   bubble_id const second = side->open(&trainer, site{"again"});
   side->close(second, &trainer);
   EXPECT_EQ(seen.take(), (calls{"open_edge", "close_edge", "open_edge", "close_edge", "launch a"}));
-  EXPECT_EQ(side->counts().abandoned, 1U);
-  EXPECT_EQ(side->counts().nested, 1U);
+  EXPECT_EQ(side->counts()[counted::abandoned], 1U);
+  EXPECT_EQ(side->counts()[counted::nested], 1U);
   is_still_done(*side, task);
 }
 
@@ -97,7 +97,7 @@ TEST_F(misbehaving, open_and_close_may_come_from_different_threads) {
     bubble_id const id = side->open(&trainer, site{"across"});
     std::thread{[&] { side->close(id, &trainer); }}.join();
   }
-  EXPECT_EQ(side->counts().unmatched, 0U);
+  EXPECT_EQ(side->counts()[counted::unmatched], 0U);
   is_still_done(*side, task);
 }
 
@@ -107,7 +107,7 @@ TEST_F(misbehaving, streams_of_another_device_are_left_alone) {
   seen.foreign = true;
   side->close(side->open(&trainer, site{"foreign"}), &trainer);
   EXPECT_EQ(seen.take(), calls{});
-  EXPECT_EQ(side->counts().foreign, 1U);
+  EXPECT_EQ(side->counts()[counted::foreign_device], 1U);
   seen.foreign = false;
   is_still_done(*side, task);
 }

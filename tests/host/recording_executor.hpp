@@ -104,64 +104,54 @@ class record {
 };
 
 /// A threads executor that writes down what is asked of it on the trainer's path.
-class recording_executor final : public executor {
+class recording_executor final : public threads_executor {
  public:
-  explicit recording_executor(record& into) : into_(into), inner_{{.kind = executor_kind::threads, .processors = 2}} {}
+  explicit recording_executor(record& into)
+      : threads_executor{{.kind = executor_kind::threads, .processors = 2}}, into_(into) {}
 
   executor_kind kind() const noexcept override { return into_.kind; }
   placement place() const override {
-    placement found = inner_.place();
+    placement found = threads_executor::place();
     found.device = into_.device;
     return found;
   }
-  visit arrive() override { return inner_.arrive(); }
-  void depart(visit from) noexcept override { inner_.depart(from); }
-  worker_grid load(worker_kernel const& kernel, int blocks) override { return inner_.load(kernel, blocks); }
   bool keep_more_off() override {
     into_.note("keep_more_off");
     return into_.can_keep_more_off;
   }
   void* allocate(std::size_t bytes) override {
-    void* const made = inner_.allocate(bytes);
+    void* const made = threads_executor::allocate(bytes);
     ++into_.memories;
     return made;
   }
   void release(void* memory) noexcept override {
     if (memory != nullptr) --into_.memories;
-    inner_.release(memory);
+    threads_executor::release(memory);
   }
   mapped_memory map(std::size_t bytes) override {
     if (into_.maps_left == 0) throw limit_error{"the mapped memory is used up"};
     if (into_.maps_left > 0) --into_.maps_left;
-    mapped_memory const made = inner_.map(bytes);
+    mapped_memory const made = threads_executor::map(bytes);
     ++into_.memories;
     return made;
   }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override {
     if (memory.host != nullptr) --into_.memories;
-    inner_.unmap(memory, bytes);
+    threads_executor::unmap(memory, bytes);
   }
-  void write(void* to, void const* from, std::size_t bytes) override { inner_.write(to, from, bytes); }
-  void publish(std::uint64_t* word, std::uint64_t value) override { inner_.publish(word, value); }
-  void read(void* to, void const* from, std::size_t bytes) override { inner_.read(to, from, bytes); }
-  void fill_zero(void* to, std::size_t bytes) override { inner_.fill_zero(to, bytes); }
-  void* pin(std::size_t bytes) override { return inner_.pin(bytes); }
-  void unpin(void* memory) noexcept override { inner_.unpin(memory); }
-  std::unique_ptr<copy_lane> make_copy_lane() override { return inner_.make_copy_lane(); }
-  std::unique_ptr<bubble_mark> make_mark() override { return inner_.make_mark(); }
 
   stream_found look_at(stream_handle stream, visit from) override {
     if (into_.foreign) return {stream_found::foreign};
-    return into_.capturing ? stream_found{stream_found::captured} : inner_.look_at(stream, from);
+    return into_.capturing ? stream_found{stream_found::captured} : threads_executor::look_at(stream, from);
   }
   std::optional<std::uint64_t> capture_of(stream_handle stream) override {
-    return into_.capturing ? std::optional<std::uint64_t>{0} : inner_.capture_of(stream);
+    return into_.capturing ? std::optional<std::uint64_t>{0} : threads_executor::capture_of(stream);
   }
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override {
     EXPECT_TRUE(is_open(value));
     noted("open_edge", timed ? "open_edge timed" : "open_edge",
-          [&] { inner_.open_edge(stream, gate, value, bubble, mark, timed); });
+          [&] { threads_executor::open_edge(stream, gate, value, bubble, mark, timed); });
   }
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   closing how) override {
@@ -171,63 +161,46 @@ class recording_executor final : public executor {
       auto const late = into_.close_comes_late;
       if (late.count() != 0)
         static_cast<threads_stream*>(stream)->enqueue([late] { std::this_thread::sleep_for(late); });
-      inner_.close_edge(stream, gate, value, mark, timed, how);
+      threads_executor::close_edge(stream, gate, value, mark, timed, how);
     });
   }
-  std::chrono::nanoseconds launch_gap() const noexcept override { return inner_.launch_gap(); }
   void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
               start_when when) override {
     std::string const stay =
         params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
     noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
-      inner_.launch(kernel, grid, params, mark, when);
+      threads_executor::launch(kernel, grid, params, mark, when);
     });
   }
 
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override {
     into_.note("capture_open with " + std::to_string(workers.size()));
-    return inner_.capture_open(stream, gate, value, workers);
+    return threads_executor::capture_open(stream, gate, value, workers);
   }
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
                      captured_opening opened) override {
     into_.note("capture_close");
-    inner_.capture_close(stream, gate, value, site, opened);
-  }
-  void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override {
-    inner_.capture_keep(stream, std::move(what));
+    threads_executor::capture_close(stream, gate, value, site, opened);
   }
 
-  stream_handle plain_stream() override { return inner_.plain_stream(); }
-  void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
-                   std::uint32_t grain) override {
-    inner_.plain_phase(stream, kernel, functor, items, grain);
-  }
-  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                     std::optional<position> ended, position next, mapped_memory extent) override {
-    inner_.plain_between(stream, kernel, functor, ended, next, extent);
-  }
-  void synchronize(stream_handle stream) override { inner_.synchronize(stream); }
   bool passed(gate_line const& seen, std::uint32_t value) const noexcept override {
     // where nobody counts what is on its way, the copied line tells
-    return into_.kind == executor_kind::cuda ? seen.value == value : inner_.passed(seen, value);
+    return into_.kind == executor_kind::cuda ? seen.value == value : threads_executor::passed(seen, value);
   }
-  bool workers_left(bubble_mark& mark) override { return inner_.workers_left(mark); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {
     if (into_.lengths_not_there > 0 && into_.lengths_not_there-- > 0) return std::nullopt;
-    return inner_.length(mark);
+    return threads_executor::length(mark);
   }
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override {
     if (into_.exchanges_throw) throw device_error{1, "busy", "exchange", "recording"};
     into_.filled(slot, content);
-    into_.exchanged([this, slot, content, limit_ns, done, id] { inner_.exchange(slot, content, limit_ns, done, id); });
+    into_.exchanged(
+        [this, slot, content, limit_ns, done, id] { threads_executor::exchange(slot, content, limit_ns, done, id); });
   }
-  std::uint64_t load_mapped(void const* host_word) const noexcept override { return inner_.load_mapped(host_word); }
   bool is_lost() noexcept override { return into_.lost; }
-  bool workers_done() override { return inner_.workers_done(); }
-  bool graph_workers_done() override { return inner_.graph_workers_done(); }
 
  private:
   template <class F>
@@ -239,7 +212,6 @@ class recording_executor final : public executor {
   }
 
   record& into_;
-  threads_executor inner_;
 };
 
 }  // namespace lull

@@ -87,14 +87,14 @@ TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) 
   auto const side = make();
   job task = submit_endless(*side);
   await(*side, task, job_state::placed);
-  for (int i = 0; i < 200 && side->counts().fruitless == 0; ++i) {
+  for (int i = 0; i < 200 && side->counts()[counted::handed_back] == 0; ++i) {
     {
       bubble const idle{*side, &trainer, site{"brief"}};
       trainer.enqueue([] { std::this_thread::sleep_for(20ms); });
     }
     trainer.synchronize();
   }
-  EXPECT_EQ(side->counts().fruitless, 1U);
+  EXPECT_EQ(side->counts()[counted::handed_back], 1U);
   seen.take();
   task.cancel();
   EXPECT_TRUE(task.wait(120s));
@@ -131,7 +131,7 @@ TEST_F(runtime_recorded, without_a_job_nothing_is_asked) {
   EXPECT_TRUE(task.wait(120s));
   for (int i = 0; i < 100; ++i) one_bubble(*side);
   EXPECT_EQ(seen.take(), calls{});
-  EXPECT_GE(side->counts().no_job, 200U);
+  EXPECT_GE(side->counts()[counted::no_job], 200U);
 }
 
 TEST_F(runtime_recorded, a_paused_job_is_no_job) {
@@ -152,7 +152,7 @@ TEST_F(runtime_recorded, while_the_stream_is_captured_nothing_is_enqueued) {
   await(*side, task, job_state::placed);
   seen.capturing = true;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(calls_of_one_bubble(*side), calls{});
-  EXPECT_EQ(side->counts().ungraphed, 10U);
+  EXPECT_EQ(side->counts()[counted::not_captured], 10U);
   seen.capturing = false;
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
@@ -203,7 +203,7 @@ TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
     EXPECT_EQ(seen.take(), calls{});
   }
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
-  EXPECT_EQ(side->counts().nested, 1U);
+  EXPECT_EQ(side->counts()[counted::nested], 1U);
 }
 
 class runtime_failing : public runtime_recorded, public testing::WithParamInterface<char const*> {};
@@ -300,7 +300,7 @@ TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_
   bubble_id const id = side->open(&trainer, site{"wait"});
   side->close(id, &other);
   EXPECT_EQ(seen.take(), (calls{"open_edge"}));
-  EXPECT_EQ(side->counts().unmatched, 1U);
+  EXPECT_EQ(side->counts()[counted::unmatched], 1U);
   side->close(id, &trainer);
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
 }

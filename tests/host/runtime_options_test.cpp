@@ -21,7 +21,7 @@ TEST(runtime, off_in_the_environment_places_no_operation) {
     runtime side{{.machine = {.kind = executor_kind::threads}}};
     job const task = side.submit(arrays.task());
     for (int i = 0; i < 100; ++i) bubble const idle{side, &trainer, site{"wait"}};
-    EXPECT_EQ(side.counts().opened, 0U);
+    EXPECT_EQ(side.counts()[counted::opened], 0U);
   }
   ASSERT_EQ(setenv("LULL", "sometimes", 1), 0);
   EXPECT_THROW(runtime({.machine = {.kind = executor_kind::threads}}), usage_error);

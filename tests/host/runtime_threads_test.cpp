@@ -201,8 +201,8 @@ TEST_P(runtime_on_threads, wrong_opens_and_closes_are_counted_and_harmless) {
   side.close(id, &trainer);
   side.close(id, &trainer);
   side.close(bubble_id{}, &trainer);
-  EXPECT_EQ(side.counts().nested, 1U);
-  EXPECT_EQ(side.counts().unmatched, 1U);
+  EXPECT_EQ(side.counts()[counted::nested], 1U);
+  EXPECT_EQ(side.counts()[counted::unmatched], 1U);
   train(side, trainer, [&] { return is_over(task); });
   EXPECT_STREQ(arrays.wrong(), nullptr);
 }
@@ -224,19 +224,19 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   train(
       side, trainer, [&] { return is_over(task); }, 500us);
   std::vector<bubble_report> found;
-  while (found.size() < side.counts().opened) {
+  while (found.size() < side.counts()[counted::opened]) {
     for (auto& one : side.take_bubbles()) found.push_back(one);
     std::this_thread::yield();
   }
   std::uint64_t items = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].site, "wait");
-    EXPECT_EQ(found[i].record.bubble, i + 1);
+    EXPECT_EQ(found[i].record().bubble, i + 1);
     // The length is known from blocks that saw the close; the last bubbles' may all have found the job finished.
-    if (found[i].record.not_saw_ns != 0) {
+    if (found[i].record().not_saw_ns != 0) {
       EXPECT_GT(found[i].length, 0us);
     }
-    items += found[i].record.items;
+    items += found[i].record().items;
   }
   EXPECT_EQ(items, 3000U);
 }
@@ -265,14 +265,14 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
   task.cancel();
   while (side.ready(&trainer)) std::this_thread::yield();
   side.close(id, &trainer);
-  EXPECT_EQ(side.counts().launches, 0U);
+  EXPECT_EQ(side.counts()[counted::launches], 0U);
   job const later = side.submit(next.task());
   while (later.progress().state != job_state::placed)
     std::this_thread::yield();  // the dispatcher has made its rounds meanwhile
   EXPECT_TRUE(side.take_bubbles().empty());
   std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].record.bubble, id.bubble);
+  EXPECT_EQ(found[0].record().bubble, id.bubble);
   EXPECT_NE(found[0].opened_ns, 0);
 }
 
@@ -293,13 +293,13 @@ TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
   std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
   ASSERT_EQ(found.size(), 1U);
   bubble_report const& one = found.front();
-  EXPECT_EQ(one.record.items, 37U);
-  EXPECT_EQ(one.successor.items, 7U);
-  EXPECT_NE(one.blocks, 0U);
-  EXPECT_EQ(one.successor_blocks, one.blocks);
-  EXPECT_GE(one.record.last_out_ns, one.successor.last_out_ns);
-  EXPECT_GE(one.record.last_in_ns, one.successor.last_in_ns);
-  EXPECT_NE(one.successor.last_in_ns, 0U);
+  EXPECT_EQ(one.record().items, 37U);
+  EXPECT_EQ(one.successor.record.items, 7U);
+  EXPECT_NE(one.at_hand.launched, 0U);
+  EXPECT_EQ(one.successor.launched, one.at_hand.launched);
+  EXPECT_GE(one.record().last_out_ns, one.successor.record.last_out_ns);
+  EXPECT_GE(one.record().last_in_ns, one.successor.record.last_in_ns);
+  EXPECT_NE(one.successor.record.last_in_ns, 0U);
 }
 
 TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses_nothing) {

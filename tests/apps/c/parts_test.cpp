@@ -93,7 +93,7 @@ class held : public testing::Test {
     EXPECT_EQ(lull_create(&asked, &side_), LULL_OK) << lull_error_text();
     EXPECT_EQ(lull_threads_stream_create(&stream_), LULL_OK) << lull_error_text();
   }
-  runtime_table::pin found() { return runtimes().find(reinterpret_cast<std::uintptr_t>(side_)); }
+  runtime_table::pin found() { return runtime_table::find(reinterpret_cast<std::uintptr_t>(side_)); }
 
   lull_runtime* side_ = nullptr;
   lull_threads_stream* stream_ = nullptr;
@@ -124,7 +124,7 @@ TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
     job->side = reinterpret_cast<std::uintptr_t>(side_);
     job->machine = &side->side->machine();
     job->handle = side->side->submit(test::threads_job(held_task{&began, &goes}));
-    side->jobs.push_back(jobs().insert(std::move(job)));
+    side->jobs.push_back(job_table::insert(std::move(job)));
   }
   for (int tries = 0; !began && tries < 10'000; ++tries) {
     lull_bubble bubble = 0;
@@ -148,7 +148,7 @@ TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
   for (lull_job*& each : jobs_of)
     ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
   {
-    auto const inside = jobs().find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
+    auto const inside = job_table::find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
     EXPECT_EQ(lull_destroy(side_), LULL_ERROR_STATE);
   }
   for (lull_job* const each : jobs_of) {

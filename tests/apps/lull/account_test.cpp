@@ -21,8 +21,8 @@ replayed_bubble perfect() {
   one.number = 1;
   one.moments = {opened_ns, opened_ns + length_ns, std::nullopt};
   one.harvested.emplace();
-  one.harvested->blocks = blocks;
-  bubble_record& record = one.harvested->record;
+  one.harvested->at_hand.launched = blocks;
+  bubble_record& record = one.harvested->at_hand.record;
   record.bubble = 1;
   record.opened_ns = opened_ns;
   record.last_in_ns = opened_ns;
@@ -35,7 +35,7 @@ replayed_bubble perfect() {
   return one;
 }
 
-bubble_record& record_of(replayed_bubble& one) { return one.harvested->record; }
+bubble_record& record_of(replayed_bubble& one) { return one.harvested->at_hand.record; }
 
 /// What was harvested and what was lost are the bubbles' time, and of the causes only these are found, in µs.
 void expect_lost(harvest_account const& found, std::vector<std::pair<lost_cause, double>> const& causes) {
@@ -175,26 +175,28 @@ TEST(account, a_successor_makes_good_for_a_job_that_starves_from_the_opening_on)
 
 TEST(account, a_successor_of_fewer_blocks_makes_good_for_all_that_went) {
   replayed_bubble one = perfect();
-  one.harvested->successor_blocks = 4;
-  bubble_record& successor = one.harvested->successor;
+  one.harvested->successor.launched = 4;
+  bubble_record& successor = one.harvested->successor.record;
   successor.blocks = 4;
   successor.in_ns = 4 * 20'000;
   successor.stay_ns = 4 * 980'000;
   record_of(one).starved_blocks = blocks;
   record_of(one).early_ns = blocks * 5'000;
-  record_of(one).blocks = successor.blocks;
-  record_of(one).in_ns = successor.in_ns;
-  record_of(one).stay_ns = successor.stay_ns;
+  record_of(one).blocks = 0;
+  record_of(one).in_ns = 0;
+  record_of(one).stay_ns = 0;
   record_of(one).items = 980'000;
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
 }
 
 TEST(account, a_successor_s_blocks_that_come_a_bubble_late_count_as_the_others) {
   replayed_bubble one = perfect();
-  one.harvested->successor.blocks = 5;
-  one.harvested->successor.stay_ns = 5 * length_ns;
+  one.harvested->successor.record.blocks = 5;
+  one.harvested->successor.record.stay_ns = 5 * length_ns;
+  record_of(one).blocks -= 5;
+  record_of(one).stay_ns -= 5 * length_ns;
   EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), length_ns);
-  one.harvested->successor_blocks = 5;
+  one.harvested->successor.launched = 5;
   EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
 }
 
@@ -232,7 +234,7 @@ TEST(account, a_bubble_whose_job_went_before_a_worker_was_launched_had_none) {
   replayed_bubble one;
   one.number = 1;
   one.moments = perfect().moments;
-  one.harvested.emplace().record.opened_ns = opened_ns;
+  one.harvested.emplace().at_hand.record.opened_ns = opened_ns;
   expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::no_job, 1000}});
 }
 

@@ -92,7 +92,7 @@ TEST(replay, its_gaps_are_bubbles_whose_records_come_back) {
       EXPECT_GT(one.number, last);
       last = one.number;
       ASSERT_TRUE(one.harvested.has_value());
-      EXPECT_EQ(one.harvested->record.bubble, one.number);
+      EXPECT_EQ(one.harvested->record().bubble, one.number);
       EXPECT_EQ(one.harvested->site, name_of(small_plan().gaps[one.gap].site));
     }
     ASSERT_TRUE(chunks_of(done.bubbles).has_value());
@@ -119,23 +119,17 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
   }
 }
 
-TEST(replay, each_count_of_the_runtime_has_its_cause) {
-  runtime_counts const before{.opened = 7, .no_job = 3, .too_short = 2, .fruitless = 1, .behind = 5};
-  auto const cause = [&](std::uint64_t runtime_counts::*counted) {
-    runtime_counts now = before;
-    ++(now.*counted);
-    return why_passed_over(before, now);
-  };
-  EXPECT_EQ(cause(&runtime_counts::too_short), lost_cause::too_short);
-  EXPECT_EQ(cause(&runtime_counts::fruitless), lost_cause::grain);
-  EXPECT_EQ(cause(&runtime_counts::behind), lost_cause::host_late);
-  EXPECT_EQ(cause(&runtime_counts::no_job), lost_cause::no_job);
+TEST(replay, each_answer_of_the_runtime_has_its_cause) {
+  EXPECT_EQ(cause_of(counted::too_short), lost_cause::too_short);
+  EXPECT_EQ(cause_of(counted::handed_back), lost_cause::grain);
+  EXPECT_EQ(cause_of(counted::records_full), lost_cause::host_late);
+  EXPECT_EQ(cause_of(counted::no_job), lost_cause::no_job);
 }
 
 TEST(replay, chunks_are_unknown_where_a_record_is_missing) {
   replayed_bubble counted;
   counted.number = 1;
-  counted.harvested.emplace().record.chunks = 7;
+  counted.harvested.emplace().at_hand.record.chunks = 7;
   replayed_bubble passed_over;
   EXPECT_EQ(chunks_of({counted, passed_over, counted}), 14U);
   replayed_bubble missing;

@@ -184,7 +184,7 @@ TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {
   std::vector<std::uint64_t> const items = jobs_->items();
   side_.release();
   std::uint64_t in_bubbles = 0;
-  for (replayed_bubble const& one : bubbles_) in_bubbles += one.harvested ? one.harvested->record.items : 0;
+  for (replayed_bubble const& one : bubbles_) in_bubbles += one.harvested ? one.harvested->record().items : 0;
   EXPECT_EQ(items[0] + items[1] + items[2], in_bubbles);
   for (std::uint64_t const each : items) EXPECT_GT(each, items_of_one);
   jobs_->finish(trainer_, never);

@@ -91,7 +91,7 @@ class captured_on_cuda : public testing::Test {
 TEST_F(captured_on_cuda, a_job_is_done_in_replays_of_two_graphs_exactly_once) {
   cuda_graph const a = capture(50'000, "a");
   cuda_graph const b = capture(20'000, "b");
-  EXPECT_EQ(side_->counts().captured, 6U);
+  EXPECT_EQ(side_->counts()[counted::captured], 6U);
   works({a.executable(), b.executable()});
   EXPECT_EQ(side_->mode(), runtime_mode::on) << log_;
 }
@@ -119,7 +119,7 @@ TEST_F(captured_on_cuda, capture_in_every_mode_by_another_thread_and_of_a_forked
   LULL_CUDA(cudaStreamWaitEvent(stream_.get(), join.get(), 0));
   cuda_graph const with_fork = ended();
   works({with_fork.executable()});
-  EXPECT_EQ(side_->counts().nested, 0U);
+  EXPECT_EQ(side_->counts()[counted::nested], 0U);
 }
 
 TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
@@ -149,8 +149,8 @@ TEST_F(captured_on_cuda, workers_of_types_without_a_job_make_way) {
   std::uint64_t worked = 0;
   std::uint64_t launched = 0;
   for (bubble_report const& one : side_->take_bubbles()) {
-    worked += one.record.blocks;
-    launched += one.blocks;
+    worked += one.record().blocks;
+    launched += one.at_hand.launched;
   }
   ASSERT_NE(launched, 0U);
   EXPECT_GT(worked * 10, launched * 9);
@@ -186,7 +186,7 @@ TEST_F(captured_on_cuda, gates_of_graphs_that_are_gone_are_used_again) {
     if (i % 20 == 0) std::this_thread::sleep_for(20ms);
   }
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-  EXPECT_EQ(side_->counts().ungraphed, 0U);
+  EXPECT_EQ(side_->counts()[counted::not_captured], 0U);
   works({before.executable()});
 }
 
@@ -316,8 +316,8 @@ TEST_F(captured_on_cuda, the_shape_of_nccl_finds_room_in_a_graph) {
         {graph.executable()}, [] { return false; }, 5);
     std::this_thread::sleep_for(10ms);
     for (bubble_report const& one : side_->take_bubbles()) {
-      lease_blocks += one.record.lease_blocks;
-      worked += one.record.blocks;
+      lease_blocks += one.record().lease_blocks;
+      worked += one.record().blocks;
     }
   }
   EXPECT_EQ(lease_blocks, 0U);

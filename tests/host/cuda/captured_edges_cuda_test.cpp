@@ -88,10 +88,12 @@ TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_tur
     step();
   });
   EXPECT_STREQ(probe.wrong(), nullptr);
-  while (side_->counts().replayed + side_->counts().dropped == 0) std::this_thread::sleep_for(1ms);
+  while (side_->counts()[counted::replayed] + side_->counts()[counted::dropped] == 0) std::this_thread::sleep_for(1ms);
   runtime_counts const counts = side_->counts();
-  EXPECT_EQ(counts.captured, 6U);
-  EXPECT_EQ(counts.nested + counts.unmatched + counts.abandoned + counts.ungraphed, 0U);
+  EXPECT_EQ(counts[counted::captured], 6U);
+  EXPECT_EQ(
+      counts[counted::nested] + counts[counted::unmatched] + counts[counted::abandoned] + counts[counted::not_captured],
+      0U);
 }
 
 /// What the dispatcher and other threads of the program do meanwhile must not spoil the capture: it collects plain
@@ -129,7 +131,7 @@ TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_ev
     EXPECT_STREQ(last.wrong(), nullptr);
     LULL_CUDA(cudaStreamSynchronize(other.get()));
   }
-  EXPECT_EQ(side_->counts().unmatched, 0U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 0U);
 }
 
 TEST_F(captured_edges_on_cuda, bubbles_that_a_capture_cuts_in_two_are_counted_and_the_next_ones_work) {
@@ -149,16 +151,16 @@ TEST_F(captured_edges_on_cuda, bubbles_that_a_capture_cuts_in_two_are_counted_an
   close(inside);  // another capture of the same stream
   step();         // not nested
   cuda_graph const whole = end();
-  EXPECT_EQ(side_->counts().unmatched, 3U);
-  EXPECT_EQ(side_->counts().nested, 0U);
-  EXPECT_EQ(side_->counts().captured, 3U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 3U);
+  EXPECT_EQ(side_->counts()[counted::nested], 0U);
+  EXPECT_EQ(side_->counts()[counted::captured], 3U);
   for (int i = 0; i < 2; ++i) launch(unclosed);  // comes back: a lease each
   synchronize();
   {
     bubble const idle{*side_, stream_.get(), site{"cut"}};
     wait();
   }
-  EXPECT_EQ(side_->counts().abandoned, 1U);
+  EXPECT_EQ(side_->counts()[counted::abandoned], 1U);
   task.cancel();
   ASSERT_TRUE(task.wait(long_enough));
   EXPECT_EQ(task.progress().items, probe.ran());
@@ -183,8 +185,8 @@ TEST_F(captured_edges_on_cuda, a_capture_that_its_owner_spoils_leaves_harvesting
   EXPECT_NE(cudaStreamEndCapture(stream_.get(), &graph), cudaSuccess);
   EXPECT_EQ(graph, nullptr);
   cudaGetLastError();
-  EXPECT_EQ(side_->counts().unmatched, 1U);
-  EXPECT_EQ(side_->counts().ungraphed, 1U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 1U);
+  EXPECT_EQ(side_->counts()[counted::not_captured], 1U);
   begin();
   step();
   cuda_graph const next = end();

@@ -72,7 +72,7 @@ TEST_F(runtime_on_cuda, a_job_is_done_in_bubbles_exactly_once) {
   train(task, 50'000);
   EXPECT_EQ(task.progress().state, job_state::finished);
   EXPECT_STREQ(probe.wrong(), nullptr);
-  EXPECT_GT(side_->counts().opened, 0U);
+  EXPECT_GT(side_->counts()[counted::opened], 0U);
 }
 
 TEST_F(runtime_on_cuda, chunks_that_poll_are_handed_back_and_done_once) {
@@ -108,10 +108,10 @@ TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
   std::vector<bubble_report> found;
   for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].record.items, 410U);
-  EXPECT_EQ(found[0].successor.items, 70U);
-  EXPECT_NE(found[0].blocks, 0U);
-  EXPECT_EQ(found[0].successor_blocks, found[0].blocks);
+  EXPECT_EQ(found[0].record().items, 410U);
+  EXPECT_EQ(found[0].successor.record.items, 70U);
+  EXPECT_NE(found[0].at_hand.launched, 0U);
+  EXPECT_EQ(found[0].successor.launched, found[0].at_hand.launched);
 }
 
 TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_first) {
@@ -131,7 +131,7 @@ TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_f
   std::vector<bubble_report> found;
   for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].successor_blocks, 2 * found[0].blocks);
+  EXPECT_EQ(found[0].successor.launched, 2 * found[0].at_hand.launched);
   for (job& each : jobs) each.cancel();
   for (job& each : jobs) EXPECT_TRUE(each.wait(10s));
 }
@@ -166,7 +166,7 @@ TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one
     ASSERT_TRUE(task.wait(10s));
     EXPECT_STREQ(probe.wrong(), nullptr);
   }
-  EXPECT_GT(observer.counts().opened, 0U);
+  EXPECT_GT(observer.counts()[counted::opened], 0U);
   side_.reset();
   second.mode = runtime_mode::on;
   EXPECT_EQ(runtime{second}.mode(), runtime_mode::on);
@@ -234,7 +234,7 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
-    return side_->take_bubbles().back().record.lease_blocks;
+    return side_->take_bubbles().back().record().lease_blocks;
   };
   auto const exchange = [&] {
     arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
@@ -243,8 +243,8 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
   // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
-  for (int i = 0; i < 20 && side_->counts().raised == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
-  EXPECT_EQ(side_->counts().raised, 1U);
+  for (int i = 0; i < 20 && side_->counts()[counted::sms_raised] == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
+  EXPECT_EQ(side_->counts()[counted::sms_raised], 1U);
   EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
   task.cancel();
@@ -299,7 +299,7 @@ void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool 
       ++bubbles;
       if (!one.armed && !late_ones_too) continue;
       ++checked;
-      EXPECT_EQ(one.record.lease_blocks, 0U) << "bubble " << bubbles << (one.armed ? ", armed" : ", not armed");
+      EXPECT_EQ(one.record().lease_blocks, 0U) << "bubble " << bubbles << (one.armed ? ", armed" : ", not armed");
     }
   }
   EXPECT_GT(checked, 0U);

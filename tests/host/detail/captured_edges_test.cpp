@@ -64,9 +64,11 @@ TEST_F(captured_edges, warm_up_steps_and_captures_take_turns_on_one_stream) {
   step();
   EXPECT_EQ(seen.take(), plain_);
   runtime_counts const counts = side_->counts();
-  EXPECT_EQ(counts.opened, 7U);
-  EXPECT_EQ(counts.captured, 3U);
-  EXPECT_EQ(counts.nested + counts.unmatched + counts.abandoned + counts.ungraphed, 0U);
+  EXPECT_EQ(counts[counted::opened], 7U);
+  EXPECT_EQ(counts[counted::captured], 3U);
+  EXPECT_EQ(
+      counts[counted::nested] + counts[counted::unmatched] + counts[counted::abandoned] + counts[counted::not_captured],
+      0U);
 }
 
 TEST_F(captured_edges, a_plain_bubble_is_not_closed_within_a_capture) {
@@ -78,12 +80,12 @@ TEST_F(captured_edges, a_plain_bubble_is_not_closed_within_a_capture) {
   step();
   EXPECT_EQ(seen.take(), nodes_) << "the plain bubble is none of the capture's";
   threads_graph const graph = trainer.end_capture();
-  EXPECT_EQ(side_->counts().unmatched, 1U);
-  EXPECT_EQ(side_->counts().nested, 0U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 1U);
+  EXPECT_EQ(side_->counts()[counted::nested], 0U);
   replay(graph);
   close(before);  // it is open still: the trainer may close it after all
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
-  EXPECT_EQ(side_->counts().abandoned, 0U);
+  EXPECT_EQ(side_->counts()[counted::abandoned], 0U);
 }
 
 TEST_F(captured_edges, a_plain_bubble_that_a_capture_cuts_is_ended_by_the_next_of_its_site) {
@@ -94,9 +96,9 @@ TEST_F(captured_edges, a_plain_bubble_that_a_capture_cuts_is_ended_by_the_next_o
   seen.take();
   step("cut");
   EXPECT_EQ(seen.take(), (calls{"close_edge", "open_edge", "close_edge", "launch a"}));
-  EXPECT_EQ(side_->counts().abandoned, 1U);
+  EXPECT_EQ(side_->counts()[counted::abandoned], 1U);
   close(before);
-  EXPECT_EQ(side_->counts().unmatched, 2U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 2U);
   EXPECT_EQ(seen.take(), calls{});
 }
 
@@ -114,9 +116,9 @@ TEST_F(captured_edges, a_captured_bubble_is_closed_in_its_own_capture_only) {
   threads_graph const second = trainer.end_capture();
   step();
   EXPECT_EQ(seen.take(), plain_);
-  EXPECT_EQ(side_->counts().unmatched, 2U);
-  EXPECT_EQ(side_->counts().nested, 0U);
-  EXPECT_EQ(side_->counts().captured, 2U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 2U);
+  EXPECT_EQ(side_->counts()[counted::nested], 0U);
+  EXPECT_EQ(side_->counts()[counted::captured], 2U);
   replay(second);
 }
 
@@ -127,7 +129,7 @@ TEST_F(captured_edges, a_plain_bubble_on_another_stream_lasts_through_a_capture)
   threads_graph const graph = captured_step();
   EXPECT_EQ(seen.take(), nodes_);
   side_->close(plain, &trainer);  // of another stream, which is plain
-  EXPECT_EQ(side_->counts().unmatched, 1U);
+  EXPECT_EQ(side_->counts()[counted::unmatched], 1U);
   side_->close(plain, &other);
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
   replay(graph);

@@ -55,15 +55,15 @@ class runtime_held_up : public runtime_recorded {
   }
   /// A dispatcher that comes too late cannot tell what the bubble waited for.
   void until_held_up() {
-    for (int tries = 0; tries < 20 && side_->counts().held_up == 0; ++tries) bubble_until_workers_left();
-    ASSERT_EQ(side_->counts().held_up, 1U);
+    for (int tries = 0; tries < 20 && side_->counts()[counted::held_up] == 0; ++tries) bubble_until_workers_left();
+    ASSERT_EQ(side_->counts()[counted::held_up], 1U);
   }
   void until_more_is_asked_for() {
     for (int tries = 0; tries < 20 && kept_off_.empty(); ++tries) {
       bubble_until_workers_left();
       note_kept_off();
     }
-    EXPECT_GE(side_->counts().held_up, 2U);
+    EXPECT_GE(side_->counts()[counted::held_up], 2U);
   }
   void note_kept_off() {
     side_->take_bubbles();  // waits for the end of the dispatcher's round
@@ -85,7 +85,7 @@ class runtime_held_up : public runtime_recorded {
 
 TEST_F(runtime_held_up, twice_in_a_row_makes_workers_keep_off_more) {
   until_more_is_asked_for();
-  EXPECT_EQ(side_->counts().raised, 1U);
+  EXPECT_EQ(side_->counts()[counted::sms_raised], 1U);
   EXPECT_EQ(kept_off_, calls{"keep_more_off"});
   EXPECT_EQ(side_->summary().reserved()->raised, 1U);
   EXPECT_EQ(side_->summary().reserved()->raised_at, "recv");
@@ -96,13 +96,13 @@ TEST_F(runtime_held_up, twice_in_a_row_makes_workers_keep_off_more) {
 
 TEST_F(runtime_held_up, once_and_again_later_may_be_chance) {
   for (int i = 0; i < 2; ++i) {
-    std::uint64_t const before = side_->counts().held_up;
-    for (int tries = 0; tries < 20 && side_->counts().held_up == before; ++tries) bubble_until_workers_left();
+    std::uint64_t const before = side_->counts()[counted::held_up];
+    for (int tries = 0; tries < 20 && side_->counts()[counted::held_up] == before; ++tries) bubble_until_workers_left();
     bubble_of(1ms);
   }
   note_kept_off();
   EXPECT_EQ(kept_off_, calls{});
-  EXPECT_EQ(side_->counts().raised, 0U);
+  EXPECT_EQ(side_->counts()[counted::sms_raised], 0U);
 }
 
 TEST_F(runtime_held_up, does_not_make_leases_longer) {
@@ -115,14 +115,14 @@ TEST_F(runtime_held_up, does_not_make_leases_longer) {
 TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told) {
   seen.can_keep_more_off = false;
   until_more_is_asked_for();
-  EXPECT_EQ(side_->counts().raised, 0U);
+  EXPECT_EQ(side_->counts()[counted::sms_raised], 0U);
   while (log().empty()) std::this_thread::yield();
   EXPECT_TRUE(any_line_has("no further group"));
 }
 
 TEST_F(runtime_held_up, is_not_said_of_a_bubble_that_outlasts_the_lease) {
   bubble_of(900ms);
-  EXPECT_EQ(side_->counts().held_up, 0U);
+  EXPECT_EQ(side_->counts()[counted::held_up], 0U);
   note_kept_off();
   EXPECT_EQ(kept_off_, calls{});
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include <lull/host/detail/history.hpp>
@@ -16,45 +18,55 @@ void add(history& to, harvest_seen const& seen, int times) {
   for (int i = 0; i < times; ++i) to.add(seen);
 }
 
+verdict next(history& of) {
+  of.begin_bubble();
+  return of.judge();
+}
+
+bool next_is_better_at_open(history& of) {
+  of.begin_bubble();
+  return of.better_at_open();
+}
+
 TEST(history, a_site_of_which_nothing_is_known_is_harvested) {
   history site;
   EXPECT_EQ(site.longest(), 0ns);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(site.judge(), verdict::harvest);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(next(site), verdict::harvest);
 }
 
 TEST(history, short_bubbles_are_passed_over_and_measured_again) {
   history site;
   for (int i = 0; i < remembered; ++i) {
-    EXPECT_EQ(site.judge(), verdict::harvest);
+    EXPECT_EQ(next(site), verdict::harvest);
     site.add_length(29us);
   }
   int harvested = 0;
-  for (int i = 0; i < 640; ++i) harvested += site.judge() == verdict::harvest ? 1 : 0;
+  for (int i = 0; i < 640; ++i) harvested += next(site) == verdict::harvest ? 1 : 0;
   EXPECT_EQ(harvested, 10);
   site.add_length(31us);
-  EXPECT_EQ(site.judge(), verdict::harvest);
+  EXPECT_EQ(next(site), verdict::harvest);
 }
 
 TEST(history, a_site_where_all_is_handed_back_is_left_alone) {
   history site;
-  harvest_seen fruitless = good();
-  fruitless.chunks = 0;
-  fruitless.handed_back = 10;
-  add(site, fruitless, remembered - 1);
-  EXPECT_EQ(site.judge(), verdict::harvest);
-  add(site, fruitless, 1);
-  EXPECT_EQ(site.judge(), verdict::fruitless);
+  harvest_seen all_back = good();
+  all_back.chunks = 0;
+  all_back.handed_back = 10;
+  add(site, all_back, remembered - 1);
+  EXPECT_EQ(next(site), verdict::harvest);
+  add(site, all_back, 1);
+  EXPECT_EQ(next(site), verdict::handed_back);
   add(site, good(), 1);
-  EXPECT_EQ(site.judge(), verdict::harvest);
+  EXPECT_EQ(next(site), verdict::harvest);
 }
 
-TEST(history, bubbles_without_a_job_are_not_fruitless) {
+TEST(history, bubbles_without_a_job_hand_nothing_back) {
   history site;
   harvest_seen nothing{};
   nothing.length = 1ms;
   add(site, nothing, 3 * remembered);
-  EXPECT_EQ(site.judge(), verdict::harvest);
-  EXPECT_FALSE(site.better_at_open());
+  EXPECT_EQ(next(site), verdict::harvest);
+  EXPECT_FALSE(next_is_better_at_open(site));
 }
 
 TEST(history, late_starts_ask_for_a_launch_at_open) {
@@ -62,24 +74,24 @@ TEST(history, late_starts_ask_for_a_launch_at_open) {
   harvest_seen late = good();
   late.start = 501us;
   add(site, late, remembered);  // by the forecast: the host was in time
-  EXPECT_FALSE(site.better_at_open());
+  EXPECT_FALSE(next_is_better_at_open(site));
   late.host_late = true;
   add(site, late, remembered - 1);
-  EXPECT_FALSE(site.better_at_open());
+  EXPECT_FALSE(next_is_better_at_open(site));
   add(site, late, 1);
-  EXPECT_TRUE(site.better_at_open());
+  EXPECT_TRUE(next_is_better_at_open(site));
   harvest_seen early = good();
   early.at_close = false;
   add(site, early, remembered);  // launched at open: says nothing about the host
-  EXPECT_TRUE(site.better_at_open());
+  EXPECT_TRUE(next_is_better_at_open(site));
   add(site, good(), 1);
-  EXPECT_FALSE(site.better_at_open());
+  EXPECT_FALSE(next_is_better_at_open(site));
 }
 
 TEST(history, bubbles_that_were_over_when_the_host_closed_them_ask_for_it_too) {
   history site;
   add(site, {.length = 0ns, .start = 0ns, .working = 0, .host_late = true}, remembered);
-  EXPECT_TRUE(site.better_at_open());
+  EXPECT_TRUE(next_is_better_at_open(site));
 }
 
 TEST(history, half_of_a_very_short_bubble_is_not_late) {
@@ -89,7 +101,7 @@ TEST(history, half_of_a_very_short_bubble_is_not_late) {
   brief.start = 49us;
   brief.host_late = true;
   add(site, brief, remembered);
-  EXPECT_FALSE(site.better_at_open());
+  EXPECT_FALSE(next_is_better_at_open(site));
 }
 
 TEST(history, one_bubble_in_64_tries_the_close_again) {
@@ -99,8 +111,29 @@ TEST(history, one_bubble_in_64_tries_the_close_again) {
   late.host_late = true;
   add(site, late, remembered);
   int at_close = 0;
-  for (int i = 0; i < 640; ++i) at_close += site.better_at_open() ? 0 : 1;
+  for (int i = 0; i < 640; ++i) at_close += next_is_better_at_open(site) ? 0 : 1;
   EXPECT_EQ(at_close, 10);
+}
+
+TEST(history, questions_change_nothing) {
+  history site;
+  for (int i = 0; i < remembered; ++i) site.add_length(29us);
+  site.begin_bubble();
+  history const& asked = site;
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(asked.judge(), verdict::too_short);
+    EXPECT_FALSE(asked.better_at_open());
+  }
+}
+
+TEST(hold_ups, the_second_in_a_row_tells_and_the_count_begins_again) {
+  hold_ups seen;
+  std::string told;
+  for (bool held_up : {true, false, true, true, true, true, false}) {
+    seen.add(held_up);
+    told += seen.twice() ? '2' : '-';
+  }
+  EXPECT_EQ(told, "---2-2-");
 }
 
 TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {

@@ -127,7 +127,7 @@ TEST_F(launching, of_an_opening_of_which_nothing_is_known_a_limit_on_waiting_mak
   EXPECT_LT(next_, std::chrono::steady_clock::now() + 1ms) << "it is looked at again soon";
   opens(0);
   EXPECT_EQ(tick(), a_launch);
-  EXPECT_EQ(gate_of(0).counts().armed, 0U);
+  EXPECT_EQ(gate_of(0).counts()[counted::armed], 0U);
   EXPECT_EQ(tick(), calls{});
 }
 
@@ -136,7 +136,7 @@ TEST_F(launching, a_worker_that_may_wait_is_enqueued_ahead_and_starts_with_the_o
   bubble(0);
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
-  EXPECT_EQ(gate_of(0).counts().armed, 1U);
+  EXPECT_EQ(gate_of(0).counts()[counted::armed], 1U);
   EXPECT_FALSE(machine_.workers_done());
   opens(0);
   await_workers();
@@ -169,7 +169,7 @@ TEST_F(launching, a_bubble_that_is_over_gets_no_worker) {
   closes(0);
   opens(0);  // the second, so the first is over
   EXPECT_EQ(tick(), a_launch);
-  EXPECT_EQ(gate_of(0).counts().launches, 1U);
+  EXPECT_EQ(gate_of(0).counts()[counted::launches], 1U);
 }
 
 TEST_F(launching, one_that_waits_is_let_go_when_another_could_work) {
@@ -183,7 +183,7 @@ TEST_F(launching, one_that_waits_is_let_go_when_another_could_work) {
   EXPECT_EQ(tick(), calls{}) << "never one after another's";
   opens(1);  // the other way round than expected
   EXPECT_EQ(tick(), calls{});
-  EXPECT_EQ(gate_of(0).counts().released, 1U);
+  EXPECT_EQ(gate_of(0).counts()[counted::released], 1U);
   await_workers();
   EXPECT_EQ(tick(), a_launch);
   await_workers();
@@ -200,7 +200,7 @@ TEST_F(launching, one_that_waits_too_long_is_let_go_and_gets_another_when_it_ope
   bubble(0);
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
-  while (gate_of(0).counts().released == 0) std::this_thread::yield();  // whatever the dispatcher does
+  while (gate_of(0).counts()[counted::released] == 0) std::this_thread::yield();  // whatever the dispatcher does
   await_workers();
   EXPECT_EQ(tick(), calls{});
   opens(0);
@@ -217,7 +217,7 @@ TEST_F(launching, in_line_a_worker_comes_with_the_opening_edge_and_is_never_let_
   launcher_->offer(gate_of(1));
   opens(1);
   tick();
-  EXPECT_EQ(gate_of(0).counts().released, 0U);
+  EXPECT_EQ(gate_of(0).counts()[counted::released], 0U);
   opens(0);
   await_workers();
 }
@@ -229,7 +229,7 @@ TEST_F(launching_on_one_stream, so_many_are_enqueued_at_once_and_no_more) {
     launcher_->offer(gate_of(0));
   }
   seen_.take();
-  EXPECT_EQ(gate_of(0).counts().launches, launcher::max_in_flight);
+  EXPECT_EQ(gate_of(0).counts()[counted::launches], launcher::max_in_flight);
 }
 
 TEST_F(launching, when_it_stops_those_that_wait_are_let_go) {
@@ -264,7 +264,7 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
   bubble(0);
   while (tick() != a_launch) std::this_thread::yield();
   auto const enqueued = std::chrono::steady_clock::now();
-  while (gate_of(0).counts().released == 0) std::this_thread::yield();  // whatever the dispatcher does
+  while (gate_of(0).counts()[counted::released] == 0) std::this_thread::yield();  // whatever the dispatcher does
   EXPECT_LT(std::chrono::steady_clock::now() - enqueued, 150ms);
   await_workers();
   EXPECT_EQ(tick(), calls{});
@@ -279,9 +279,9 @@ TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_ope
   train(6, 10ms);
   bubble(0);
   launcher_->offer(gate_of(0));
-  EXPECT_EQ(gate_of(0).counts().launches, 7U);
+  EXPECT_EQ(gate_of(0).counts()[counted::launches], 7U);
   std::this_thread::sleep_for(100ms);  // longer than without the option
-  EXPECT_EQ(gate_of(0).counts().released, 0U);
+  EXPECT_EQ(gate_of(0).counts()[counted::released], 0U);
   opens(0);
   await_workers();
 }

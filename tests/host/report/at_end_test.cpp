@@ -169,7 +169,7 @@ TEST_F(report_at_end, after_a_harvest_a_file_is_written_and_no_text_logged) {
         trainer.synchronize();
       }
       EXPECT_EQ(task.progress().state, job_state::finished);
-      opened = side.counts().opened;
+      opened = side.counts()[counted::opened];
     }
     if (path.empty()) {
       EXPECT_TRUE(lines_.empty());

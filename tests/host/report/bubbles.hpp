@@ -36,16 +36,16 @@ inline bubble_report observed(observed_bubble const& one) {
 inline bubble_report harvested(observed_bubble const& one) {
   bubble_report bubble = observed(one);
   auto const length_ns = static_cast<std::uint64_t>(one.length.count());
-  bubble.blocks = 4;
-  bubble.record.blocks = 4;
-  bubble.record.opened_ns = 77;  // another clock
-  bubble.record.in_ns = 4 * 10'000;
-  bubble.record.last_out_ns = 77 + length_ns + 20'000;
-  bubble.record.stay_ns = 4 * (length_ns + 10'000);
-  bubble.record.items = 1000;
-  bubble.record.chunks = 100;
-  bubble.record.handed_back = 3;
-  bubble.record.lease_blocks = 2;
+  bubble.at_hand.launched = 4;
+  bubble.at_hand.record.blocks = 4;
+  bubble.at_hand.record.opened_ns = 77;  // another clock
+  bubble.at_hand.record.in_ns = 4 * 10'000;
+  bubble.at_hand.record.last_out_ns = 77 + length_ns + 20'000;
+  bubble.at_hand.record.stay_ns = 4 * (length_ns + 10'000);
+  bubble.at_hand.record.items = 1000;
+  bubble.at_hand.record.chunks = 100;
+  bubble.at_hand.record.handed_back = 3;
+  bubble.at_hand.record.lease_blocks = 2;
   return bubble;
 }
 

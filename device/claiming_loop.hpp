@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <lull/device/resident.hpp>
+
+namespace lull {
+
+/// The loop of a block whose task claims further chunks by itself. It keeps nothing in registers across calls of the
+/// task.
+template <class World, side_task Task, machine Machine>
+class claiming_loop : resident<World, Task, Machine> {
+  using base = resident<World, Task, Machine>;
+  using base::block_, base::kept_, base::open_next, base::task, base::words;
+
+ public:
+  using base::base;
+
+  /// Collective. Returns when the block has to leave.
+  LULL_HD void run() const noexcept {
+    do {
+      if (kept_.next.what == action::advance) {
+        if constexpr (has_advance<Task>) {
+          task().advance(kept_.claims.at(),
+                         streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+        }
+        open_next();
+      } else {
+        run_chunks();
+        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked, words(), task());
+      }
+      block_.sync();
+    } while (kept_.next.what != action::leave);
+  }
+
+ private:
+  LULL_HD streaming_team<World, Machine> claimers() const noexcept {
+    return {block_, words(), &kept_.claims, &kept_.hand};
+  }
+
+  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring,
+  /// to its end.
+  LULL_HD void run_chunks() const noexcept {
+    chunks_in_hand<World>& hand = kept_.hand;
+    if (block_.rank() == 0) hand = {kept_.next.count, 1, 0, false, {}, {}, {}};
+    directive now = kept_.next;
+    for (;;) {
+      block_.sync();
+      task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
+      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed
+                      // back
+      if (!hand.must_finish) {
+        settle();
+      } else if (block_.rank() == 0) {
+        commit_refused(hand.first_refused());
+      }
+      block_.sync();
+      int const piece = hand.first_refused();
+      if (piece == hand.undone_pieces) return;
+      if (block_.rank() == 0) hand.must_finish = true;
+      now = hand.undone[piece];
+    }
+  }
+
+  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of
+  /// these are trips to the L2, and a block that leaves waits for them.
+  LULL_HD void settle() const noexcept {
+    chunks_in_hand<World>& hand = kept_.hand;
+    if (block_.rank() == 0) {
+      auto const pieces = static_cast<std::uint32_t>(hand.undone_pieces);
+      kept_.claims.count_pushes(pieces);
+      kept_.claims.add_done(hand.items_done(), hand.chunks > pieces ? hand.chunks - pieces : 0, kept_.next.what);
+    }
+    for (int piece = block_.size() - 1 - block_.rank(); piece < hand.undone_pieces; piece += block_.size()) {
+      hand.refused[piece] = !kept_.claims.push(hand.undone[piece], static_cast<std::uint64_t>(piece));
+    }
+  }
+
+  LULL_HD void commit_refused(int piece) const noexcept {
+    kept_.claims.count_refusal();
+    kept_.claims.add_done(kept_.hand.undone[piece].count, 1, action::finish);
+    kept_.hand.refused[piece] = false;
+  }
+};
+
+}  // namespace lull
