@@ -4,15 +4,16 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/crc32.hpp>
 
 namespace lull {
 
@@ -24,10 +25,7 @@ constexpr std::size_t max_bytes = std::size_t{1} << 30;
 constexpr std::size_t piece = std::size_t{1} << 18;
 constexpr char const* start_again = "; remove it, or name another folder in --checkpoint, to start again";
 
-std::uint32_t sum_of(std::string_view bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
-}
+std::uint32_t sum_of(std::string_view bytes) { return crc32_of(0, std::as_bytes(std::span{bytes})); }
 
 /// Names may have any bytes; those that would break a line or a word become %XX.
 std::string escaped(std::string_view text) {
@@ -188,14 +186,12 @@ std::optional<image_manifest::result> result_of(std::filesystem::path const& fil
   std::ifstream in{file, std::ios::binary};
   std::vector<char> buffer(piece);
   image_manifest::result found;
-  uLong sum = crc32_z(0, nullptr, 0);
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
     auto const got = static_cast<std::size_t>(in.gcount());
-    sum = crc32_z(sum, reinterpret_cast<Bytef const*>(buffer.data()), got);
+    found.sum = crc32_of(found.sum, std::as_bytes(std::span{buffer}.first(got)));
     found.bytes += got;
   }
   if (in.bad() || !in.eof()) return std::nullopt;
-  found.sum = static_cast<std::uint32_t>(sum);
   return found;
 }
 
