@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-
-#include <zlib.h>
+#include <span>
 
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/crc32.hpp>
 
 namespace lull {
 
@@ -19,16 +19,16 @@ constexpr std::size_t piece = std::size_t{8} << 20;
 
 /// Of all that was read, file after file.
 std::string fingerprint(std::vector<std::filesystem::path> const& files) {
-  uLong sum = crc32(0, nullptr, 0);
+  std::uint32_t sum = 0;
   std::vector<char> buffer(piece);
   for (std::filesystem::path const& each : files) {
     std::ifstream in{each, std::ios::binary};
     while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
-      sum = crc32(sum, reinterpret_cast<Bytef const*>(buffer.data()), static_cast<uInt>(in.gcount()));
+      sum = crc32_of(sum, std::as_bytes(std::span{buffer}.first(static_cast<std::size_t>(in.gcount()))));
     }
   }
   char text[16];
-  std::snprintf(text, sizeof text, "%08lx", sum);
+  std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(sum));
   return text;
 }
 
@@ -50,6 +50,10 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
       throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
     own_account_ = true;
     resumed_ = kept == account::resumed;
+  } else if (auto const older = folder / (name + ".npz"); std::filesystem::exists(older)) {
+    throw usage_error{older.string() +
+                      " is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote it; "
+                      "remove the file, or name another folder in --checkpoint, to start again"};
   }
   std::error_code why;
   std::filesystem::create_directories(folder, why);
@@ -74,7 +78,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
 }
 
 std::vector<std::filesystem::path> checkpoints::files_of(std::filesystem::path const& folder, std::string const& name) {
-  return {folder / (name + ".npz"), folder / (name + ".manifest")};
+  return {folder / (name + ".safetensors"), folder / (name + ".manifest")};
 }
 
 void checkpoints::begin(detail::job_record& job) {

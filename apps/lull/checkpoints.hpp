@@ -21,11 +21,11 @@ class job_record;
 /// up an earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
 class checkpoints {
  public:
-  /// The files that a job of this name may be saved in: by its arrays, or by its owner's account.
+  /// Returns the files that a job of this name may be saved in: by its arrays, or by its owner's account.
   static std::vector<std::filesystem::path> files_of(std::filesystem::path const& folder, std::string const& name);
 
-  /// Makes the folder. Throws usage_error where it cannot be made or written, or the task has no state to save.
-  /// `name`: the job's, and of the file.
+  /// Makes the folder. Throws usage_error where it cannot be made or written, the task has no state to save, or an
+  /// older Lull's checkpoint is in its place. `name`: the job's, and of the file.
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
               task_request const& request, task_owner& owner, executor& machine);
 

@@ -136,6 +136,18 @@ void atomic_file::put(std::string_view text) {
   }
 }
 
+void atomic_file::overwrite_begin(std::string_view text) {
+  if (descriptor_ < 0) throw usage_error(path_.string() + " was written and closed already");
+  if (written_directly_) throw usage_error(path_.string() + " takes each byte once: nothing in it can be written over");
+  flush();
+  if (::lseek(descriptor_, 0, SEEK_SET) != 0) {
+    int const code = errno;
+    discard();
+    fail(code, "going back to its first byte");
+  }
+  put(text);
+}
+
 void atomic_file::commit() {
   if (descriptor_ < 0) throw usage_error(path_.string() + " was written and closed already");
   flush();

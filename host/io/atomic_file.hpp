@@ -26,8 +26,13 @@ class atomic_file {
   atomic_file& operator=(atomic_file const&) = delete;
 
   void write(std::string_view text);
+  /// Writes over the file's first bytes; only commit() may follow. Throws usage_error for what is written_directly().
+  void overwrite_begin(std::string_view text);
   /// Flushes to the disk (fsync) and renames. At most once, and nothing may be written after it.
   void commit();
+
+  /// Returns whether nothing can be replaced or written over, as in a pipe: each byte is written once.
+  bool written_directly() const noexcept { return written_directly_; }
 
   /// As it was given.
   std::filesystem::path const& path() const noexcept { return path_; }

@@ -10,36 +10,40 @@
 
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/npz_array.hpp>
+#include <lull/host/io/tensor.hpp>
 
 namespace lull {
 
 /// A piece of a task's state on the machine; all of them and the cursor are the task's whole state between two bubbles.
 struct task_array {
-  npz_array array;  // its name, and what it holds: so a checkpoint shows it
+  tensor_info array;  // its name, and what it holds: so a checkpoint shows it
   void* memory = nullptr;
 };
 
 namespace detail {
 
-/// Of the numbers in an array of T. A struct says of which kind all of its are, `using element = float;`; any other is
-/// bytes.
+/// Returns the type of the numbers in an array of T. A struct says which all of its are, `using element = float;` or
+/// `static constexpr tensor_type element = tensor_type::f16;`. Any other is bytes.
 template <class T>
-constexpr npz_type npz_type_of() noexcept {
-  if constexpr (requires { typename T::element; }) {
-    return npz_type_of<typename T::element>();
+constexpr tensor_type tensor_type_of() noexcept {
+  if constexpr (requires { tensor_type{T::element}; }) {
+    return T::element;
+  } else if constexpr (requires { typename T::element; }) {
+    return tensor_type_of<typename T::element>();
   } else if constexpr (std::is_enum_v<T>) {
-    return npz_type_of<std::underlying_type_t<T>>();
+    return tensor_type_of<std::underlying_type_t<T>>();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return tensor_type::boolean;
   } else if constexpr (std::is_integral_v<T>) {
-    using enum npz_type;
-    constexpr npz_type by_size[2][4]{{u1, u2, u4, u8}, {i1, i2, i4, i8}};
+    using enum tensor_type;
+    constexpr tensor_type by_size[2][4]{{u8, u16, u32, u64}, {i8, i16, i32, i64}};
     return by_size[std::is_signed_v<T> ? 1 : 0][std::countr_zero(sizeof(T))];
   } else if constexpr (std::is_same_v<T, float>) {
-    return npz_type::f4;
+    return tensor_type::f32;
   } else if constexpr (std::is_same_v<T, double>) {
-    return npz_type::f8;
+    return tensor_type::f64;
   } else {
-    return npz_type::u1;
+    return tensor_type::u8;
   }
 }
 
@@ -48,7 +52,8 @@ constexpr npz_type npz_type_of() noexcept {
 /// The whole of an array, as `shape` of numbers of `type`, in C order. Throws usage_error for a shape of more or fewer
 /// bytes than the array has.
 template <class T>
-task_array array_of(std::string name, machine_array<T> const& array, npz_type type, std::vector<std::uint64_t> shape) {
+task_array array_of(std::string name, machine_array<T> const& array, tensor_type type,
+                    std::vector<std::uint64_t> shape) {
   task_array made{{std::move(name), type, std::move(shape)}, array.data()};
   if (made.array.bytes() == array.bytes()) return made;
   throw usage_error{"array " + made.array.name + " has " + std::to_string(array.bytes()) + " bytes, but its shape " +
@@ -58,7 +63,7 @@ task_array array_of(std::string name, machine_array<T> const& array, npz_type ty
 /// As `shape` of T. Where each is several numbers, or bytes, they are one more dimension.
 template <class T>
 task_array array_of(std::string name, machine_array<T> const& array, std::vector<std::uint64_t> shape) {
-  constexpr npz_type type = detail::npz_type_of<T>();
+  constexpr tensor_type type = detail::tensor_type_of<T>();
   constexpr std::uint64_t numbers = sizeof(T) / element_bytes(type);
   static_assert(numbers * element_bytes(type) == sizeof(T), "T has to be a whole number of T::element");
   if constexpr (numbers != 1) shape.push_back(numbers);

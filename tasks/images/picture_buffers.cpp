@@ -61,9 +61,10 @@ std::vector<task_array> picture_buffers::arrays() const {
       picture const& of = batch.pictures[i];
       std::string const name = std::to_string(s) + "." + std::to_string(i);
       if (of.between != nullptr)
-        all.push_back({{"between." + name, npz_type::f4, {of.in_height, of.width, of.channels}}, of.between});
+        all.push_back({{"between." + name, tensor_type::f32, {of.in_height, of.width, of.channels}}, of.between});
       all.push_back(
-          {{"out." + name, of.bytes == 1 ? npz_type::u1 : npz_type::u2, {of.height, of.width, of.channels}}, of.out});
+          {{"out." + name, of.bytes == 1 ? tensor_type::u8 : tensor_type::u16, {of.height, of.width, of.channels}},
+           of.out});
     }
   }
   return all;

@@ -146,7 +146,7 @@ std::vector<task_array> mlp_arrays::written() const {
     if (array.size() != 0) all.push_back(array_of(std::move(name), array, as...));
   };
   using shape = std::vector<std::uint64_t>;
-  npz_type const number = precision_ == mlp_precision::bf16 ? npz_type::u2 : npz_type::f4;
+  tensor_type const number = precision_ == mlp_precision::bf16 ? tensor_type::bf16 : tensor_type::f32;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     std::string const layer = std::to_string(l);
     shape const in_out{padded(first_[l].inputs), padded(first_[l].outputs)};

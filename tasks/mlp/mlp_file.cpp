@@ -5,31 +5,33 @@
 #include <cmath>
 
 #include <lull/host/error.hpp>
-#include <lull/host/io/npz_reader.hpp>
-#include <lull/host/io/npz_writer.hpp>
+#include <lull/host/io/safetensors_reader.hpp>
+#include <lull/host/io/safetensors_writer.hpp>
 
 namespace lull {
 
 namespace {
 
 constexpr std::uint64_t max_bytes = std::uint64_t{1} << 34;
+constexpr char const* advice =
+    "; train the perceptron again. An .npz that Lull wrote becomes such a file in Python: "
+    "safetensors.numpy.save_file(dict(numpy.load(\"old.npz\")), \"new.safetensors\")";
 
 std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
 
-std::vector<float> read_array(npz_reader const& file, std::string const& name,
+std::vector<float> read_array(safetensors_reader const& file, std::string const& name,
                               std::vector<std::uint64_t> const& shape) {
-  npz_array const* const found = file.find(name);
-  npz_array const wanted{name, npz_type::f4, shape};
+  tensor_info const* const found = file.find(name);
+  tensor_info const wanted{name, tensor_type::f32, shape};
   if (found == nullptr) throw input_error(file.path(), 0, "is no perceptron of Lull's: it holds no " + name);
   if (*found != wanted) {
     throw input_error(file.path(), 0,
-                      name + " is " + format_npz_shape(*found) + ", and " + format_npz_shape(wanted) + " is needed");
+                      name + " is " + format_shape(*found) + ", and " + format_shape(wanted) + " is needed");
   }
   std::vector<float> values(found->bytes() / sizeof(float));
   file.read_into(name, std::as_writable_bytes(std::span{values}));
   if (!std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); })) {
-    throw input_error(file.path(), 0,
-                      name + " holds what is no number: the file is damaged, or was not written by Lull");
+    throw input_error(file.path(), 0, name + " holds what is no number: train the perceptron again, or mend the file");
   }
   return values;
 }
@@ -37,9 +39,9 @@ std::vector<float> read_array(npz_reader const& file, std::string const& name,
 }  // namespace
 
 void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
-  npz_writer file{path};
+  std::vector<tensor_view> tensors;
   auto const add = [&](std::string const& name, std::vector<std::uint64_t> shape, std::span<float const> values) {
-    file.add({name, npz_type::f4, std::move(shape)}, std::as_bytes(values));
+    tensors.push_back({{name, tensor_type::f32, std::move(shape)}, std::as_bytes(values)});
   };
   add("scale", {1}, {&model.scale, 1});
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
@@ -47,19 +49,20 @@ void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
     add(numbered("weights", l), {layer.inputs, layer.outputs}, layer.weights);
     add(numbered("bias", l), {layer.outputs}, layer.bias);
   }
-  file.commit();
+  write_safetensors(path, tensors);
 }
 
 mlp_file read_mlp(std::string const& path) {
-  npz_reader const file{path, max_bytes};
+  safetensors_reader const file{path, max_bytes, advice};
   mlp_file made;
   made.scale = read_array(file, "scale", {1}).front();
-  std::uint64_t const layers = (file.size() - 1) / 2;
-  if (layers < 1 || layers > mlp_model::max_layers || file.size() != 1 + 2 * layers) {
-    throw input_error(path, 0, "is no perceptron of Lull's: it holds " + std::to_string(file.size()) + " arrays");
+  std::uint64_t const layers = (file.tensors().size() - 1) / 2;
+  if (layers < 1 || layers > mlp_model::max_layers || file.tensors().size() != 1 + 2 * layers) {
+    throw input_error(path, 0,
+                      "is no perceptron of Lull's: it holds " + std::to_string(file.tensors().size()) + " tensors");
   }
   for (std::uint64_t l = 0; l < layers; ++l) {
-    npz_array const* const weights = file.find(numbered("weights", l));
+    tensor_info const* const weights = file.find(numbered("weights", l));
     if (weights == nullptr || weights->shape.size() != 2)
       throw input_error(path, 0, "is no perceptron of Lull's: " + numbered("weights", l) + " is missing or no matrix");
     std::uint64_t const inputs = made.layers.empty() ? weights->shape[0] : made.layers.back().outputs;

@@ -15,11 +15,12 @@ struct mlp_file {
   float scale = 1;  // of features
 };
 
-/// An .npz: `scale` f4 (1,), and for each layer `weights0` f4 (inputs, outputs) and `bias0` f4 (outputs,), counted from
-/// 0. Written whole or not at all. Errors: those of npz_writer.
+/// Writes a safetensors file: `scale` F32 (1,), and for each layer `weights0` F32 (inputs, outputs) and `bias0` F32
+/// (outputs,), counted from 0. The file appears whole or not at all. Errors: those of write_safetensors.
 void write_mlp(std::filesystem::path const& path, mlp_file const& model);
 
-/// Throws input_error for a file that is no such model: another kind, damaged, layers that do not fit one another.
+/// Reads such a file, of Lull or of another program. Throws input_error for a file that is no such model: another kind,
+/// damaged, layers that do not fit one another.
 mlp_file read_mlp(std::string const& path);
 
 }  // namespace lull

@@ -27,13 +27,13 @@ constexpr option mlp_options[] = {
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
      "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
     {"seed", option_kind::integer, "1", "[0, inf)", "of the first weights, of what is held out, and of the shuffles"},
-    {"model", option_kind::path, "", "", "file for the trained perceptron, .npz"},
+    {"model", option_kind::path, "", "", "file for the trained perceptron, .safetensors"},
     {"losses", option_kind::path, "", "", "file for loss and accuracy of each epoch, CSV"},
     {"plot", option_kind::path, "", "", "file for a picture of both, SVG"},
 };
 
 constexpr option classify_options[] = {
-    {"model", option_kind::path, "", "", "perceptron that task mlp has written"},
+    {"model", option_kind::path, "", "", "perceptron as task mlp writes it, .safetensors"},
     {"data", option_kind::path, "", "",
      "CSV of numbers a line, a label behind them or not, also .gz; without it 1,797 handwritten digits"},
     {"out", option_kind::path, "", "", "file for the answers: row, tab, class, tab, probability a line"},
@@ -97,6 +97,11 @@ float scale_of(row_table const& rows) {
 class mlp_owner final : public task_owner {
  public:
   explicit mlp_owner(option_values const& values) : values_(values) {
+    if (values_.has("model") && values_.path("model").extension() == ".npz") {
+      throw usage_error(
+          "mlp: model=" + values_.path("model").string() +
+          " is a name for NumPy's format, but models are safetensors files: give it the ending .safetensors");
+    }
     settings_.epochs = static_cast<std::uint32_t>(values_.integer("epochs"));
     settings_.batch = static_cast<std::uint32_t>(values_.integer("batch"));
     settings_.seed = static_cast<std::uint64_t>(values_.integer("seed"));

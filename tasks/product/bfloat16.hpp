@@ -5,13 +5,14 @@
 #include <cstring>
 
 #include <lull/device/world.hpp>
+#include <lull/host/io/tensor.hpp>
 
 namespace lull {
 
 /// The upper half of a float: 8 significant bits. Made from one by rounding to the nearest, ties to even; equal on all
 /// machines but for the bits of what is no number.
 struct bfloat16 {
-  using element = std::uint16_t;  // in files, for NumPy has no bf16
+  static constexpr tensor_type element = tensor_type::bf16;  // in files
   std::uint16_t bits;
 
   bfloat16() = default;

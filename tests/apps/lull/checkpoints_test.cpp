@@ -21,10 +21,10 @@
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/host/io/npz_reader.hpp>
+#include <lull/host/io/safetensors_reader.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tests/apps/lull/noting_trainer.hpp>
-#include <lull/tests/host/io/npz_file.hpp>
+#include <lull/tests/host/io/safetensors_file.hpp>
 #include <lull/tests/support/killed_program.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -143,10 +143,10 @@ TEST_F(saved_jobs, at_their_end_are_not_done_again) {
 
 TEST_F(saved_jobs, of_other_settings_or_inputs_are_refused_and_kept) {
   run("mlp:hidden=24,epochs=1000", 0);
-  std::string const before = read_file(folder_ / "saved/mlp.npz", 1 << 24);
+  std::string const before = read_file(folder_ / "saved/mlp.safetensors", 1 << 24);
   EXPECT_THROW(run("mlp:hidden=24,epochs=1001", 5), input_error);
-  EXPECT_EQ(read_file(folder_ / "saved/mlp.npz", 1 << 24), before);
-  write_file(folder_ / "saved/mlp.npz", before.substr(0, before.size() / 2));
+  EXPECT_EQ(read_file(folder_ / "saved/mlp.safetensors", 1 << 24), before);
+  write_file(folder_ / "saved/mlp.safetensors", before.substr(0, before.size() / 2));
   EXPECT_THROW(run("mlp:hidden=24,epochs=1000", 5), input_error);
   EXPECT_THROW(run("images:in=" + folder_.string() + ",out=" + (folder_ / "out").string(), 5), error);
 }
@@ -176,24 +176,25 @@ TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
   for (int row = 0; row < 400; ++row) rows += std::to_string(row) + "," + std::to_string(row % 37) + "\n";
   write_file(folder_ / "wide.csv", rows);  // as many classes as have their logits kept
   for (auto const& [task, arrays] : std::vector<saved>{
-           {"compute:items=3,rounds=2", {"completed u8 (3,)"}},
-           {"streaming:items=3", {"to f4 (3, 4096)"}},
-           {"product:rows=9,columns=11,depth=5,count=2,rounds=9", {"result u2 (2, 9, 16)"}},
-           {"pagerank:uniform=10", {"rank f4 (1024,)", "share f4 (1024,)", "partial f8 (1, 2)", "progress u1 (1, 32)"}},
+           {"compute:items=3,rounds=2", {"completed U64 (3,)"}},
+           {"streaming:items=3", {"to F32 (3, 4096)"}},
+           {"product:rows=9,columns=11,depth=5,count=2,rounds=9", {"result BF16 (2, 9, 16)"}},
+           {"pagerank:uniform=10",
+            {"rank F32 (1024,)", "share F32 (1024,)", "partial F64 (1, 2)", "progress U8 (1, 32)"}},
            {"mlp:hidden=20,epochs=3,batch=50",
-            {"weights0 f4 (64, 24)", "weights2_mean f4 (24, 16)", "bias0 f4 (24,)", "output0 f4 (50, 24)",
-             "inputs1 f4 (50, 64)", "labels0 u4 (50,)", "epoch_loss f8 (3,)", "epoch_right u8 (3,)"}},
+            {"weights0 F32 (64, 24)", "weights2_mean F32 (24, 16)", "bias0 F32 (24,)", "output0 F32 (50, 24)",
+             "inputs1 F32 (50, 64)", "labels0 U32 (50,)", "epoch_loss F64 (3,)", "epoch_right U64 (3,)"}},
            {"mlp:hidden=20,batch=50,data=" + (folder_ / "wide.csv").string(),
-            {"inputs0 f4 (50, 8)", "weights0 f4 (8, 24)", "logits f4 (50, 40)"}},
+            {"inputs0 F32 (50, 8)", "weights0 F32 (8, 24)", "logits F32 (50, 40)"}},
            {"mlp:hidden=20,epochs=3,batch=50,precision=bf16",
-            {"weights0 f4 (64, 24)", "operand0 u2 (64, 24)", "gradient2 u2 (50, 16)", "inputs0 u2 (50, 64)"}}}) {
+            {"weights0 F32 (64, 24)", "operand0 BF16 (64, 24)", "gradient2 BF16 (50, 16)", "inputs0 BF16 (50, 64)"}}}) {
     run(task, 0, 1h, at_the_end::keeps);
-    fs::path const path = folder_ / "saved" / (task.substr(0, task.find(':')) + ".npz");
-    npz_reader const file{path.string(), 1 << 24};
+    fs::path const path = folder_ / "saved" / (task.substr(0, task.find(':')) + ".safetensors");
+    safetensors_reader const file{path.string(), 1 << 24};
     for (std::string const& each : arrays) {
       std::string const name = each.substr(0, each.find(' '));
       ASSERT_NE(file.find(name), nullptr) << task << ": " << each;
-      EXPECT_EQ(name + " " + format_npz_shape(*file.find(name)), each) << task;
+      EXPECT_EQ(name + " " + format_shape(*file.find(name)), each) << task;
     }
     fs::remove(path);
   }
@@ -202,22 +203,43 @@ TEST_F(saved_jobs, are_files_of_arrays_of_the_tasks_own_types_and_shapes) {
 TEST_F(saved_jobs, with_arrays_of_other_types_or_shapes_are_refused_and_kept) {
   std::string const task = "streaming:items=3,rounds=9";
   run(task, 2, 1h, at_the_end::keeps);
-  std::string const path = folder_ / "saved/streaming.npz";
-  std::vector<test::filled_array> const saved = test::read_npz(path);
-  for (npz_array const& other : {npz_array{"to", npz_type::i4, {3, 4096}}, npz_array{"to", npz_type::f4, {4096, 3}},
-                                 npz_array{"to", npz_type::u1, {49152}}}) {
-    std::vector<test::filled_array> changed = saved;
-    changed.back().array = other;
-    test::write_npz(path, changed);
+  std::string const path = folder_ / "saved/streaming.safetensors";
+  std::vector<test::filled_tensor> const saved = test::read_tensors(path);
+  safetensors_metadata const metadata = safetensors_reader{path, 1 << 24}.metadata();
+  for (tensor_info const& other :
+       {tensor_info{"to", tensor_type::i32, {3, 4096}}, tensor_info{"to", tensor_type::f32, {4096, 3}},
+        tensor_info{"to", tensor_type::u8, {49152}}}) {
+    std::vector<test::filled_tensor> changed = saved;
+    changed.back().tensor = other;
+    test::write_tensors(path, changed, metadata);
     std::string const before = read_file(path, 1 << 24);
     std::string const refused = test::refusal_of(path, [&] { run(task, to_the_end); });
-    EXPECT_EQ(refused, path + ": holds the array to as " + format_npz_shape(other) +
-                           ", but the task has it as f4 (3, 4096); remove the file, or name "
+    EXPECT_EQ(refused, path + ": holds the array to as " + format_shape(other) +
+                           ", but the task has it as F32 (3, 4096); remove the file, or name "
                            "another folder for checkpoints, to start again");
     EXPECT_EQ(read_file(path, 1 << 24), before);
   }
-  test::write_npz(path, saved);
+  test::write_tensors(path, saved, metadata);
   EXPECT_TRUE(run(task, to_the_end).resumed);
+}
+
+TEST_F(saved_jobs, of_an_older_lull_are_refused_and_kept) {
+  fs::create_directory(folder_ / "saved");
+  std::string const old = (folder_ / "saved/streaming.npz").string();
+  write_file(old, "an hour's work");
+  try {
+    run("streaming:items=3,rounds=9", to_the_end);
+    ADD_FAILURE() << "begun again";
+  } catch (usage_error const& wrong) {
+    EXPECT_EQ(wrong.what(),
+              old +
+                  " is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote "
+                  "it; remove the file, or name another folder in --checkpoint, to start again");
+  }
+  EXPECT_EQ(read_file(old, 1 << 24), "an hour's work");
+  EXPECT_FALSE(fs::exists(folder_ / "saved/streaming.safetensors"));
+  fs::remove(old);
+  EXPECT_EQ(run("streaming:items=3,rounds=9", to_the_end).state, job_state::finished);
 }
 
 std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "streaming:items=300,rounds=200"};
@@ -254,8 +276,8 @@ TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
     EXPECT_EQ(how, ends::stopped);
   };
   until_the_first_has_finished();
-  EXPECT_TRUE(fs::exists(folder_ / "saved/task-0.npz"));  // or it would be done again
-  EXPECT_TRUE(fs::exists(folder_ / "saved/task-1.npz"));
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-0.safetensors"));  // or it would be done again
+  EXPECT_TRUE(fs::exists(folder_ / "saved/task-1.safetensors"));
   until_the_first_has_finished();
   EXPECT_TRUE(found[0].resumed && found[1].resumed);
 }

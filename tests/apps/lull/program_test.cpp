@@ -249,9 +249,9 @@ TEST_F(program, no_picture_job_file_or_checkpoint_is_written_over) {
     expect_refused(command + images + ",logo=" + file("logo.png") + " --report " + file("logo.png"),
                    "and is read by images");
     expect_refused(command + " --job " + file("job.json") + " --report " + file("job.json"), "and is read by --job");
-    expect_refused(command + " --task mlp:model=" + file("d/mlp.npz") + " --checkpoint " + file("d"),
+    expect_refused(command + " --task mlp:model=" + file("d/mlp.safetensors") + " --checkpoint " + file("d"),
                    "by mlp and by --checkpoint");
-    expect_refused(command + " --task compute --checkpoint " + file("d") + " --report " + file("d/compute.npz"),
+    expect_refused(command + " --task compute --checkpoint " + file("d") + " --report " + file("d/compute.safetensors"),
                    "by --report and by --checkpoint");
     expect_refused(command + images + " --checkpoint " + file("d") + " --report " + file("d/images.manifest"),
                    "by --report and by --checkpoint");
@@ -276,15 +276,22 @@ TEST_F(program, a_screen_that_is_gone_takes_no_report_with_it) {
 
 TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   std::filesystem::create_directories(file("saved"));
-  for (std::string const name : {"mlp.npz", "images.manifest"})
+  for (std::string const name : {"mlp.safetensors", "images.manifest"})
     std::ofstream{file("saved/" + name)} << "an hour's work";
   add_picture();
   expect_refused("run --executor threads --task mlp:epochs=1,hidden=16 --checkpoint " + file("saved"),
-                 "mlp.npz is there: --resume goes on from it");
+                 "mlp.safetensors is there: --resume goes on from it");
   expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " +
                      file("saved"),
                  "images.manifest is there");
-  EXPECT_EQ(content(file("saved/mlp.npz")), "an hour's work");
+  for (std::string const how : {"", " --resume"}) {
+    std::ofstream{file("saved/compute.npz")} << "a day's work";
+    expect_refused(
+        "run --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved") + how,
+        "compute.npz is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote it");
+    EXPECT_EQ(content(file("saved/compute.npz")), "a day's work");
+  }
+  EXPECT_EQ(content(file("saved/mlp.safetensors")), "an hour's work");
   EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
 }
 
@@ -303,7 +310,7 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
 
 TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
   std::filesystem::create_directories(file("saved"));
-  std::filesystem::create_symlink("nowhere/at all", file("saved/mlp.npz"));
+  std::filesystem::create_symlink("nowhere/at all", file("saved/mlp.safetensors"));
   outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + file("model") +
                             " --checkpoint-every 1ms --checkpoint " + file("saved"));
   EXPECT_EQ(found.code, 1) << found.text;

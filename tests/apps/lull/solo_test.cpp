@@ -104,7 +104,7 @@ class solo : public testing::Test {
   }
 
   test::test_folder files_;
-  fs::path const file_ = files_.path() / "endless.npz";
+  fs::path const file_ = files_.path() / "endless.safetensors";
   threads_executor machine_{{.kind = executor_kind::threads, .processors = 2}};
 };
 

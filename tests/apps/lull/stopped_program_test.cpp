@@ -52,7 +52,7 @@ TEST_F(program, harvest_at_most_ends_the_task_that_the_pairs_leave_unfinished) {
   EXPECT_NE(found.text.find("not finished: --at-most 500ms was over first"), std::string::npos) << found.text;
   EXPECT_NE(found.text.find("not verified"), std::string::npos) << found.text;
   EXPECT_FALSE(std::filesystem::exists(file("model")));
-  EXPECT_TRUE(std::filesystem::exists(file("saved/mlp.npz")));
+  EXPECT_TRUE(std::filesystem::exists(file("saved/mlp.safetensors")));
   json const read = report_in(file("r.json"));
   EXPECT_EQ(read["interrupted"], false);
   ASSERT_EQ(read["jobs"].size(), 1U);

@@ -118,6 +118,19 @@ TEST_F(AtomicFile, PlacesThatCannotBeWrittenAreKnownAtOnce) {
   EXPECT_EQ(files(), 2u);
 }
 
+TEST_F(AtomicFile, ItsFirstBytesMayBeWrittenOver) {
+  fs::path const path = folder_ / "out";
+  for (std::size_t const length : {0u, 10u, 200'000u}) {
+    atomic_file file(path);
+    file.write("....");
+    file.write(std::string(length, 'x'));
+    file.overwrite_begin("head");
+    file.commit();
+    EXPECT_EQ(content(path), "head" + std::string(length, 'x'));
+    EXPECT_THROW(file.overwrite_begin("head"), usage_error);
+  }
+}
+
 TEST_F(AtomicFile, WritingAfterCommitIsAnError) {
   atomic_file file(folder_ / "out.txt");
   file.commit();
@@ -176,6 +189,9 @@ TEST_F(AtomicFile, APipeIsWrittenThrough) {
   char got[8] = {};
   EXPECT_EQ(::read(reader, got, sizeof got), 4);
   EXPECT_STREQ(got, "text");
+  atomic_file file(path);
+  EXPECT_TRUE(file.written_directly());
+  EXPECT_THROW(file.overwrite_begin("more"), usage_error);
   ::close(reader);
   EXPECT_TRUE(fs::is_fifo(path));
   EXPECT_EQ(files(), 1u);

@@ -8,9 +8,8 @@
 #include <string>
 #include <thread>
 
-#include <lull/tests/graph/graph_file.hpp>
 #include <lull/tests/host/io/checkpoint_state.hpp>
-#include <lull/tests/host/io/numpy.hpp>
+#include <lull/tests/host/io/safetensors_python.hpp>
 
 namespace lull {
 namespace {
@@ -19,7 +18,7 @@ using namespace test;
 
 TEST(CheckpointFile, ReadsWhatWasWritten) {
   test_folder const folder;
-  auto const path = folder.at("mlp.npz");
+  auto const path = folder.at("mlp.safetensors");
   state const written(mlp);
   for (std::size_t const buffer_bytes : {1u, 7u, 60u, 1000u}) {
     write(path, mlp, written, buffer_bytes);
@@ -28,38 +27,40 @@ TEST(CheckpointFile, ReadsWhatWasWritten) {
   EXPECT_EQ(files_in(folder.at("")), 1u);
 }
 
-TEST(CheckpointFile, IsAnNpzFileThatTellsOfItself) {
-  test_folder const folder;
-  auto const path = folder.at("mlp.npz");
-  write(path, mlp, state(mlp));
-  auto const arrays = read_npz(path);
-  ASSERT_EQ(arrays.size(), 2 + mlp.arrays.size());
-  EXPECT_EQ(arrays[0].array.name, "lull.checkpoint");
-  EXPECT_EQ(arrays[0].array.type, npz_type::u1);
-  EXPECT_EQ(arrays[0].data, R"({
- "format": "lull.checkpoint",
- "version": 2,
- "task": "mlp",
- "settings": "mlp:hidden=256,data=\"Müller's digits.csv\"",
- "inputs": "0123456789abcdef"
-})");
-  EXPECT_EQ(arrays[1].array, (npz_array{"lull.cursor", npz_type::u8, {4}}));
-  for (std::size_t at = 0; at < mlp.arrays.size(); ++at) EXPECT_EQ(arrays[2 + at].array, mlp.arrays[at]);
+std::vector<filled_tensor> tensors_of(state const& written) {
+  std::vector<filled_tensor> tensors{
+      {{"lull.cursor", tensor_type::u64, {cursor.size()}},
+       {reinterpret_cast<char const*>(cursor.data()), cursor.size() * sizeof(std::uint64_t)}}};
+  for (std::size_t at = 0; at < mlp.arrays.size(); ++at) tensors.push_back({mlp.arrays[at], written.arrays[at]});
+  return tensors;
 }
 
-TEST(CheckpointFile, NumpyFindsItsArrays) {
+TEST(CheckpointFile, IsASafetensorsFileThatTellsOfItself) {
   test_folder const folder;
-  auto const path = folder.at("mlp.npz");
+  auto const path = folder.at("mlp.safetensors");
   state const written(mlp);
   write(path, mlp, written);
-  auto expected = read_npz(path);
-  for (std::size_t at = 0; at < mlp.arrays.size(); ++at) expected.at(2 + at) = {mlp.arrays[at], written.arrays[at]};
-  expect_numpy_finds(folder, {path}, expected);
+  expect_equal(read_tensors(path), tensors_of(written));
+  safetensors_reader const file(path, 1 << 20);
+  EXPECT_TRUE(file.has_checksums());
+  EXPECT_EQ(file.metadata(), (safetensors_metadata{{"lull.checkpoint", "3"},
+                                                   {"lull.task", "mlp"},
+                                                   {"lull.settings", "mlp:hidden=256,data=\"Müller's digits.csv\""},
+                                                   {"lull.inputs", "0123456789abcdef"}}));
+  expect_format(folder, path, tensors_of(written), "assert metadata['lull.checkpoint'] == '3'\n");
+}
+
+TEST(CheckpointFile, PythonsSafetensorsAgrees) {
+  test_folder const folder;
+  auto const path = folder.at("mlp.safetensors");
+  state const written(mlp);
+  write(path, mlp, written);
+  expect_safetensors_agrees(folder, path, tensors_of(written));
 }
 
 TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
   test_folder const folder;
-  auto const path = folder.write("mlp.npz", "old");
+  auto const path = folder.write("mlp.safetensors", "old");
   auto const refused = [&](auto const& change, std::string const& expected) {
     auto description = mlp;
     change(description);
@@ -78,8 +79,7 @@ TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
   refused([](auto& description) { description.inputs.assign(65, 'a'); }, "needs a fingerprint");
   refused([](auto& description) { description.arrays[1].name = "lull.cursor"; }, "such names are Lull's own");
   refused([](auto& description) { description.arrays[1].name = "weights"; }, "of that name already");
-  refused([](auto& description) { description.settings.assign(2 << 20, 'x'); },
-          "too long for a checkpoint's description");
+  refused([](auto& description) { description.settings.assign(17 << 20, 'x'); }, "longer than 16 MiB");
   std::array<std::byte, 8> buffer{};
   EXPECT_THROW(write_checkpoint(path, mlp, cursor, state(mlp).source(), {}), usage_error);
   EXPECT_THROW(write_checkpoint(path, mlp, std::span{cursor}.first(3), state(mlp).source(), buffer), usage_error);
@@ -89,7 +89,7 @@ TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
 
 TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
   test_folder const folder;
-  auto const path = folder.write("mlp.npz", "old");
+  auto const path = folder.write("mlp.safetensors", "old");
   std::array<std::byte, 8> buffer{};
   for (int const pieces : {0, 1, 9}) {
     int left = pieces;
@@ -106,7 +106,7 @@ TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
 // rubbish.
 TEST(CheckpointFile, AKillAtAnyInstantLeavesAWholeOne) {
   test_folder const folder;
-  auto const path = folder.at("mlp.npz");
+  auto const path = folder.at("mlp.safetensors");
   auto large = mlp;
   large.arrays[0].shape = {1000, 500};
   state const states[2] = {state(large, 'a'), state(large, 'A')};

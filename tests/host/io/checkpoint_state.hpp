@@ -6,7 +6,7 @@
 #include <string>
 
 #include <lull/host/io/checkpoint_file.hpp>
-#include <lull/tests/host/io/npz_file.hpp>
+#include <lull/tests/host/io/safetensors_file.hpp>
 
 namespace lull::test {
 
@@ -15,12 +15,12 @@ inline checkpoint_description const mlp{
     .settings = "mlp:hidden=256,data=\"Müller's digits.csv\"",
     .inputs = "0123456789abcdef",
     .cursor_words = 4,
-    .arrays = {{"weights", npz_type::f4, {3, 5}},
-               {"moments", npz_type::u2, {30}},
-               {"none", npz_type::u8, {0}},
-               {"labels", npz_type::u4, {1, 2, 2}},
-               {"loss", npz_type::f8, {}},
-               {"progress", npz_type::u1, {2, 7}}},
+    .arrays = {{"weights", tensor_type::f32, {3, 5}},
+               {"moments", tensor_type::bf16, {30}},
+               {"none", tensor_type::u64, {0}},
+               {"labels", tensor_type::u32, {1, 2, 2}},
+               {"loss", tensor_type::f64, {}},
+               {"progress", tensor_type::u8, {2, 7}}},
 };
 inline std::vector<std::uint64_t> const cursor{1, ~0ULL, 3, 1ULL << 63};
 
@@ -29,7 +29,7 @@ struct state {
   std::vector<std::string> arrays;
 
   explicit state(checkpoint_description const& description, char first = 'a') {
-    for (npz_array const& array : description.arrays) {
+    for (tensor_info const& array : description.arrays) {
       arrays.emplace_back(static_cast<std::size_t>(array.bytes()), '\0');
       for (std::size_t at = 0; at < arrays.back().size(); ++at) arrays.back()[at] = static_cast<char>(first + at % 26);
     }

@@ -24,7 +24,7 @@ class task_arrays : public testing::Test {
     EXPECT_EQ(made.array.name, "seven");
     EXPECT_EQ(made.array.bytes(), seven.bytes());
     EXPECT_EQ(made.memory, seven.data());
-    return format_npz_shape(made.array);
+    return format_shape(made.array);
   }
 
   std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
@@ -35,32 +35,37 @@ struct pair_of_floats {
   using element = float;
   float x, y;
 };
+struct half {
+  static constexpr tensor_type element = tensor_type::f16;
+  std::uint16_t bits[2];
+};
 struct mixed {
   double sum;
   std::uint32_t count;
 };
 
 TEST_F(task_arrays, are_of_their_own_elements) {
-  EXPECT_EQ(shown<unsigned char>(), "u1 (7,)");
-  EXPECT_EQ(shown<std::uint16_t>(), "u2 (7,)");
-  EXPECT_EQ(shown<std::uint32_t>(), "u4 (7,)");
-  EXPECT_EQ(shown<std::uint64_t>(), "u8 (7,)");
-  EXPECT_EQ(shown<unsigned long long>(), "u8 (7,)");
-  EXPECT_EQ(shown<std::int8_t>(), "i1 (7,)");
-  EXPECT_EQ(shown<std::int16_t>(), "i2 (7,)");
-  EXPECT_EQ(shown<std::int32_t>(), "i4 (7,)");
-  EXPECT_EQ(shown<std::int64_t>(), "i8 (7,)");
-  EXPECT_EQ(shown<float>(), "f4 (7,)");
-  EXPECT_EQ(shown<double>(), "f8 (7,)");
-  EXPECT_EQ(shown<bool>(), "u1 (7,)");
-  EXPECT_EQ(shown<std::byte>(), "u1 (7,)");
-  EXPECT_EQ(shown<colour>(), "i2 (7,)");
+  EXPECT_EQ(shown<unsigned char>(), "U8 (7,)");
+  EXPECT_EQ(shown<std::uint16_t>(), "U16 (7,)");
+  EXPECT_EQ(shown<std::uint32_t>(), "U32 (7,)");
+  EXPECT_EQ(shown<std::uint64_t>(), "U64 (7,)");
+  EXPECT_EQ(shown<unsigned long long>(), "U64 (7,)");
+  EXPECT_EQ(shown<std::int8_t>(), "I8 (7,)");
+  EXPECT_EQ(shown<std::int16_t>(), "I16 (7,)");
+  EXPECT_EQ(shown<std::int32_t>(), "I32 (7,)");
+  EXPECT_EQ(shown<std::int64_t>(), "I64 (7,)");
+  EXPECT_EQ(shown<float>(), "F32 (7,)");
+  EXPECT_EQ(shown<double>(), "F64 (7,)");
+  EXPECT_EQ(shown<bool>(), "BOOL (7,)");
+  EXPECT_EQ(shown<std::byte>(), "U8 (7,)");
+  EXPECT_EQ(shown<colour>(), "I16 (7,)");
 }
 
 TEST_F(task_arrays, of_structs_have_their_numbers_as_last_dimension) {
-  EXPECT_EQ(shown<bfloat16>(), "u2 (7,)");
-  EXPECT_EQ(shown<pair_of_floats>(), "f4 (7, 2)");
-  EXPECT_EQ(shown<mixed>(), "u1 (7, 16)");
+  EXPECT_EQ(shown<bfloat16>(), "BF16 (7,)");
+  EXPECT_EQ(shown<pair_of_floats>(), "F32 (7, 2)");
+  EXPECT_EQ(shown<half>(), "F16 (7, 2)");
+  EXPECT_EQ(shown<mixed>(), "U8 (7, 16)");
 }
 
 TEST_F(task_arrays, hold_no_more_than_was_asked_for) {
@@ -72,15 +77,15 @@ TEST_F(task_arrays, hold_no_more_than_was_asked_for) {
 
 TEST_F(task_arrays, have_the_shape_that_is_given) {
   machine_array<float> const plain{*machine_, 24};
-  EXPECT_EQ(format_npz_shape(array_of("a", plain, {2, 3, 4}).array), "f4 (2, 3, 4)");
+  EXPECT_EQ(format_shape(array_of("a", plain, {2, 3, 4}).array), "F32 (2, 3, 4)");
   machine_array<pair_of_floats> const pairs{*machine_, 24};
-  EXPECT_EQ(format_npz_shape(array_of("a", pairs, {6, 4}).array), "f4 (6, 4, 2)");
+  EXPECT_EQ(format_shape(array_of("a", pairs, {6, 4}).array), "F32 (6, 4, 2)");
   machine_array<std::byte> const bytes{*machine_, 48};
-  EXPECT_EQ(format_npz_shape(array_of("a", bytes, npz_type::f4, {3, 4}).array), "f4 (3, 4)");
+  EXPECT_EQ(format_shape(array_of("a", bytes, tensor_type::f32, {3, 4}).array), "F32 (3, 4)");
   machine_array<double> const one{*machine_, 1};
-  EXPECT_EQ(format_npz_shape(array_of("a", one, {}).array), "f8 ()");
+  EXPECT_EQ(format_shape(array_of("a", one, {}).array), "F64 ()");
   machine_array<double> const none;
-  EXPECT_EQ(format_npz_shape(array_of("a", none).array), "f8 (0,)");
+  EXPECT_EQ(format_shape(array_of("a", none).array), "F64 (0,)");
 }
 
 TEST_F(task_arrays, of_a_shape_that_is_not_theirs_are_refused) {

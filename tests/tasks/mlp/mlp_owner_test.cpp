@@ -95,7 +95,7 @@ TEST_F(mlp, learns_the_shipped_digits_and_answers_as_it_learnt) {
   auto const job = owner(train_, {{"hidden", "64"},
                                   {"epochs", "12"},
                                   {"rate", "0.003"},
-                                  {"model", file("m.npz")},
+                                  {"model", file("m.safetensors")},
                                   {"losses", file("l.csv")},
                                   {"plot", file("l.svg")}});
   run(*job);
@@ -113,7 +113,7 @@ TEST_F(mlp, learns_the_shipped_digits_and_answers_as_it_learnt) {
                        plot.begin() + static_cast<std::ptrdiff_t>(plot.find("/>", points)), ','),
             12);  // epochs
 
-  auto const question = owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}, {"batch", "100"}});
+  auto const question = owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}, {"batch", "100"}});
   run(*question);
   EXPECT_TRUE(question->verify().ok);
   std::string const answers = text("a.tsv");
@@ -127,7 +127,7 @@ TEST_F(mlp, learns_in_bf16_too) {
                                   {"rate", "0.003"},
                                   {"precision", "bf16"},
                                   {"losses", file("l.csv")},
-                                  {"model", file("m.npz")}});
+                                  {"model", file("m.safetensors")}});
   run(*job);
   verification const judged = job->verify();
   EXPECT_TRUE(judged.ok) << judged.message;
@@ -135,7 +135,7 @@ TEST_F(mlp, learns_in_bf16_too) {
   std::string const losses = text("l.csv");
   EXPECT_GT(std::stod(losses.substr(losses.rfind(',') + 1)), 0.95);
 
-  auto const question = owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}, {"precision", "bf16"}});
+  auto const question = owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}, {"precision", "bf16"}});
   run(*question);
   EXPECT_TRUE(question->verify().ok) << question->verify().message;
 }
@@ -185,11 +185,11 @@ TEST(reference, is_unsure_of_rows_that_rounding_decides) {
 }
 
 TEST_F(mlp, answers_for_rows_without_labels_and_says_no_accuracy) {
-  write_mlp(folder_ / "m.npz", {{{2, 2, {1, 0, 0, 1}, {0, 0}}}, 1});  // the greater of two numbers
+  write_mlp(folder_ / "m.safetensors", {{{2, 2, {1, 0, 0, 1}, {0, 0}}}, 1});  // the greater of two numbers
   write_file(folder_ / "plain.csv", "1,2\n4,3\n5,6\n");
   write_file(folder_ / "labelled.csv", "1,2,1\n4,3,1\n5,6,1\n");
   auto const answers_to = [&](char const* data) {
-    auto const question = owner(ask_, {{"model", file("m.npz")}, {"data", file(data)}, {"out", file("a.tsv")}});
+    auto const question = owner(ask_, {{"model", file("m.safetensors")}, {"data", file(data)}, {"out", file("a.tsv")}});
     auto const lines = run(*question);
     EXPECT_TRUE(question->verify().ok);
     return lines;
@@ -215,25 +215,66 @@ TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
 }
 
 TEST_F(mlp, the_same_settings_give_the_same_model_bit_for_bit) {
-  given settings{{"hidden", "20"}, {"epochs", "2"}, {"model", file("one.npz")}};
+  given settings{{"hidden", "20"}, {"epochs", "2"}, {"model", file("one.safetensors")}};
   run(*owner(train_, settings));
-  settings.back().second = file("two.npz");
+  settings.back().second = file("two.safetensors");
   run(*owner(train_, settings));
-  EXPECT_EQ(text("one.npz"), text("two.npz"));
+  EXPECT_EQ(text("one.safetensors"), text("two.safetensors"));
   settings.emplace_back("seed", "2");
   run(*owner(train_, settings));
-  EXPECT_NE(text("one.npz"), text("two.npz"));
+  EXPECT_NE(text("one.safetensors"), text("two.safetensors"));
 }
 
 TEST_F(mlp, a_loss_that_is_no_number_ends_the_job_and_says_so) {
-  auto const job = owner(train_, {{"hidden", "32"}, {"epochs", "5"}, {"rate", "1e30"}, {"model", file("m.npz")}});
+  auto const job =
+      owner(train_, {{"hidden", "32"}, {"epochs", "5"}, {"rate", "1e30"}, {"model", file("m.safetensors")}});
   auto const lines = run(*job);
   EXPECT_NE(lines.front().find("no number"), std::string::npos);
   for (std::string const& line : lines) EXPECT_EQ(line.find("nan"), std::string::npos) << line;
   EXPECT_LT(lines.size(), 3U);  // of the epochs behind it nothing is known
   EXPECT_EQ(job->failures(), 1U);
   EXPECT_FALSE(job->verify().ok);
-  EXPECT_FALSE(fs::exists(file("m.npz")));
+  EXPECT_FALSE(fs::exists(file("m.safetensors")));
+}
+
+/// As Python's safetensors.numpy.save_file writes it: the order of the data is its own, and there are no checksums.
+TEST_F(mlp, models_of_other_programs_answer_too) {
+  write_mlp(folder_ / "ours.safetensors", {{{2, 1, {1, 0.5f}, {3}}}, 2});
+  std::string data;
+  for (float const each : {3.0f, 2.0f, 1.0f, 0.5f}) data.append(reinterpret_cast<char const*>(&each), sizeof each);
+  std::string const header = R"({"bias0":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                             R"("scale":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
+                             R"("weights0":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]}})";
+  write_file(folder_ / "theirs.safetensors", static_cast<char>(header.size()) + std::string(7, '\0') + header + data);
+  mlp_file const theirs = read_mlp(file("theirs.safetensors"));
+  mlp_file const ours = read_mlp(file("ours.safetensors"));
+  EXPECT_EQ(theirs.scale, ours.scale);
+  ASSERT_EQ(theirs.layers.size(), 1U);
+  EXPECT_EQ(theirs.layers[0].weights, ours.layers[0].weights);
+  EXPECT_EQ(theirs.layers[0].bias, ours.layers[0].bias);
+}
+
+TEST_F(mlp, models_in_npz_are_refused_with_what_to_do) {
+  write_file(folder_ / "m.npz", "PK\x03\x04 and so on");
+  try {
+    read_mlp(file("m.npz"));
+    ADD_FAILURE() << "read";
+  } catch (input_error const& wrong) {
+    EXPECT_EQ(
+        std::string{wrong.what()},
+        file("m.npz") +
+            ": is a zip archive, as .npz files are, and no safetensors file; train the perceptron again. An .npz "
+            "that Lull wrote becomes such a file in Python: safetensors.numpy.save_file(dict(numpy.load(\"old.npz\")"
+            "), \"new.safetensors\")");
+  }
+  try {
+    owner(train_, {{"model", file("m.npz")}});
+    ADD_FAILURE() << "trained";
+  } catch (usage_error const& wrong) {
+    EXPECT_EQ(std::string{wrong.what()},
+              "mlp: model=" + file("m.npz") +
+                  " is a name for NumPy's format, but models are safetensors files: give it the ending .safetensors");
+  }
 }
 
 TEST_F(mlp, files_that_do_not_fit_are_refused) {
@@ -241,17 +282,17 @@ TEST_F(mlp, files_that_do_not_fit_are_refused) {
   EXPECT_THROW(owner(train_, {{"data", file("few.csv")}})->prepare(*machine_), input_error);
   EXPECT_THROW(owner(ask_, {}), usage_error);
   EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);
-  write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}}, 1});
-  EXPECT_EQ(read_mlp(file("m.npz")).layers.front().inputs, 3U);
-  EXPECT_THROW(owner(ask_, {{"model", file("m.npz")}, {"out", file("a.tsv")}})->prepare(*machine_),
+  write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}}, 1});
+  EXPECT_EQ(read_mlp(file("m.safetensors")).layers.front().inputs, 3U);
+  EXPECT_THROW(owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}})->prepare(*machine_),
                input_error);  // 64 features
-  write_mlp(folder_ / "m.npz", {{{3, 2, std::vector<float>(6), std::vector<float>(2)},
-                                 {4, 2, std::vector<float>(8), std::vector<float>(2)}},
-                                1});
-  EXPECT_THROW(read_mlp(file("m.npz")), input_error);
+  write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)},
+                                         {4, 2, std::vector<float>(8), std::vector<float>(2)}},
+                                        1});
+  EXPECT_THROW(read_mlp(file("m.safetensors")), input_error);
   for (float const wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    write_mlp(folder_ / "m.npz", {{{3, 2, {0, 0, 0, wrong, 0, 0}, std::vector<float>(2)}}, 1});
-    EXPECT_THROW(read_mlp(file("m.npz")), input_error);
+    write_mlp(folder_ / "m.safetensors", {{{3, 2, {0, 0, 0, wrong, 0, 0}, std::vector<float>(2)}}, 1});
+    EXPECT_THROW(read_mlp(file("m.safetensors")), input_error);
   }
 }
 
