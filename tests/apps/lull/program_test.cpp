@@ -284,13 +284,11 @@ TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " +
                      file("saved"),
                  "images.manifest is there");
-  for (std::string const how : {"", " --resume"}) {
-    std::ofstream{file("saved/compute.npz")} << "a day's work";
-    expect_refused(
-        "run --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved") + how,
-        "compute.npz is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote it");
-    EXPECT_EQ(content(file("saved/compute.npz")), "a day's work");
-  }
+  std::ofstream{file("saved/compute.npz")} << "a day's work";
+  for (std::string const how : {"", " --resume"})
+    expect_refused("run --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved") + how,
+                   "compute.npz is a checkpoint in .npz, and Lull reads safetensors now");
+  EXPECT_EQ(content(file("saved/compute.npz")), "a day's work");
   EXPECT_EQ(content(file("saved/mlp.safetensors")), "an hour's work");
   EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
 }
