@@ -23,7 +23,8 @@ constexpr int name_attempts = 100;
 
 bool is_written_directly(std::filesystem::path const& path, struct stat const& status) {
   std::string const name = std::filesystem::absolute(path).lexically_normal().string();
-  return !S_ISREG(status.st_mode) || name.starts_with("/dev/") || name.starts_with("/proc/");
+  bool const device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");  // that is a folder like any other
+  return !S_ISREG(status.st_mode) || device || name.starts_with("/proc/");
 }
 
 int open_retrying(char const* path, int flags, mode_t mode) {

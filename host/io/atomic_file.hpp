@@ -12,7 +12,7 @@ namespace lull {
 /// commit(). Until then, and for ever if commit() is not reached, an older file of that name stays as it was.
 ///
 /// A symbolic link is followed: the file that it names is replaced. What cannot be replaced (a pipe, a terminal,
-/// anything under /dev or /proc, such as /dev/stdout) is written through directly.
+/// anything under /dev but /dev/shm, or under /proc, such as /dev/stdout) is written through directly.
 ///
 /// Errors: usage_error where the folder is missing or the name cannot be a file; device_error for everything that the
 /// system refuses later (disk full, no permission). Not thread safe. Blocks for as long as the disk does.

@@ -207,6 +207,18 @@ TEST_F(AtomicFile, AnOpenDescriptorIsWrittenThrough) {
   ::close(descriptor);
 }
 
+// The one folder under /dev that holds files: checkpoints may be saved there.
+TEST_F(AtomicFile, AFileInSharedMemoryIsReplaced) {
+  if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "NOT RUN: there is no /dev/shm";
+  fs::path const path = "/dev/shm/lull_atomic_file_test." + std::to_string(::getpid());
+  write_file(path, "a long text");
+  write_file(path, "text");
+  EXPECT_EQ(content(path), "text");
+  atomic_file{path}.write("more");
+  EXPECT_EQ(content(path), "text");
+  fs::remove(path);
+}
+
 TEST_F(AtomicFile, ANameInTheCurrentFolder) {
   fs::path const before = fs::current_path();
   fs::current_path(folder_);
