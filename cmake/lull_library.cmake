@@ -52,10 +52,11 @@ function(lull_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lullConfig.cmake.in ${PROJECT_BINARY_DIR}/lullConfig.cmake
                                 INSTALL_DESTINATION ${package})
-  write_basic_package_version_file(${PROJECT_BINARY_DIR}/lullConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/lullSameMinorVersion.cmake COMPATIBILITY SameMinorVersion)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/lullConfigVersion.cmake.in ${PROJECT_BINARY_DIR}/lullConfigVersion.cmake @ONLY)
   install(EXPORT lullTargets NAMESPACE lull:: DESTINATION ${package})
   install(FILES ${PROJECT_BINARY_DIR}/lullConfig.cmake ${PROJECT_BINARY_DIR}/lullConfigVersion.cmake
-                ${PROJECT_SOURCE_DIR}/cmake/lull_contract.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_side_task.cmake
+                ${PROJECT_BINARY_DIR}/lullSameMinorVersion.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_contract.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_side_task.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/lull_cmake_3_25.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/side_task_threads.cpp.in ${PROJECT_SOURCE_DIR}/cmake/side_task_cuda.cu.in
                 ${PROJECT_SOURCE_DIR}/cmake/side_task_no_cuda.cpp.in

@@ -54,7 +54,7 @@ typedef enum lull_status {
 
 /* LULL_ABI of the library. */
 uint32_t lull_abi(void);
-/* "0.1.0". */
+/* "0.2.0". */
 char const* lull_version(void);
 /* "timed out", …; lives as long as the library. */
 char const* lull_status_text(lull_status status);

@@ -16,7 +16,7 @@ using json = nlohmann::ordered_json;
 
 report full_report() {
   report result;
-  result.version = "0.1.0";
+  result.version = "0.2.0";
   result.command = "harvest";
   result.executor = "cuda";
   result.time = "device";
@@ -68,7 +68,7 @@ report full_report() {
 TEST(Report, KeysAreThoseOfTheSchema) {
   json const value = json::parse(to_json(full_report()));
   EXPECT_EQ(value["schema"], "lull.report/1");
-  EXPECT_EQ(value["version"], "0.1.0");
+  EXPECT_EQ(value["version"], "0.2.0");
   EXPECT_EQ(value["executor"], "cuda");
   EXPECT_EQ(value["time"], "device");
   EXPECT_EQ(value["interrupted"], true);
