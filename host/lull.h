@@ -131,8 +131,8 @@ typedef struct lull_options {
   lull_log log; /* null: silence */
   void* log_context;
   char const* report; /* file that the bubble report is written to when the runtime ends, in the format of its ending:
-                         .txt, .json, .trace.json or .svg, with %p for the process and %d for the device; LULL_REPORT in
-                         the environment goes before it. Null: none; when observing, the text goes to the log */
+                         .txt, .json or .trace.json, with %p for the process and %d for the device; LULL_REPORT in the
+                         environment goes before it. Null: none; when observing, the text goes to the log */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
@@ -188,9 +188,8 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
 
 typedef enum lull_format {
   LULL_FORMAT_TEXT = 0,
-  LULL_FORMAT_JSON = 1,  /* schema "lull.bubbles/1" */
-  LULL_FORMAT_TRACE = 2, /* Trace Event Format, for Perfetto */
-  LULL_FORMAT_SVG = 3
+  LULL_FORMAT_JSON = 1, /* schema "lull.bubbles/1" */
+  LULL_FORMAT_TRACE = 2 /* Trace Event Format, for https://ui.perfetto.dev; 3, which was an SVG, is refused */
 } lull_format;
 
 /* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,

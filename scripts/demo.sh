@@ -24,8 +24,9 @@ if ! { cmake --preset release -DLULL_CUDA=$cuda && cmake --build --preset releas
 fi
 
 build/release/bin/lull harvest --task pagerank --verify \
-  --report build/demo/report.json --timeline build/demo/timeline.svg
+  --report build/demo/report.json --trace build/demo/harvest.trace.json
 
 echo
-echo "demo: the timeline, without and with side work (open it in a browser): $PWD/build/demo/timeline.svg"
+echo "demo: the timeline, without and with side work: open https://ui.perfetto.dev in a browser and drop on it"
+echo "  $PWD/build/demo/harvest.trace.json"
 echo "demo: the report: $PWD/build/demo/report.json"

@@ -187,17 +187,21 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
 lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_report", [&] {
     auto const side = alive<runtime_table>(runtime);
-    int const which = one_of<int>(format, 4, "format");
+    if (format == 3) {
+      throw refusal{
+          LULL_ERROR_ARGUMENT,
+          "format 3 was an SVG timeline, which Lull draws no longer: take LULL_FORMAT_TRACE, and open the text as "
+          "a file at https://ui.perfetto.dev"};
+    }
+    auto const which = one_of<lull_format>(format, 3, "format");
     bubble_summary const sum = side->side->summary();
-    switch (static_cast<lull_format>(which)) {
+    switch (which) {
       case LULL_FORMAT_TEXT:
         return give(bubble_text(sum), text, size, needed);
       case LULL_FORMAT_JSON:
         return give(bubble_json(sum), text, size, needed);
       case LULL_FORMAT_TRACE:
         return give(bubble_trace(sum), text, size, needed);
-      case LULL_FORMAT_SVG:
-        return give(bubble_timeline(sum), text, size, needed);
     }
   });
 }

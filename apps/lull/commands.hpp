@@ -56,7 +56,7 @@ struct harvest_settings {
   saving checkpoint;
   std::optional<std::string> report;
   std::optional<std::string> trace;
-  std::optional<std::string> timeline;
+  std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
   bool verify = false;
   bool json = false;
 };

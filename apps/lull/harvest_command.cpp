@@ -13,9 +13,9 @@
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/folder_lock.hpp>
 #include <lull/apps/lull/harvest_plan.hpp>
+#include <lull/apps/lull/harvest_trace.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
-#include <lull/apps/lull/pictures.hpp>
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>
@@ -30,11 +30,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto solo_for = 1s;          // measuring the task's stand-alone speed
-constexpr auto clock_every = 100ms;    // meanwhile, the GPU's clocks
-constexpr auto short_job = 100ms;      // a job shorter than this alone gets a successor that stands ready
-constexpr auto max_ready = 10s;        // from submit until a job stands ready
-constexpr std::uint32_t pictured = 2;  // iterations on the timeline
+constexpr auto solo_for = 1s;        // measuring the task's stand-alone speed
+constexpr auto clock_every = 100ms;  // meanwhile, the GPU's clocks
+constexpr auto short_job = 100ms;    // a job shorter than this alone gets a successor that stands ready
+constexpr auto max_ready = 10s;      // from submit until a job stands ready
 
 report_config config_of(harvest_settings const& asked, plan_of_harvest const& plan) {
   report_config made;
@@ -170,12 +169,7 @@ class harvest {
         without_ms_.push_back(without.ms());
         with_ms_.push_back(with.ms());
       }
-      if (pair == 0)
-        lanes_ = {lane_of(without, plan_.stage, "", pictured), lane_of(with, plan_.stage, names(), pictured)};
-      if (asked_.trace) {
-        add_events(events_, without, plan_.stage);
-        add_events(events_, with, plan_.stage);
-      }
+      if (asked_.trace) add_to_trace(without, with, pair);
       for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
     }
     report_.interrupted = stop_.requested();
@@ -183,6 +177,16 @@ class harvest {
     if (whole < asked_.pairs && !report_.interrupted && limit_.over()) {
       lines_.push_back(std::to_string(whole) + " of " + std::to_string(asked_.pairs) + " pairs: " + limit_.was_over());
     }
+  }
+
+  /// Both begin where the pair before ended.
+  void add_to_trace(replayed const& without, replayed const& with, std::uint32_t pair) {
+    std::string const lane = plan_.mode == side_mode::lull    ? "with side work"
+                             : plan_.mode == side_mode::naive ? "side work always on"
+                                                              : "again alone";
+    std::int64_t const begin_ns = trace_end_ns_;
+    std::int64_t const end_ns = add_events(events_, without, plan_.stage, {"alone", "", pair + 1, begin_ns});
+    trace_end_ns_ = std::max(end_ns, add_events(events_, with, plan_.stage, {lane, names(), pair + 1, begin_ns}));
   }
 
   std::string names() const {
@@ -295,24 +299,7 @@ class harvest {
     if (std::string const all = closing_sentence(report_); !asked_.json && !all.empty()) out << all << '\n';
     out.flush();
     if (asked_.report) write_report(*asked_.report, report_);
-    if (asked_.trace) write_trace(*asked_.trace, events_, {.time = report_.time});
-    if (asked_.timeline) write_timeline(*asked_.timeline, picture());
-  }
-
-  timeline picture() {
-    timeline made;
-    made.subtitle = std::string{name_of(plan_.shape.kind)} + ", stage " + std::to_string(asked_.stage) + " of " +
-                    std::to_string(asked_.stages) + ", " + std::to_string(asked_.microbatches) + " micro-batches, on " +
-                    report_.executor;
-    made.cpu_time = plan_.kind == executor_kind::threads;
-    made.slowdown_pct = report_.training.slowdown_pct;
-    made.ci95_pct = report_.training.ci95_pct;
-    made.harvest_ratio = report_.harvest.ratio;
-    made.without = std::move(lanes_.first);
-    made.with = std::move(lanes_.second);
-    if (plan_.mode == side_mode::naive) made.with_title = "Training with side work always on";
-    if (plan_.mode == side_mode::none) made.with_title = "The same again, without side work";
-    return made;
+    if (asked_.trace) write_trace(*asked_.trace, events_, {.process = headline(report_), .time = report_.time});
   }
 
   harvest_settings const& asked_;
@@ -337,7 +324,7 @@ class harvest {
   std::vector<replayed_bubble> bubbles_;
   std::vector<gpu_state> clocks_;
   std::vector<trace_event> events_;
-  std::pair<timeline_lane, timeline_lane> lanes_;
+  std::int64_t trace_end_ns_ = 0;
   std::vector<std::string> lines_;
 };
 

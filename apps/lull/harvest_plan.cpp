@@ -3,6 +3,7 @@
 
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/report/trace.hpp>
 
 namespace lull {
 
@@ -36,8 +37,10 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
                       " has no bubble in this schedule: more stages, or --mode none"};
   }
-  std::vector<report_file> const reports{
-      {"--report", asked.report}, {"--trace", asked.trace}, {"--timeline", asked.timeline}};
+  if (asked.timeline) throw usage_error{"--timeline is gone: " + instead_of_svg(*asked.timeline) + " (--trace FILE)"};
+  if (asked.trace && std::filesystem::path{*asked.trace}.extension() == ".svg")
+    throw usage_error{"--trace " + *asked.trace + ": " + instead_of_svg(*asked.trace)};
+  std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}};
   for (report_file const& each : reports) check_writable(each.file, each.option);
   check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
   return made;

@@ -67,8 +67,8 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->check(CLI::Range(1, 10'000));
   command.add_option("--at-most", into.at_most,
                      "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
-  command.add_option("--trace", into.trace, "write a trace for Perfetto here");
-  command.add_option("--timeline", into.timeline, "write a picture (SVG) of some iterations here");
+  command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev");
+  command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
 }
 
 /// For a name that is not known: those that are, the nearest first.
@@ -92,7 +92,9 @@ std::string known_names(CLI::App const& app, int argc, char** argv) {
   for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
   if (names.empty()) {
     what = "options";
-    for (CLI::Option const* each : command->get_options({})) names.push_back(each->get_name());
+    for (CLI::Option const* each : command->get_options({})) {
+      if (!each->get_group().empty()) names.push_back(each->get_name());
+    }
     for (int i = argc - 1; i > 1; --i) {
       std::string const name = std::string{argv[i]}.substr(0, std::string_view{argv[i]}.find('='));
       if (name.starts_with("--") && std::find(names.begin(), names.end(), name) == names.end()) wanted = name;

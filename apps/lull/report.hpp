@@ -124,6 +124,9 @@ void write_report(std::filesystem::path const& path, report const& result);
 /// What was gained, what it cost and where the rest was lost; lines of at most 80 columns.
 void print_report(std::ostream& out, report const& result);
 
+/// Returns in one line what ran, what it came to, and how certain its cost is: the title of a trace.
+std::string headline(report const& result);
+
 /// Returns what a harvest came to in one sentence, or nothing where neither gain nor cost was measured.
 std::string closing_sentence(report const& result);
 

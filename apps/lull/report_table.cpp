@@ -178,19 +178,25 @@ void print_times(table& lines, std::string const& label, distribution const& tim
   lines.row(label, text + ", max " + number(*times.max, 3) + " us (n=" + std::to_string(times.n) + ")");
 }
 
+std::string training_text(report::training_cost const& training) {
+  std::string text = number(*training.baseline_ms) + " -> " + number(*training.with_side_tasks_ms) + " ms, " +
+                     signed_percent(*training.slowdown_pct);
+  text += training.ci95_pct ? " (95 %: " + signed_percent(training.ci95_pct->low) + " to " +
+                                  signed_percent(training.ci95_pct->high) + ")"
+                            : " (one pair: no interval)";
+  if (training.pairs) text += ", pairs: " + std::to_string(*training.pairs);
+  return text;
+}
+
+bool is_known(report::training_cost const& training) {
+  return training.baseline_ms && training.with_side_tasks_ms && training.slowdown_pct;
+}
+
 void print_cost(table& lines, report const& result) {
   report::training_cost const& training = result.training;
   if (!training.baseline_ms && !result.drain_us.max && !result.start_us.max) return;
   lines.title("cost");
-  if (training.baseline_ms && training.with_side_tasks_ms && training.slowdown_pct) {
-    std::string text = number(*training.baseline_ms) + " -> " + number(*training.with_side_tasks_ms) + " ms, " +
-                       signed_percent(*training.slowdown_pct);
-    text += training.ci95_pct ? " (95 %: " + signed_percent(training.ci95_pct->low) + " to " +
-                                    signed_percent(training.ci95_pct->high) + ")"
-                              : " (one pair: no interval)";
-    if (training.pairs) text += ", pairs: " + std::to_string(*training.pairs);
-    lines.row("  training", text);
-  }
+  if (is_known(training)) lines.row("  training", training_text(training));
   print_times(lines, "  drain (close to out)", result.drain_us);
   print_times(lines, "  start (open to work)", result.start_us);
 }
@@ -249,15 +255,29 @@ void print_lost(table& lines, report const& result) {
   }
 }
 
+std::string where(report const& result) {
+  std::string text = "lull " + result.command + " on " + result.executor;
+  auto const& gpu = result.machine.gpu;
+  if (result.executor == "cuda" && gpu && gpu->name) text += ", " + *gpu->name;
+  if (result.executor == "threads" && result.machine.cpu) text += ", " + *result.machine.cpu;
+  return text;
+}
+
 }  // namespace
+
+std::string headline(report const& result) {
+  std::string text = where(result);
+  if (std::string const ran = what_ran(result); !ran.empty()) text += ": " + ran;
+  text += ".";
+  if (std::string const all = closing_sentence(result); !all.empty()) text += " " + all;
+  if (is_known(result.training)) text += " Training: " + training_text(result.training) + ".";
+  if (result.time == "cpu") text += " " + std::string{cpu_time_note};
+  return text;
+}
 
 void print_report(std::ostream& out, report const& result) {
   table lines(out);
-  std::string title = "lull " + result.command + " on " + result.executor;
-  auto const& gpu = result.machine.gpu;
-  if (result.executor == "cuda" && gpu && gpu->name) title += ", " + *gpu->name;
-  if (result.executor == "threads" && result.machine.cpu) title += ", " + *result.machine.cpu;
-  lines.title(title);
+  lines.title(where(result));
   if (std::string const text = what_ran(result); !text.empty()) lines.title(text);
   if (result.interrupted) lines.title("Interrupted: this is what was done until then.");
   if (result.time == "cpu") lines.title(std::string{cpu_time_note});

@@ -13,7 +13,7 @@ int main() {
   // [observe]
   lull::runtime side{{.machine = {.kind = lull::executor_kind::threads},
                       .mode = lull::runtime_mode::observe,
-                      .report = "bubbles.svg"}};  // written when the runtime ends
+                      .report = "bubbles.trace.json"}};  // at its end; for https://ui.perfetto.dev
   lull::threads_stream trainer;
   for (int step = 0; step < 50; ++step) {
     {
@@ -35,7 +35,7 @@ int main() {
     seen = side.summary();
   }
   std::fputs(lull::bubble_text(seen).c_str(), stdout);  // a table for each trainer stream
-  lull::write_bubble_report("bubbles.json", seen);      // or .txt, .svg, .trace.json for Perfetto
+  lull::write_bubble_report("bubbles.json", seen);      // or .txt, or .trace.json
   // [/observe]
 
   bool good = seen.sites().size() == 2;

@@ -67,7 +67,7 @@ struct site_summary {
   } side{};
 };
 
-/// One of the latest bubbles, for a trace or a picture.
+/// One of the latest bubbles, for a trace.
 struct latest_bubble {
   std::size_t site = 0;  // index in names()
   std::int64_t opened_ns = 0;
@@ -93,7 +93,7 @@ class bubble_summary {
   /// A site at two gates is two; further ones of a gate are summed up as one.
   static constexpr std::size_t max_sites = 256;
   static constexpr std::string_view other_sites = "(other sites)";
-  static constexpr std::size_t max_latest = 65'536;  // bubbles for trace and picture
+  static constexpr std::size_t max_latest = 65'536;  // bubbles for a trace
 
   explicit bubble_summary(summary_settings settings = {}) : settings_(settings) {}
 

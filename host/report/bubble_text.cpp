@@ -49,9 +49,7 @@ std::string left(std::string text, std::size_t width) {
 
 std::string time(std::chrono::nanoseconds length) { return time_text(static_cast<double>(length.count())); }
 
-std::string percent(std::optional<double> share) {
-  return share ? formatted(*share < 0.0995 ? "%.2f %%" : "%.1f %%", 100 * *share) : "-";
-}
+std::string percent(std::optional<double> share) { return share ? percent_text(*share) : "-"; }
 
 std::string rate(std::optional<double> share) { return share ? formatted("%.1f ms/s", 1000 * *share) : "-"; }
 

@@ -7,21 +7,20 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/report/trace.hpp>
 
 namespace lull {
 
 bubble_format bubble_format_of(std::filesystem::path const& path) {
-  static constexpr std::array<std::pair<std::string_view, bubble_format>, 4> endings{
-      {{".trace.json", bubble_format::trace},
-       {".json", bubble_format::json},
-       {".svg", bubble_format::svg},
-       {".txt", bubble_format::text}}};
+  static constexpr std::array<std::pair<std::string_view, bubble_format>, 3> endings{
+      {{".trace.json", bubble_format::trace}, {".json", bubble_format::json}, {".txt", bubble_format::text}}};
   std::string const name = path.filename().string();
   for (auto const& [ending, format] : endings) {
     if (name.size() > ending.size() && name.ends_with(ending)) return format;
   }
-  throw usage_error{"a bubble report's file is '" + path.string() +
-                    "': it must end in .txt, .json, .trace.json (for Perfetto) or .svg"};
+  std::string const is = "a bubble report's file is '" + path.string() + "': ";
+  if (path.extension() == ".svg") throw usage_error{is + instead_of_svg(path)};
+  throw usage_error{is + "it must end in .txt, .json or .trace.json (for https://ui.perfetto.dev)"};
 }
 
 void write_bubble_report(std::filesystem::path const& path, bubble_summary const& sum) {
@@ -32,8 +31,6 @@ void write_bubble_report(std::filesystem::path const& path, bubble_summary const
       return write_file(path, bubble_json(sum));
     case bubble_format::trace:
       return write_file(path, bubble_trace(sum));
-    case bubble_format::svg:
-      return write_file(path, bubble_timeline(sum));
   }
 }
 

@@ -84,6 +84,11 @@ std::string trace_json(std::span<trace_event const> events, trace_settings const
   return text + "\n]}\n";
 }
 
+std::string instead_of_svg(std::filesystem::path path) {
+  path.replace_extension(path.stem().extension() == ".trace" ? ".json" : ".trace.json");
+  return "Lull draws no SVG timelines since 0.2; write '" + path.string() + "' and open it at https://ui.perfetto.dev";
+}
+
 void write_trace(std::filesystem::path const& path, std::span<trace_event const> events,
                  trace_settings const& settings) {
   write_file(path, trace_json(events, settings));

@@ -34,6 +34,9 @@ struct trace_settings {
 /// Errors: usage_error for a negative duration.
 std::string trace_json(std::span<trace_event const> events, trace_settings const& settings);
 
+/// Says what to do instead of writing an SVG timeline, which Lull did until 0.2: names the trace's file.
+std::string instead_of_svg(std::filesystem::path path);
+
 /// Atomically. Errors: as atomic_file.
 void write_trace(std::filesystem::path const& path, std::span<trace_event const> events,
                  trace_settings const& settings);

@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-TASK_SIDE = ["device/", "host/*", "host/io/", "host/report/", "host/task/"]
+TASK_SIDE = ["device/", "host/*", "host/io/", "host/task/"]
 EVERYTHING = ["device/", "host/", "tasks/", "graph/", "apps/"]
 
 MAY_INCLUDE = {

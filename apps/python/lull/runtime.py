@@ -16,7 +16,7 @@ log = logging.getLogger("lull")
 _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
-_FORMS = {"text": 0, "json": 1, "trace": 2, "svg": 3}
+_FORMS = {"text": 0, "json": 1, "trace": 2}
 _PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
 
@@ -161,7 +161,7 @@ class Runtime(_Made):
     """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at
     start, and that have workers in captured graphs, with options that decide what is loaded
     (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
-    format of its ending (.txt, .json, .trace.json, .svg); %p in it is the process, %d the device. `armed_ahead`:
+    format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
     bubble is open, not before."""
 
@@ -257,9 +257,11 @@ class Runtime(_Made):
         return {name: getattr(now, name) for name, _ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
     def report(self, form="text"):
-        """The bubble report so far, as text, json, trace (for Perfetto) or svg."""
+        """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev)."""
         if self._is_parents:
             return ""
+        if form == "svg":
+            raise Error("Lull draws no SVG since 0.2: take 'trace', and open it as a file at https://ui.perfetto.dev")
         return text_of(self._library.lull_report, self._handle, _one_of("form", form, _FORMS))
 
     def ready(self, stream):

@@ -45,7 +45,7 @@ class Session:
         return {} if self._runtime is None else self._runtime.counts()
 
     def report(self, form="text"):
-        """The bubble report so far, as text, json, trace (for Perfetto) or svg; empty when off."""
+        """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev); empty when off."""
         return "" if self._runtime is None else self._runtime.report(form)
 
     def submit(self, task, *, priority=0, name=None):
@@ -289,7 +289,7 @@ def harvest(
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
     others. All is as it was when the scope ends, however it does; jobs that have not finished by then are cancelled,
-    the results of those that have are written. `report`: file for the bubble report, .txt, .json, .trace.json or .svg.
+    the results of those that have are written. `report`: file for the bubble report, .txt, .json or .trace.json.
     `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL
     kernel, or none where nothing can arrive: so open the scope after init_process_group. `armed_ahead`: seconds that a
     worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open,

@@ -224,6 +224,17 @@ TEST(Report, ClosingSentenceSaysGainAndCost) {
   EXPECT_EQ(closing_sentence(report{}), "");
 }
 
+TEST(Report, HeadlineSaysAllInOneLine) {
+  report result = full_report();
+  EXPECT_EQ(headline(result),
+            "lull harvest on cuda, Example GPU: 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations. "
+            "pagerank used 93.4 % of the idle GPU time; training took 0.34 % longer. "
+            "Training: 330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %), pairs: 10.");
+  result.training = {};
+  result.time = "cpu";
+  EXPECT_NE(headline(result).find("idle GPU time. Times are those of CPU threads"), std::string::npos);
+}
+
 TEST(Report, TableFits80ColumnsWhateverItHolds) {
   report result = full_report();
   result.time = "cpu";
