@@ -17,7 +17,6 @@ struct unit {
   std::uint64_t factor;
 };
 
-// Largest first: the order in which a printer tries them.
 constexpr std::array size_units{unit{"TiB", 1ull << 40},
                                 unit{"GiB", 1ull << 30},
                                 unit{"MiB", 1ull << 20},
@@ -27,6 +26,7 @@ constexpr std::array size_units{unit{"TiB", 1ull << 40},
                                 unit{"MB", 1'000'000},
                                 unit{"KB", 1'000},
                                 unit{"B", 1}};
+// Largest first: the order in which a printer tries them.
 constexpr std::array duration_units{unit{"s", 1'000'000'000}, unit{"ms", 1'000'000}, unit{"us", 1'000}, unit{"ns", 1}};
 constexpr std::chrono::nanoseconds max_duration = std::chrono::hours{24 * 365 * 100};
 
@@ -124,31 +124,6 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
     throw usage_error(quoted(text) + " is more than 100 years");
   }
   return std::chrono::nanoseconds{static_cast<std::int64_t>(nanoseconds)};
-}
-
-bool parse_flag(std::string_view text) {
-  for (std::string_view const yes : {"true", "on", "yes", "1"}) {
-    if (text == yes) return true;
-  }
-  for (std::string_view const no : {"false", "off", "no", "0"}) {
-    if (text == no) return false;
-  }
-  throw usage_error(quoted(text) + " is neither true nor false (on/off, yes/no and 1/0 will do too)");
-}
-
-std::string format_size(std::uint64_t bytes) {
-  for (unit const& candidate : size_units) {
-    bool const binary = candidate.name.size() == 3;
-    if (!binary || bytes < candidate.factor || bytes % (candidate.factor / 8) != 0) continue;
-    std::uint64_t const eighths = bytes / (candidate.factor / 8);
-    std::string text = std::to_string(eighths / 8);
-    if (eighths % 8 != 0) {
-      std::string const fraction = std::to_string(eighths % 8 * 125);  // three digits
-      text += "." + fraction.substr(0, fraction.find_last_not_of('0') + 1);
-    }
-    return text + std::string{candidate.name};
-  }
-  return std::to_string(bytes);
 }
 
 std::string format_duration(std::chrono::nanoseconds duration) {

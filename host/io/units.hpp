@@ -24,12 +24,6 @@ std::uint64_t parse_size(std::string_view text);
 /// "500ns", "100us", "2ms", "1.5s"; the unit is required, but for "0". Rounded to whole nanoseconds; at most 100 years.
 std::chrono::nanoseconds parse_duration(std::string_view text);
 
-/// "true", "on", "yes", "1" and "false", "off", "no", "0".
-bool parse_flag(std::string_view text);
-
-/// The shortest exact spelling in the largest unit that fits: "1.5GiB", "1000" (which is no multiple of 1 KiB / 8).
-std::string format_size(std::uint64_t bytes);
-
 /// The shortest exact spelling in the largest unit not above the value: "1.5s", "100us", "0".
 std::string format_duration(std::chrono::nanoseconds duration);
 

@@ -150,8 +150,8 @@ class job_file_reader {
     std::vector<given_option> options;
     for (auto const& [name, value] : object.items()) {
       std::uint64_t const line = next_line();
-      if (value.is_structured() || value.is_null()) {
-        fail(line, "option \"" + name + "\" takes a string, a number or a boolean, not " + spelled(value));
+      if (!value.is_string() && !value.is_number()) {
+        fail(line, "option \"" + name + "\" takes a string or a number, not " + spelled(value));
       }
       options.push_back({name, spelled(value), line});
     }

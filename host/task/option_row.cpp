@@ -64,13 +64,11 @@ std::vector<std::string_view> split_choices(std::string_view range) {
 }
 
 bool is_number(option_kind kind) {
-  return kind == option_kind::integer || kind == option_kind::real || kind == option_kind::size ||
-         kind == option_kind::duration;
+  return kind == option_kind::integer || kind == option_kind::real || kind == option_kind::size;
 }
 
 option_value parse_value(option_kind kind, std::string_view text) {
   switch (kind) {
-    case option_kind::text:
     case option_kind::path:
     case option_kind::choice:
       return {};
@@ -80,10 +78,6 @@ option_value parse_value(option_kind kind, std::string_view text) {
       return parse_real(text);
     case option_kind::size:
       return parse_size(text);
-    case option_kind::duration:
-      return parse_duration(text);
-    case option_kind::flag:
-      return parse_flag(text);
   }
   return {};
 }
@@ -107,7 +101,6 @@ bool is_name(std::string_view name) {
 option_value read_value(option const& row, std::string_view text) {
   if (text.size() > max_value) throw usage_error("is longer than " + std::to_string(max_value) + " bytes");
   if (text.find('\0') != std::string_view::npos) throw usage_error("holds a zero byte");
-  if (row.kind == option_kind::path && text.empty()) throw usage_error("is empty: give the path of a file");
   if (row.kind == option_kind::choice) {
     auto const choices = split_choices(row.range);
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {

@@ -8,7 +8,7 @@
 
 namespace lull::detail {
 
-/// `text` as a value of the row's kind and in its range (monostate for text, path and choice). Errors: usage_error
+/// `text` as a value of the row's kind and in its range (monostate for path and choice). Errors: usage_error
 /// that begins with the value; the caller puts the option's name in front.
 option_value read_value(option const& row, std::string_view text);
 

@@ -50,8 +50,6 @@ void print_wrapped(std::ostream& out, std::string_view words, std::size_t indent
 
 std::string_view name_of(option_kind kind) noexcept {
   switch (kind) {
-    case option_kind::text:
-      return "text";
     case option_kind::path:
       return "path";
     case option_kind::integer:
@@ -60,10 +58,6 @@ std::string_view name_of(option_kind kind) noexcept {
       return "real";
     case option_kind::size:
       return "size";
-    case option_kind::duration:
-      return "duration";
-    case option_kind::flag:
-      return "flag";
     case option_kind::choice:
       return "choice";
   }

@@ -20,6 +20,10 @@ void option_values::set(std::string_view name, std::string_view text) {
   std::size_t const index = index_of(name);
   option const& row = table_[index];
   entry& target = entries_[index];
+  if (text.empty()) {
+    throw usage_error("option \"" + std::string{name} + "\" (" + std::string{name_of(row.kind)} +
+                      ") has no value: write " + std::string{name} + "=VALUE");
+  }
   if (target.given) throw usage_error("option \"" + std::string{name} + "\" is given twice: give it once");
   try {
     target = {.spelling = std::string{text}, .value = detail::read_value(row, text), .has = true, .given = true};
@@ -28,22 +32,12 @@ void option_values::set(std::string_view name, std::string_view text) {
   }
 }
 
-void option_values::set(std::string_view name) {
-  option const& row = table_[index_of(name)];
-  if (row.kind != option_kind::flag) {
-    throw usage_error("option \"" + std::string{name} + "\" (" + std::string{name_of(row.kind)} +
-                      ") has no value: write " + std::string{name} + "=VALUE");
-  }
-  set(name, "true");
-}
-
 bool option_values::given(std::string_view name) const { return entries_[index_of(name)].given; }
 
 bool option_values::has(std::string_view name) const { return entries_[index_of(name)].has; }
 
-std::string const& option_values::text(std::string_view name) const {
-  option_kind const kind = table_[index_of(name)].kind;
-  return value_of(name, kind == option_kind::choice ? kind : option_kind::text).spelling;
+std::string const& option_values::choice(std::string_view name) const {
+  return value_of(name, option_kind::choice).spelling;
 }
 
 std::filesystem::path option_values::path(std::string_view name) const {
@@ -60,14 +54,6 @@ double option_values::real(std::string_view name) const {
 
 std::uint64_t option_values::size_bytes(std::string_view name) const {
   return std::get<std::uint64_t>(value_of(name, option_kind::size).value);
-}
-
-std::chrono::nanoseconds option_values::duration(std::string_view name) const {
-  return std::get<std::chrono::nanoseconds>(value_of(name, option_kind::duration).value);
-}
-
-bool option_values::flag(std::string_view name) const {
-  return std::get<bool>(value_of(name, option_kind::flag).value);
 }
 
 std::string const& option_values::spelling(std::string_view name) const { return entries_[index_of(name)].spelling; }

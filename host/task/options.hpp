@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
@@ -14,14 +13,11 @@
 namespace lull {
 
 enum class option_kind {
-  text,
   path,
-  integer,   // 64 bits, signed
-  real,      // finite
-  size,      // bytes, as parse_size reads them
-  duration,  // as parse_duration reads them
-  flag,      // given without a value: true
-  choice     // one of the words of its range
+  integer,  // 64 bits, signed
+  real,     // finite
+  size,     // bytes, as parse_size reads them
+  choice    // one of the words of its range
 };
 
 std::string_view name_of(option_kind kind) noexcept;
@@ -39,8 +35,8 @@ struct option {
 
 using option_table = std::span<option const>;
 
-/// A number or flag as it was read; monostate stands for text, path and choice, whose spelling is their value.
-using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t, std::chrono::nanoseconds, bool>;
+/// A number as it was read; monostate stands for path and choice, whose spelling is their value.
+using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t>;
 
 /// Throws usage_error if a row breaks the rules above, a name stands twice, or a default is outside its range.
 /// option_values does so too; a test per table calls this, so that users never see it.
@@ -54,22 +50,18 @@ class option_values {
   explicit option_values(option_table table);
 
   /// Takes a value as a user spells it. Errors: usage_error for an unknown name (with the known ones, the nearest
-  /// first), a value of another type or out of range, and a name that was given before.
+  /// first), an empty value, one of another type or out of range, and a name that was given before.
   void set(std::string_view name, std::string_view text);
-  /// As set(name, "true"); for any kind but flag an error, since the value is missing.
-  void set(std::string_view name);
 
   bool given(std::string_view name) const;  // by the user, even if the value equals the default
   bool has(std::string_view name) const;    // given, or by default
 
   // Errors: usage_error if the option is of another kind or has no value (ask has() first where there is no default).
-  std::string const& text(std::string_view name) const;  // text and choice
+  std::string const& choice(std::string_view name) const;
   std::filesystem::path path(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   std::uint64_t size_bytes(std::string_view name) const;
-  std::chrono::nanoseconds duration(std::string_view name) const;
-  bool flag(std::string_view name) const;
 
   option_table table() const noexcept { return table_; }
   /// The value's text as it was given or stands in the table; empty if there is none.

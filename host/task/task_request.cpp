@@ -67,13 +67,12 @@ class task_parser {
     if (key.empty())
       fail(start,
            "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
-    if (option_ended()) {
-      at(start, [&] { values.set(key); });
-      return;
+    std::string value;
+    if (!option_ended()) {
+      ++position_;  // the equals sign
+      skip_blanks();
+      value = read_value();
     }
-    ++position_;  // the equals sign
-    skip_blanks();
-    std::string const value = read_value();
     at(start, [&] { values.set(key, value); });
   }
 

@@ -25,9 +25,8 @@ struct task_request {
   option_values values;  // refers to the table of the task_options it was made from
 };
 
-/// Reads `NAME`, or `NAME:key=value,key=value`; a flag may stand without a value. Blanks around keys and values are
-/// skipped. A value that holds a comma or such blanks is quoted: 'as it stands', or "with \" and \\ escaped". Quotes
-/// count only where they begin a value.
+/// Reads `NAME`, or `NAME:key=value,key=value`. Blanks around keys and values are skipped. A value that holds a comma
+/// or such blanks is quoted: 'as it stands', or "with \" and \\ escaped". Quotes count only where they begin a value.
 ///
 /// Errors: usage_error that names the text, the column (from 1) and what to do; an unknown task or key lists the known
 /// ones, the nearest first.
@@ -38,7 +37,7 @@ task_request parse_task(std::string_view text, std::span<task_options const> kno
 std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known);
 
 /// The same as JSON: {"task": "pagerank", "options": {"damping": 0.85, "graph": "web.el"}}, or an array of such
-/// objects (1 to 1,000). Values are strings, numbers or booleans. `file` is named in messages.
+/// objects (1 to 1,000). Values are strings or numbers. `file` is named in messages.
 ///
 /// Errors: input_error with file and line.
 std::vector<task_request> parse_job_file(std::string_view json, std::string const& file,

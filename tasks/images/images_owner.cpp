@@ -86,8 +86,8 @@ class images_owner final : public task_owner {
       if (!values_.has(name))
         throw usage_error(std::string{"images: "} + name + " is missing: give " + name + "=FOLDER");
     }
-    filter_ = filter_of(values_.text("filter"));
-    place_ = {corner_of(values_.text("corner")), static_cast<std::uint32_t>(values_.integer("margin")),
+    filter_ = filter_of(values_.choice("filter"));
+    place_ = {corner_of(values_.choice("corner")), static_cast<std::uint32_t>(values_.integer("margin")),
               values_.real("opacity")};
     if (values_.has("width")) width_ = static_cast<std::uint32_t>(values_.integer("width"));
     if (values_.has("height")) height_ = static_cast<std::uint32_t>(values_.integer("height"));

@@ -45,7 +45,7 @@ constexpr option classify_options[] = {
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
 
 mlp_precision precision_of(option_values const& values, executor const& machine) {
-  std::string const& asked = values.text("precision");
+  std::string const& asked = values.choice("precision");
   bool const rounds = asked == "auto" ? machine.kind() == executor_kind::cuda : asked == "bf16";
   return rounds ? mlp_precision::bf16 : mlp_precision::fp32;
 }

@@ -31,7 +31,7 @@ constexpr std::array product_options{
 };
 
 task_type type_by_leaving(option_values const& values) {
-  std::string const& leave = values.text("leave");
+  std::string const& leave = values.choice("leave");
   if (leave == "saved") return type_of<saved_product>();
   return leave == "behind" ? type_of<undivided_product>() : type_of<plain_product>();
 }
@@ -56,13 +56,13 @@ class product_owner final : public task_owner {
     work_.of.maps = maps_.data();
     work_.to = {result_.data(), pitch_, pitch_ * shape.rows};
     work_.rounds = static_cast<std::uint64_t>(values_.integer("rounds"));
-    if (values_.text("leave") == "saved") save_tiles(machine);
+    if (values_.choice("leave") == "saved") save_tiles(machine);
   }
 
   job_description describe() const override {
     if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
-    if (values_.text("leave") == "within") return lull::describe(work_, "product");
-    if (values_.text("leave") == "saved")
+    if (values_.choice("leave") == "within") return lull::describe(work_, "product");
+    if (values_.choice("leave") == "saved")
       return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
     return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
   }
