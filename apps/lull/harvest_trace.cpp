@@ -59,8 +59,8 @@ struct shown_work {
 
 /// From the mean first chunk to the last block out.
 std::optional<shown_work> work_of(replayed_bubble const& one) {
-  if (!one.harvested || one.harvested->record.blocks == 0) return std::nullopt;
-  bubble_record const& record = one.harvested->record;
+  if (!one.harvested || one.harvested->record().blocks == 0) return std::nullopt;
+  bubble_record const record = one.harvested->record();
   std::int64_t const start = signed_ns(record.opened_ns + record.in_ns / record.blocks);
   return shown_work{start, std::max(start, signed_ns(record.last_out_ns))};
 }
@@ -113,7 +113,7 @@ void add_bubble(std::vector<trace_event>& into, replayed_bubble const& one, std:
       {place.lane + ": bubbles", std::string{site}, begin, end - begin, {{"bubble", signed_ns(one.number)}}});
   auto const work = work_of(one);
   if (!work) return;
-  bubble_record const& record = one.harvested->record;
+  bubble_record const record = one.harvested->record();
   into.push_back({place.lane + ": workers",
                   place.side_work,
                   work->start_ns,

@@ -48,7 +48,10 @@ json reserved(bubble_summary const& sum) {
   auto const& told = sum.reserved();
   if (!told) return nullptr;
   json const at = told->raised != 0 ? json(told->raised_at) : json(nullptr);
-  return {{"sms", told->processors}, {"for_workers", told->for_workers}, {"raised", told->raised}, {"raised_at", at}};
+  return {{"sms", told->processors},
+          {"for_workers", told->for_workers},
+          {"groups_added", told->raised},
+          {"last_added_at", at}};
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ json reserved(bubble_summary const& sum) {
 std::string bubble_json(bubble_summary const& sum) {
   harvest_assumptions const& assumed = sum.settings().harvest;
   json all{
-      {"schema", "lull.bubbles/1"},
+      {"schema", "lull.bubbles/2"},
       {"time", sum.settings().cpu_time ? "cpu" : "device"},
       {"percentile_error", length_histogram::relative_error},
       {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},

@@ -10,7 +10,9 @@
 namespace lull {
 namespace {
 
+constexpr std::size_t width = 100;
 constexpr std::size_t name_width = 22;
+constexpr std::size_t meaning_width = 13;
 constexpr std::size_t count_width = 9;
 constexpr std::size_t time_width = 10;
 constexpr std::size_t share_width = 8;
@@ -47,6 +49,32 @@ std::string left(std::string text, std::size_t width) {
   return text + std::string(width - columns(text), ' ');
 }
 
+/// Broken between words into lines of at most `width` columns, of which the first has its indent already.
+std::string wrapped(std::string const& text, std::size_t indent = 0) {
+  std::string lines;
+  std::size_t column = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const end = std::min(text.find(' ', at), text.size());
+    std::string const word = text.substr(at, end - at);
+    if (at != 0 && column + 1 + columns(word) > width) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (at != 0) {
+      lines += ' ';
+      ++column;
+    }
+    column += columns(word);
+    lines += word;
+    at = end + 1;
+  }
+  return lines + "\n";
+}
+
+/// A word of the table and what it means, below one another.
+std::string meaning(std::string const& word, std::string const& what) {
+  return "  " + left(word, meaning_width) + wrapped(what, 2 + meaning_width);
+}
+
 std::string time(std::chrono::nanoseconds length) { return time_text(static_cast<double>(length.count())); }
 
 std::string percent(std::optional<double> share) { return share ? percent_text(*share) : "-"; }
@@ -67,10 +95,13 @@ std::string row(site_summary const& of) {
          right(rate(of.harvestable_a_second), rate_width) + right(percent(of.harvestable_of_idle), share_width) + "\n";
 }
 
-std::string side_heading() {
-  return "  " + left("side work at", name_width) + right("bubbles", count_width) + right("GPU time", time_width) +
-         right("of idle", time_width) + right("items", items_width) + right("chunks", items_width) +
-         right("handed back", items_width) + "\n";
+/// On threads there is no GPU whose time it could be.
+std::string_view time_of_work(bubble_summary const& sum) { return sum.settings().cpu_time ? "time" : "GPU time"; }
+
+std::string side_heading(std::string_view time_of_work) {
+  return "  " + left("side work at", name_width) + right("bubbles", count_width) +
+         right(std::string{time_of_work}, time_width) + right("of idle", time_width) + right("items", items_width) +
+         right("chunks", items_width) + right("handed back", items_width) + "\n";
 }
 
 std::string side_row(site_summary const& of) {
@@ -78,10 +109,13 @@ std::string side_row(site_summary const& of) {
   return "  " + left(of.site, name_width) + right(std::to_string(side.bubbles), count_width) +
          right(time(side.time), time_width) + right(percent(side.of_idle), time_width) +
          right(std::to_string(side.items), items_width) + right(std::to_string(side.chunks), items_width) +
-         right(std::to_string(side.handed_back), items_width) + "\n";
+         right(std::to_string(side.handed_back), items_width) + "\n" +
+         (side.of_idle.value_or(0) > 1 ? "    above 100 %: blocks count until they are out, which is after the close\n"
+                                       : "");
 }
 
-std::string gate_table(site_summary const& all, std::vector<site_summary> const& sites) {
+std::string gate_table(site_summary const& all, std::vector<site_summary> const& sites, std::string_view time_of_work) {
+  auto const here = std::count_if(sites.begin(), sites.end(), [&](auto const& site) { return site.gate == all.gate; });
   std::string text = "gate " + std::to_string(all.gate) + ": ";
   if (all.observed) {
     text += percent(all.share) + " idle of " + time(*all.observed) + " from its first opening to its last close";
@@ -92,10 +126,10 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
   for (site_summary const& site : sites) {
     if (site.gate == all.gate) text += row(site);
   }
-  text += row(all);
+  if (here > 1) text += row(all);
   if (all.unknown != 0)
     text += "  bubbles of unknown length, in no figure above: " + std::to_string(all.unknown) + "\n";
-  if (all.side.bubbles != 0) text += side_heading();
+  if (all.side.bubbles != 0) text += side_heading(time_of_work);
   for (site_summary const& site : sites) {
     if (site.gate == all.gate && site.side.bubbles != 0) text += side_row(site);
   }
@@ -107,23 +141,93 @@ std::string reserved(bubble_summary const& sum) {
   auto const& told = sum.reserved();
   if (!told || told->for_workers == told->processors) return {};
   std::string text = "Side work keeps off " + std::to_string(told->processors - told->for_workers) + " of " +
-                     std::to_string(told->processors) + " SMs";
+                     std::to_string(told->processors) + " SMs.";
   if (told->raised != 0) {
-    text += ": since " + std::to_string(told->raised) + (told->raised == 1 ? " time" : " times") +
-            " a kernel of training waited for it, last in\n'" + shortened(told->raised_at, name_width) +
-            "', 8 more each time";
+    bool const one = told->raised == 1;
+    text += " " + std::to_string(told->raised) + (one ? " group of 8 of them was" : " groups of 8 of them were") +
+            " added since " + (one ? "a kernel" : "kernels") + " of training waited for side work, last at '" +
+            shortened(told->raised_at, name_width) + "'.";
   }
-  return text + ".\n\n";
+  return wrapped(text) + "\n";
 }
 
-std::string legend(bubble_summary const& sum) {
+/// All gates together.
+struct summed {
+  std::chrono::nanoseconds idle{0};
+  std::chrono::nanoseconds harvestable{0};
+  std::chrono::nanoseconds worked{0};
+  std::uint64_t bubbles = 0;
+  std::uint64_t worth_it = 0;
+  std::uint64_t worked_in = 0;
+  std::size_t gates = 0;
+  std::optional<double> min_share{};
+  std::optional<double> max_share{};
+};
+
+summed sum_of(std::vector<site_summary> const& gates) {
+  summed all;
+  for (site_summary const& gate : gates) {
+    ++all.gates;
+    all.idle += gate.total;
+    all.harvestable += gate.harvestable;
+    all.worked += gate.side.time;
+    all.bubbles += gate.bubbles + gate.unknown;
+    all.worth_it += gate.worth_it;
+    all.worked_in += gate.side.bubbles;
+    if (gate.share) {
+      all.min_share = std::min(all.min_share.value_or(*gate.share), *gate.share);
+      all.max_share = std::max(all.max_share.value_or(*gate.share), *gate.share);
+    }
+  }
+  return all;
+}
+
+std::string legend(bubble_summary const& sum, summed const& all, bool knows_all) {
   harvest_assumptions const& assumed = sum.settings().harvest;
-  return "share: of the time from the gate's first opening to its last close. ahead: bubbles whose end the\n"
-         "host had enqueued before the stream came to it. harvest: GPU time in a second that side work would\n"
-         "get, on the SMs that workers may use, if each bubble of " +
-         time(assumed.worth) + " or more brought its length\nless " + time(assumed.start + assumed.drain) +
-         " for start and drain; of idle: the same, as a share of the total.\nPercentiles are within " +
-         formatted("%.1f", 100 * length_histogram::relative_error) + " %. -: not known.\n";
+  bool const on_gpu = !sum.settings().cpu_time;
+  std::string text =
+      meaning("site", "a bubble's place in the step; a bubble is idle time on a trainer's stream") +
+      meaning("gate", "all bubbles of one stream or captured graph") +
+      meaning("share", "of the time from the gate's first opening to its last close") +
+      meaning("ahead", "bubbles whose end the host had enqueued before the stream came to it") +
+      meaning("harvest", std::string{on_gpu ? "GPU time" : "time"} + " in a second that side work would get" +
+                             (on_gpu ? " on the SMs that workers may use" : "") + ": of each bubble of " +
+                             time(assumed.worth) + " or more its length, less " + time(assumed.start + assumed.drain) +
+                             " for start and drain") +
+      meaning("of idle", "the same, as a share of the total");
+  if (all.worked_in != 0) {
+    text += meaning(std::string{time_of_work(sum)},
+                    "of side work, from a block's first chunk until it is out, averaged over the blocks") +
+            meaning("handed back", "chunks given up unfinished when the bubble closed, to be done in a later one");
+  }
+  if (!knows_all) text += meaning("-", "not known");
+  return text + meaning("p50, p99", "within " + formatted("%.1f", 100 * length_histogram::relative_error) + " %");
+}
+
+std::string closing_sentence(bubble_summary const& sum, summed const& all) {
+  std::string const idle_time = sum.settings().cpu_time ? "idle time" : "idle GPU time";
+  std::string text = "No bubble's length is known";
+  if (all.min_share) {
+    std::string const from = percent(all.min_share);
+    std::string const to = percent(all.max_share);
+    text = all.gates == 1 ? "The trainer's stream was idle " : "The trainer's streams were idle ";
+    text += (from == to ? from : from + " to " + to) + " of the time";
+  }
+  auto const share = [&](std::chrono::nanoseconds part) {
+    double const of_idle = static_cast<double>(part.count()) / static_cast<double>(all.idle.count());
+    return (of_idle > 1 ? "all" : percent(of_idle)) + " of the " + idle_time;
+  };
+  bool const measured = all.idle.count() != 0;
+  if (all.worked_in != 0) {
+    return text + (measured ? "; side work used " + share(all.worked) + "," : "; side work ran") + " in " +
+           std::to_string(all.worked_in) + " of " + std::to_string(all.bubbles) +
+           (all.bubbles == 1 ? " bubble." : " bubbles.");
+  }
+  text += "; no side work ran.";
+  if (measured && all.worth_it == 0)
+    text += " No bubble was long enough for it (" + time(sum.settings().harvest.worth) + ").";
+  if (all.worth_it != 0) text += " It could have used " + share(all.harvestable) + ".";
+  return text;
 }
 
 }  // namespace
@@ -131,10 +235,15 @@ std::string legend(bubble_summary const& sum) {
 std::string bubble_text(bubble_summary const& sum) {
   if (sum.seen() == 0) return "No bubble was seen.\n";
   std::vector<site_summary> const sites = sum.sites();
+  std::vector<site_summary> const gates = sum.gates();
   std::string text;
   if (sum.settings().cpu_time) text += std::string{cpu_time_note} + "\n\n";
-  for (site_summary const& gate : sum.gates()) text += gate_table(gate, sites);
-  return text + reserved(sum) + legend(sum);
+  for (site_summary const& gate : gates) text += gate_table(gate, sites, time_of_work(sum));
+  bool const knows_all = std::all_of(sites.begin(), sites.end(), [](site_summary const& site) {
+    return site.share && site.host_ahead && site.harvestable_of_idle;
+  });
+  summed const all = sum_of(gates);
+  return text + reserved(sum) + legend(sum, all, knows_all) + "\n" + wrapped(closing_sentence(sum, all));
 }
 
 }  // namespace lull

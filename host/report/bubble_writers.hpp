@@ -10,10 +10,10 @@ namespace lull {
 
 // The bubble report: the same summary, three ways.
 
-/// A table a gate, and what its columns mean; lines of at most 100 columns.
+/// A table a gate, what its words mean, and one sentence on what happened; lines of at most 100 columns.
 std::string bubble_text(bubble_summary const& sum);
 
-/// Schema "lull.bubbles/1", indented: "gates", each with its "sites". What is not known is null, never 0. Bytes of a
+/// Schema "lull.bubbles/2", indented: "gates", each with its "sites". What is not known is null, never 0. Bytes of a
 /// site's name that are not UTF-8 become U+FFFD.
 std::string bubble_json(bubble_summary const& sum);
 

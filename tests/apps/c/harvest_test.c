@@ -166,7 +166,7 @@ static void bubbles_are_observed(void) {
     CHECK_OK(lull_report(side, LULL_FORMAT_JSON, text, sizeof text, &needed));
     CHECK(needed == strlen(text) + 1);
   }
-  CHECK(strstr(text, "\"lull.bubbles/1\"") != NULL && strstr(text, "\"outer\"") != NULL &&
+  CHECK(strstr(text, "\"lull.bubbles/2\"") != NULL && strstr(text, "\"outer\"") != NULL &&
         strstr(text, "inner") == NULL);
   CHECK_FAILS(lull_report(side, LULL_FORMAT_JSON, text, 10, &needed), LULL_ERROR_SIZE, "there is room for 10");
   CHECK_OK(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed));

@@ -36,12 +36,12 @@ replayed one_iteration(std::uint64_t begin_ns) {
 replayed harvested_iteration(std::uint64_t begin_ns) {
   replayed done = one_iteration(begin_ns);
   bubble_report told;
-  told.record.blocks = 4;
-  told.record.opened_ns = begin_ns + 2'000 * us;
-  told.record.in_ns = std::uint64_t{4} * 50 * us;
-  told.record.last_out_ns = begin_ns + 8'020 * us;
-  told.record.chunks = 40;
-  told.record.items = 400;
+  told.at_hand.record.blocks = 4;
+  told.at_hand.record.opened_ns = begin_ns + 2'000 * us;
+  told.at_hand.record.in_ns = std::uint64_t{4} * 50 * us;
+  told.at_hand.record.last_out_ns = begin_ns + 8'020 * us;
+  told.at_hand.record.chunks = 40;
+  told.at_hand.record.items = 400;
   done.bubbles.front().harvested = told;
   return done;
 }

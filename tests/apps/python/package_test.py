@@ -165,7 +165,7 @@ class Brackets(fake_torch.WithFakeTorch):
                 thread.join()
             counts = side.counts()
         self.assertEqual(len(self.sites), 150)
-        self.assertEqual(counts["opened"] + counts["nested"] + counts["behind"], 150)
+        self.assertEqual(counts["opened"] + counts["nested"] + counts["records_unread"], 150)
         self.assert_restored()
 
     def test_jobs_finish_in_the_bubbles(self):

@@ -51,7 +51,7 @@ class Reports(fake_torch.WithFakeTorch):
             path = pathlib.Path(folder, "bubbles.json")
             with contextlib.redirect_stderr(io.StringIO()) as printed, self.observe(report=path):
                 self.wait_once()
-            self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["schema"], "lull.bubbles/1")
+            self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["schema"], "lull.bubbles/2")
             self.assertEqual(printed.getvalue(), "")
             with lull.harvest(executor="threads", report=f"{folder}/of-%d.txt"):
                 pass

@@ -18,7 +18,7 @@ WARM_UP, GRAPHS, REPLAYS = 3, 2, 20
 WAIT_CYCLES = 400_000  # about 200 µs
 DEADLINE_S = 30
 TASK = "compute:items=65536,rounds=1000000"
-WRONG = ("nested", "unmatched", "abandoned", "ungraphed", "foreign_stream")
+WRONG = ("nested", "unmatched", "abandoned", "not_captured", "foreign_stream")
 
 
 def why_not():

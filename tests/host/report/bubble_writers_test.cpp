@@ -53,10 +53,100 @@ TEST(bubble_text, a_table_for_each_gate) {
                                              "80.0", "%", "10.3", "ms/s", "98.7", "%"}));
   EXPECT_EQ(line_of(text, "backward"), (words{"backward", "10", "10.0", "ms", "10.0", "ms", "100.0", "ms", "10.4", "%",
                                               "100.0", "%", "104.0", "ms/s", "99.9", "%"}));
-  EXPECT_TRUE(contains(text, "each bubble of 30.0 µs or more brought its length\nless 13.0 µs"));
   EXPECT_FALSE(contains(text, "unknown length"));
   EXPECT_FALSE(contains(text, "side work at"));
   EXPECT_FALSE(contains(text, "CPU threads"));
+}
+
+TEST(bubble_text, one_site_is_shown_once) {
+  EXPECT_TRUE(contains(bubble_text(two_gates()), "\n  (all) "));  // of gate 0, which has two
+  bubble_summary sum;
+  sum.add(observed({.length = 1ms}));
+  EXPECT_FALSE(contains(bubble_text(sum), "(all)"));
+}
+
+/// Its words, each with one blank after it.
+std::string flowing(std::string const& text) {
+  std::istringstream split{text};
+  std::string flows;
+  for (std::string word; split >> word;) flows += word + " ";
+  return flows;
+}
+
+TEST(bubble_text, a_legend_says_what_its_words_mean) {
+  std::string text = flowing(bubble_text(two_gates()));
+  for (char const* each :
+       {"site a bubble's place in the step", "a bubble is idle time on a trainer's stream",
+        "harvest GPU time in a second that side work would get on the SMs that workers may use: of each bubble of 30.0 "
+        "µs or more its length, less 13.0 µs for start and drain",
+        "p50, p99 within 0.8 %"}) {
+    EXPECT_TRUE(contains(text, each)) << each << '\n' << text;
+  }
+  EXPECT_FALSE(contains(text, "handed back"));
+  EXPECT_FALSE(contains(text, "- not known"));
+  bubble_summary sum;
+  sum.add(harvested({.length = 1ms}));
+  text = flowing(bubble_text(sum));
+  for (char const* each : {"GPU time of side work, from a block's first chunk", "- not known",
+                           "handed back chunks given up unfinished when the bubble closed"})
+    EXPECT_TRUE(contains(text, each)) << each << '\n' << text;
+}
+
+TEST(bubble_text, speaks_of_no_gpu_where_threads_stand_for_one) {
+  bubble_summary sum{{.cpu_time = true}};
+  sum.add(harvested({.length = 1ms}));
+  std::string text = bubble_text(sum);
+  text = text.substr(text.find("gate 0"));
+  EXPECT_FALSE(contains(text, "GPU")) << text;
+  EXPECT_FALSE(contains(text, "SMs")) << text;
+  EXPECT_TRUE(contains(flowing(text), "side work at bubbles time of idle")) << text;
+}
+
+/// The last line, or more where it is long.
+std::string closing_of(bubble_summary const& sum) {
+  std::string const text = bubble_text(sum);
+  return flowing(text.substr(text.rfind("\n\n") + 2));
+}
+
+TEST(bubble_text, ends_with_a_sentence_on_what_happened) {
+  EXPECT_EQ(closing_of(two_gates()),
+            "The trainer's streams were idle 0.02 % to 11.5 % of the time; no side work ran. It could have used 99.6 % "
+            "of the idle GPU time. ");
+  bubble_summary sum;
+  sum.add(harvested({.at = 0ms, .length = 2ms}));
+  sum.add(observed({.at = 4ms, .length = 1ms, .host_ahead = true}));
+  sum.add(observed({.gate = 1, .at = 0ms, .length = 2ms}));
+  EXPECT_EQ(closing_of(sum),
+            "The trainer's streams were idle 60.0 % to 100.0 % of the time; side work used 40.2 % of the idle GPU "
+            "time, in 1 of 3 bubbles. ");
+}
+
+TEST(bubble_text, its_closing_sentence_claims_no_more_than_is_known) {
+  bubble_summary all{{.cpu_time = true}};
+  all.add(harvested({.length = 1ms}));
+  EXPECT_EQ(
+      closing_of(all),
+      "The trainer's stream was idle 100.0 % of the time; side work used all of the idle time, in 1 of 1 bubble. ");
+  bubble_summary unknown;
+  unknown.add(observed({.length = 0ns}));
+  EXPECT_EQ(closing_of(unknown), "No bubble's length is known; no side work ran. ");
+  unknown.add(harvested({.length = 0ns}));
+  EXPECT_EQ(closing_of(unknown), "No bubble's length is known; side work ran in 1 of 2 bubbles. ");
+  bubble_summary brief;
+  brief.add(observed({.length = 20us}));
+  EXPECT_EQ(closing_of(brief),
+            "The trainer's stream was idle 100.0 % of the time; no side work ran. No bubble was long enough for it "
+            "(30.0 µs). ");
+}
+
+TEST(bubble_text, a_share_above_a_hundred_percent_has_its_reason_beside_it) {
+  bubble_summary sum;
+  sum.add(harvested({.site = "recv", .length = 1ms}));
+  std::string const text = bubble_text(sum);
+  EXPECT_TRUE(contains(text, "101.0 %"));
+  std::string const row = text.substr(text.find("side work at"));
+  EXPECT_TRUE(contains(row, "3\n    above 100 %: blocks count until they are out, which is after the close\n")) << row;
+  EXPECT_FALSE(contains(bubble_text(two_gates()), "above 100 %"));
 }
 
 TEST(bubble_text, after_a_harvest_says_what_it_brought) {
@@ -86,11 +176,14 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
   sum.tell({.processors = 132, .for_workers = 116});
   EXPECT_TRUE(contains(bubble_text(sum), "Side work keeps off 16 of 132 SMs.\n"));
   sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
-  EXPECT_TRUE(
-      contains(bubble_text(sum),
-               "keeps off 24 of 132 SMs: since 1 time a kernel of training waited for it, last in\n'recv', 8 more"));
+  EXPECT_TRUE(contains(flowing(bubble_text(sum)),
+                       "keeps off 24 of 132 SMs. 1 group of 8 of them was added since a kernel of training waited for "
+                       "side work, last at 'recv'."));
+  sum.tell({.processors = 132, .for_workers = 100, .raised = 2, .raised_at = "recv"});
+  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "2 groups of 8 of them were added since kernels of training waited"));
+  sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
   json const told = json::parse(bubble_json(sum))["reserved"];
-  EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"raised", 1}, {"raised_at", "recv"}}));
+  EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"groups_added", 1}, {"last_added_at", "recv"}}));
   EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
 }
 
@@ -110,7 +203,7 @@ TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {
 
 TEST(bubble_json, has_every_figure) {
   json const all = json::parse(bubble_json(two_gates()));
-  EXPECT_EQ(all["schema"], "lull.bubbles/1");
+  EXPECT_EQ(all["schema"], "lull.bubbles/2");
   EXPECT_EQ(all["time"], "device");
   EXPECT_EQ(all["percentile_error"], 1.0 / 128);
   EXPECT_EQ(all["assumed"], (json{{"worth_us", 30.0}, {"start_us", 6.0}, {"drain_us", 7.0}}));
