@@ -166,22 +166,22 @@ typedef struct lull_counts {
   uint32_t reserved; /* set to 0 */
   uint64_t opened;
   uint64_t launches;
-  uint64_t no_job;         /* bubbles passed over because no job was ready */
-  uint64_t too_short;      /* … because the site's bubbles are not worth it */
+  uint64_t no_job;          /* bubbles passed over because no job was ready */
+  uint64_t too_short;       /* … because the site's bubbles are not worth it */
   uint64_t all_handed_back; /* … because every chunk at that site was handed back lately */
-  uint64_t nested;         /* opens inside an open bubble, ignored */
-  uint64_t unmatched;      /* closes of nothing, ignored */
-  uint64_t abandoned;      /* never closed: ended by the next opening of their site, or by any after the lease */
-  uint64_t foreign_stream; /* opens on a stream of another device, ignored */
-  uint64_t captured;       /* bubbles added to graphs that were being captured */
-  uint64_t replayed;       /* … opened by replays, as far as read */
+  uint64_t nested;          /* opens inside an open bubble, ignored */
+  uint64_t unmatched;       /* closes of nothing, ignored */
+  uint64_t abandoned;       /* never closed: ended by the next opening of their site, or by any after the lease */
+  uint64_t foreign_stream;  /* opens on a stream of another device, ignored */
+  uint64_t captured;        /* bubbles added to graphs that were being captured */
+  uint64_t replayed;        /* … opened by replays, as far as read */
   uint64_t not_captured; /* opens on a stream under capture, ignored: no task type, too many graphs, or no way to ask */
-  uint64_t dropped;   /* bubbles whose records were lost: they are in no report */
+  uint64_t dropped;      /* bubbles whose records were lost: they are in no report */
   uint64_t records_unread; /* bubbles passed over because the records of 256 earlier ones were not read yet */
-  uint64_t held_up;  /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
+  uint64_t held_up; /* bubbles in which a kernel of the trainer waited for side work to leave, as far as can be told */
   uint64_t groups_added; /* how often one more group of SMs was reserved for that; not bubbles */
-  uint64_t armed;    /* bubbles whose workers were enqueued before they opened */
-  uint64_t released; /* … whose workers stopped waiting before the opening: too long, or another could work */
+  uint64_t armed;        /* bubbles whose workers were enqueued before they opened */
+  uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);

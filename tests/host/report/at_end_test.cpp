@@ -196,9 +196,11 @@ TEST_F(report_at_end, a_file_that_cannot_be_is_refused_at_the_start) {
   EXPECT_THROW(runtime{asked}, usage_error);
   asked.report = folder_ / "none" / "bubbles.json";
   EXPECT_THROW(runtime{asked}, usage_error);
-  setenv("LULL_REPORT", "bubbles", 1);
   asked.report = folder_ / "bubbles.json";
-  EXPECT_THROW(runtime{asked}, usage_error);
+  for (char const* name : {"bubbles", "bubbles.svg"}) {
+    setenv("LULL_REPORT", name, 1);
+    EXPECT_THROW(runtime{asked}, usage_error) << name;
+  }
   EXPECT_EQ(lines_, std::vector<std::string>{});
 }
 
