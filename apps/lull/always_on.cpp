@@ -36,6 +36,15 @@ void always_on::pause() {
   if (problem_ != nullptr) std::rethrow_exception(problem_);
 }
 
+bool always_on::finish(std::function<bool()> const& stop) {
+  pause();
+  bool stopped = false;
+  // Where there is no work, the last one has just ended, and its result stands.
+  while (work_ != nullptr && !(stopped = stop())) one_round();
+  machine_.synchronize(machine_.plain_stream());
+  return !stopped;
+}
+
 /// One round of the task, from the start where it had ended. The result of one that ends stands until the next round.
 void always_on::one_round() {
   if (work_ == nullptr) {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,11 +28,10 @@ class always_on {
   void resume();
   /// Blocks until nothing of it runs on the machine. Errors: those of the work.
   void pause();
-  /// Blocks until the task has come to its end, or `stop` says so (false).
-  template <class Stop>
-  bool finish(Stop&& stop);
-  /// After `finish` that returned true, with all results kept: judges every run of the task to its end.
-  verification verify() { return same_.verify(owner_).all; }
+  /// Blocks until the task has come to its end, or `stop` says so (false); then nothing of it runs on the machine.
+  bool finish(std::function<bool()> const& stop);
+  /// After `finish` that returned true: judges every run of the task to its end, or with no results kept its last.
+  verification verify() { return kept_ == results_kept::all ? same_.verify(owner_).all : owner_.verify(); }
 
   std::uint64_t items() const noexcept { return items_; }
   std::uint64_t chunks() const noexcept { return chunks_; }
@@ -59,17 +59,5 @@ class always_on {
   std::atomic<std::uint64_t> ended_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };
-
-template <class Stop>
-bool always_on::finish(Stop&& stop) {
-  pause();
-  if (work_ == nullptr) return ended_ != 0;  // the last one has just ended, and its result stands
-  while (!work_->finished()) {
-    if (stop()) return false;
-    one_round();
-    if (work_ == nullptr) break;
-  }
-  return true;
-}
 
 }  // namespace lull

@@ -8,18 +8,15 @@
 #include <vector>
 
 #include <lull/host/io/checkpoint_file.hpp>
+#include <lull/host/solo/job_saver.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace lull {
 
-namespace detail {
-class job_record;
-}
-
 /// Saves a job's arrays and how far it has come into one file of a folder, every so often and when it is stopped; takes
 /// up an earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
-class checkpoints {
+class checkpoints final : public job_saver {
  public:
   /// Returns the files that a job of this name may be saved in: by its arrays, or by its owner's account.
   static std::vector<std::filesystem::path> files_of(std::filesystem::path const& folder, std::string const& name);
@@ -29,11 +26,10 @@ class checkpoints {
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
               task_request const& request, task_owner& owner, executor& machine);
 
-  // Only while no block is inside the job.
-  void begin(detail::job_record& job);
-  void save(detail::job_record& job);
+  void begin(detail::job_record& job) override;
+  void save(detail::job_record& job) override;
   /// Saving takes at most a fifth of a job's time, however often it is asked for.
-  bool due() const { return std::chrono::steady_clock::now() >= next_; }
+  bool due() const override { return std::chrono::steady_clock::now() >= next_; }
   /// Removes the file: nothing of the job is to be done any more.
   void forget() noexcept;
 

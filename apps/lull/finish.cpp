@@ -1,68 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/finish.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
 namespace lull {
 namespace {
 
-/// Of a task that finished: its verdict, and what it wrote. False: something of it is wrong.
-bool finish_task(side_jobs& jobs, std::size_t task, results_judged judged, std::vector<std::string>& lines) {
-  bool good = true;
+bool is_whole(ended_task const& task) {  // else what failed may be tried again
+  return task.finished == nullptr || task.finished->failures() == 0;
+}
+
+/// Of a task that finished: its verdict, and what it wrote.
+void finish_one(ended_task const& task, results_judged judged, std::vector<std::string>& lines,
+                std::optional<bool>& verified) {
   if (judged == results_judged::yes) {
-    verification const found = jobs.verify(task);
-    good = found.ok;
+    verification const found = task.judge();
+    verified = found.ok;
     lines.push_back((found.ok ? "verified: " : "WRONG RESULT: ") + found.message);
   }
-  task_owner& owner = *jobs.finished(task);
-  for (std::string& each : owner.write()) lines.push_back(std::move(each));
-  return good && owner.failures() == 0;
+  for (std::string& each : task.finished->write()) lines.push_back(std::move(each));
 }
 
 }  // namespace
 
-outcome finish(side_jobs& jobs, results_judged judged) {
+outcome finish(std::vector<ended_task> const& tasks, results_judged judged) {
   outcome made;
   bool written = true;
-  for (std::size_t task = 0; task < jobs.tasks(); ++task) {
+  for (ended_task const& task : tasks) {
     std::vector<std::string> lines;
-    checkpoints const* const saves = jobs.saves(task);
-    auto const say_how_to_go_on = [&] {
-      if (auto const where = saves != nullptr ? saves->how_to_go_on() : std::nullopt) lines.push_back(*where);
-    };
-    if (saves != nullptr && saves->resumed()) lines.push_back("taken up from " + saves->file().string());
-    if (jobs.finished(task) != nullptr) {
+    std::optional<bool>& verified = made.verified.emplace_back();
+    bool goes_on = false;
+    if (task.saves != nullptr && task.saves->resumed()) lines.push_back("taken up from " + task.saves->file().string());
+    if (task.finished != nullptr) {
       try {
-        made.good = finish_task(jobs, task, judged, lines) && made.good;
+        finish_one(task, judged, lines, verified);
       } catch (std::exception const& problem) {
         lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
-        say_how_to_go_on();
+        goes_on = true;
         made.good = written = false;
       }
-    } else if (auto const& before = jobs.written(task)) {
-      lines.insert(lines.end(), before->begin(), before->end());
+      made.good = made.good && is_whole(task) && verified != false;
+    } else if (task.written) {
+      lines.insert(lines.end(), task.written->begin(), task.written->end());
       if (judged == results_judged::yes) lines.push_back("not verified: another run of the task had begun");
     } else {
       made.all_finished = false;
-      if (std::string const& why = jobs.save_problem(task); !why.empty()) {
-        lines.push_back("NOT SAVED: " + why);
-        made.good = false;
-      } else {
-        say_how_to_go_on();
-      }
+      goes_on = true;
       if (judged == results_judged::yes) lines.push_back("not verified: the task did not come to its end");
     }
-    std::string const whose = jobs.tasks() > 1 ? jobs.name(task) + ": " : "";
+    if (!task.save_problem.empty()) {
+      lines.push_back("NOT SAVED: " + task.save_problem);
+      made.good = false;
+    } else if (auto const where = goes_on && task.saves != nullptr ? task.saves->how_to_go_on() : std::nullopt) {
+      lines.push_back(*where);
+    }
+    std::string const whose = tasks.size() > 1 ? task.name + ": " : "";
     for (std::string const& each : lines) made.lines.push_back(whose + each);
   }
-  for (std::size_t task = 0; made.all_finished && written && task < jobs.tasks(); ++task) {
-    checkpoints* const saves = jobs.saves(task);
-    task_owner const* const owner = jobs.finished(task);
-    bool const whole = owner == nullptr || owner->failures() == 0;  // else what failed may be tried again
-    if (saves != nullptr && whole) saves->forget();
+  for (ended_task const& task : tasks) {
+    if (made.all_finished && written && task.saves != nullptr && is_whole(task)) task.saves->forget();
   }
   return made;
+}
+
+std::string named_failures(std::uint64_t failures) {
+  return "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures");
 }
 
 }  // namespace lull

@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -20,10 +21,9 @@
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/side_jobs.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/stop_request.hpp>
-#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 
 namespace lull {
 namespace {
@@ -51,6 +51,35 @@ report_config config_of(harvest_settings const& asked, plan_of_harvest const& pl
     if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
   }
   return made;
+}
+
+/// What a task did alone, again and again.
+struct solo_measure {
+  solo_run all;
+  std::uint64_t jobs = 0;                      // that came to their end
+  std::optional<std::uint64_t> chunks_of_job;  // of one that did
+  std::chrono::nanoseconds elapsed{0};         // of the host's clock, with all between two bubbles
+};
+
+/// From the start each time, for about that long; resets the task at the end.
+solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about,
+                          stop_question const& stop) {
+  solo_measure sum;
+  auto const begin = std::chrono::steady_clock::now();
+  for (bool again = true; again;) {
+    // A problem shows again, and is told, when the task runs in bubbles.
+    std::vector<solo_task> const task{{owner.describe(), &owner}};
+    solo_run const one = run_solo(machine, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
+    sum.elapsed = std::chrono::steady_clock::now() - begin;
+    owner.reset();
+    sum.all += one;
+    if (one.finished) {
+      sum.jobs += 1;
+      sum.chunks_of_job = one.chunks;
+    }
+    again = one.finished && sum.all.items != 0 && sum.elapsed < about && !stop({&one, 1});
+  }
+  return sum;
 }
 
 /// One harvest from its preparation to its report.
@@ -84,7 +113,7 @@ class harvest {
   void prepare() {
     for (job_spec const& each : plan_.tasks) {
       if (plan_.mode == side_mode::none) break;
-      auto owner = prepared_owner(each);
+      auto owner = prepared_owner(each, side_.machine());
       auto saves = checkpoints_of(asked_.checkpoint, each, *owner, side_.machine());
       tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
       tasks_.back().owners.push_back(std::move(owner));
@@ -101,15 +130,9 @@ class harvest {
     if (plan_.mode == side_mode::lull) start_jobs();
   }
 
-  std::unique_ptr<task_owner> prepared_owner(job_spec const& task) {
-    auto owner = entry_of(task.request).make(task.request.values);
-    owner->prepare(side_.machine());
-    return owner;
-  }
-
   void measure_speed(task_owner& owner) {
     auto next = std::chrono::steady_clock::now() + clock_every;
-    auto const stop = [&](std::uint64_t) {
+    auto const stop = [&](std::span<solo_run const>) {
       if (monitor_ && std::chrono::steady_clock::now() >= next) {
         solo_clocks_.push_back(monitor_->sample());
         next = std::chrono::steady_clock::now() + clock_every;
@@ -117,13 +140,13 @@ class harvest {
       return stopped();
     };
     placement const where = side_.machine().place();
-    solo_result const with_rooms = measure_solo(side_.machine(), owner, solo_for, stop);
-    solo_result on_all = with_rooms;
+    solo_measure const with_rooms = measure_solo(side_.machine(), owner, solo_for, stop);
+    solo_measure on_all = with_rooms;
     if (where.owned_processors != where.processors && !stopped()) {
       auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .solo = true});
       on_all = measure_solo(*all, owner, solo_for, stop);
     }
-    solo_.push_back({on_all.items_per_s(), with_rooms.items_per_s(), with_rooms.wait_share()});
+    solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
     short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
   }
@@ -132,11 +155,11 @@ class harvest {
     // One task alone; what is saved is one job.
     if (short_job_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
       try {
-        tasks_.front().owners.push_back(prepared_owner(plan_.tasks.front()));
+        tasks_.front().owners.push_back(prepared_owner(plan_.tasks.front(), side_.machine()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }
-    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), when_over::submit_anew, say);
+    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), say);
     auto const give_up = std::chrono::steady_clock::now() + max_ready;
     while (!side_.ready(trainer_->stream()) && !jobs_->idle() && side_.mode() == runtime_mode::on && !stopped()) {
       if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job stood ready within 10 s"};
@@ -200,7 +223,7 @@ class harvest {
     std::vector<progress::part> parts{{"pairs", asked_.pairs}};
     if (!jobs_) return parts;
     for (side_jobs::reached const& each : jobs_->progress())
-      parts.push_back({jobs_->name(parts.size() - 1), each.most});
+      parts.push_back({plan_.tasks[parts.size() - 1].name, each.most});
     return parts;
   }
   std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
@@ -220,17 +243,19 @@ class harvest {
     speed_ = speed_of_what_was_done();
     jobs_->finish(*trainer_, [this] { return stopped(); });
     jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
-    outcome found = finish(*jobs_, asked_.verify ? results_judged::yes : results_judged::no);
-    failed_ = !found.good || jobs_->failed();
-    note_unfinished(found.all_finished);
+    note(finish(jobs_->ended_tasks(), judged()));
+    failed_ = failed_ || jobs_->failed();
     report_.jobs = jobs_->results();
-    for (std::string& each : found.lines) lines_.push_back(std::move(each));
   }
 
-  void note_unfinished(bool all_finished) {
-    if (all_finished) return;
-    report_.interrupted = report_.interrupted || stop_.requested();
-    if (!report_.interrupted && limit_.over()) lines_.push_back("not finished: " + limit_.was_over());
+  results_judged judged() const { return asked_.verify ? results_judged::yes : results_judged::no; }
+  void note(outcome const& found) {
+    failed_ = !found.good;
+    if (!found.all_finished) {
+      report_.interrupted = report_.interrupted || stop_.requested();
+      if (!report_.interrupted && limit_.over()) lines_.push_back("not finished: " + limit_.was_over());
+    }
+    lines_.insert(lines_.end(), found.lines.begin(), found.lines.end());
   }
 
   /// What each task did is counted when no job has a place.
@@ -244,25 +269,13 @@ class harvest {
 
   void end_naive() {
     task_owner& owner = *tasks_.front().owners.front();
+    std::string const& name = plan_.tasks.front().name;
     bool const finished = naive_->finish([this] { return stopped(); });
-    note_unfinished(finished);
-    std::optional<verification> judged;
-    if (finished && asked_.verify) judged = naive_->verify();
-    if (judged) {
-      failed_ = !judged->ok;
-      lines_.push_back((judged->ok ? "verified: " : "WRONG RESULT: ") + judged->message);
-    }
-    report_.jobs.push_back({plan_.tasks.front().name, finished ? "finished" : "cancelled", naive_->phases(),
-                            naive_->chunks(), naive_->items(), judged ? std::optional{judged->ok} : std::nullopt,
+    outcome const found = finish({{name, finished ? &owner : nullptr, [this] { return naive_->verify(); }}}, judged());
+    note(found);
+    report_.jobs.push_back({name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(),
+                            naive_->items(), found.verified.front(),
                             finished ? std::optional{owner.failures()} : std::nullopt});
-    if (!finished) return;
-    try {
-      for (std::string& each : owner.write()) lines_.push_back(std::move(each));
-    } catch (std::exception const& problem) {
-      lines_.push_back(std::string{"NOT WRITTEN: "} + problem.what());
-      failed_ = true;
-    }
-    failed_ = failed_ || owner.failures() != 0;
   }
 
   void sum_up() {

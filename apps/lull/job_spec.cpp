@@ -74,6 +74,12 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
   return made;
 }
 
+std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine) {
+  auto owner = entry_of(task.request).make(task.request.values);
+  owner->prepare(machine);
+  return owner;
+}
+
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
                                             executor& machine) {
   if (!asked.folder) return nullptr;

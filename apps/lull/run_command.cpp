@@ -1,33 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <iostream>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/folder_lock.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
-#include <lull/apps/lull/run_together.hpp>
 #include <lull/apps/lull/setting.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/stop_request.hpp>
-#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 
 namespace lull {
 namespace {
 
-std::string with_figures(report const& done, solo_result const& found) {
+/// The tasks of a run, prepared on the machine.
+struct prepared_tasks {
+  std::vector<std::unique_ptr<task_owner>> owners;
+  std::vector<std::unique_ptr<checkpoints>> saves;
+  std::vector<solo_task> work;
+  std::vector<progress::part> rounds;  // that they can have
+  std::vector<std::uint64_t> steps;    // of a round
+};
+
+prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& tasks, executor& machine) {
+  prepared_tasks made;
+  for (job_spec const& each : tasks) {
+    task_owner& owner = *made.owners.emplace_back(prepared_owner(each, machine));
+    auto& saves = made.saves.emplace_back(checkpoints_of(asked.checkpoint, each, owner, machine));
+    solo_task& one = made.work.emplace_back(solo_task{owner.describe(), &owner, saves.get()});
+    one.job.name = each.name;
+    one.job.priority = each.priority;
+    made.rounds.push_back({each.name, owner.max_rounds()});
+    made.steps.push_back(
+        (machine.kind() == executor_kind::cuda ? one.job.type.cuda : one.job.type.threads).shape.steps);
+  }
+  return made;
+}
+
+/// The task as ordinary code, one kernel a phase: what people do today.
+solo_run run_naive(executor& machine, task_owner& owner, stop_question const& stop) {
+  always_on work{machine, owner, results_kept::none};
+  solo_run found;
+  auto const begin = std::chrono::steady_clock::now();
+  found.finished = work.finish([&] {
+    found.phases = work.phases();
+    return stop({&found, 1});
+  });
+  found.time = std::chrono::steady_clock::now() - begin;
+  found.items = work.items();
+  found.chunks = work.chunks();
+  found.phases = work.phases();
+  return found;
+}
+
+job_state state_of(solo_run const& run) {
+  return run.finished ? job_state::finished : run.problem ? job_state::failed : job_state::cancelled;
+}
+
+struct figures {
+  double seconds = 0;
+  std::optional<double> items_per_s;  // items of different tasks do not add up
+};
+
+figures figures_of(std::vector<solo_run> const& runs) {
+  figures made;
+  for (solo_run const& each : runs) made.seconds += std::chrono::duration<double>(each.time).count();
+  if (runs.size() == 1) made.items_per_s = runs.front().items_per_s();
+  return made;
+}
+
+std::string json_of(report const& done, figures const& found) {
   auto whole = nlohmann::ordered_json::parse(to_json(done));
-  whole["run"] = {{"seconds", static_cast<double>(found.time.count()) * 1e-9}, {"items_per_s", found.items_per_s()}};
+  whole["run"] = {{"seconds", found.seconds}, {"items_per_s", nullptr}};
+  if (found.items_per_s) whole["run"]["items_per_s"] = *found.items_per_s;
   return whole.dump(2) + "\n";
+}
+
+void print(std::ostream& out, report const& done, figures const& found) {
+  print_report(out, done);
+  char text[96];
+  int const n = std::snprintf(text, sizeof text, "%.6f s", found.seconds);
+  if (found.items_per_s)
+    std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), ", %.4g items/s", *found.items_per_s);
+  out << "time                    " << text << '\n';
 }
 
 }  // namespace
@@ -41,92 +109,74 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   check_writable(asked.report, "--report");
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
   check_files_apart(tasks, {{{"--report", asked.report}}, asked.job_file, asked.checkpoint.folder});
+  if (mode == side_mode::naive && tasks.size() > 1)
+    throw usage_error{"--mode naive takes one task: several take turns in bubbles, so --mode lull"};
   folder_lock const ours{asked.checkpoint.folder};
-  if (tasks.size() > 1) return run_together(asked, tasks, out);
-  task_request const& request = tasks.front().request;
-  task_entry const& entry = entry_of(request);
   time_limit limit{asked.at_most};
 
   stop_request const stop;
   std::unique_ptr<executor> const machine =
       make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
   machine->arrive();
-  std::unique_ptr<task_owner> const owner = entry.make(request.values);
-  owner->prepare(*machine);
-  job_description const job = owner->describe();
-  std::unique_ptr<checkpoints> const saves = checkpoints_of(asked.checkpoint, tasks.front(), *owner, *machine);
+  prepared_tasks const prepared = prepare(asked, tasks, *machine);
 
   report done = begin_report("run", kind, asked.device);
   done.config.mode = name_of(mode);
   done.config.rooms = static_cast<std::uint32_t>(asked.rooms);
   done.config.verify = asked.verify;
-  done.config.tasks.push_back(setting_of(tasks.front()));
+  for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
 
-  std::uint64_t const steps = (kind == executor_kind::cuda ? job.type.cuda : job.type.threads).shape.steps;
-  solo_result found;
+  std::vector<solo_run> runs;
   {
-    progress line{request.name, owner->max_rounds()};
+    progress lines{prepared.rounds};
     limit.begin();
-    auto const ends = [&](std::uint64_t opened) {
-      line.update(opened / steps);
+    auto const ends = [&](std::span<solo_run const> now) {
+      std::vector<std::uint64_t> rounds;
+      for (std::size_t i = 0; i < now.size(); ++i)
+        rounds.push_back(now[i].finished ? prepared.rounds[i].total : now[i].phases / prepared.steps[i]);
+      lines.update(rounds);
       return stop.requested() || limit.over();
     };
-    found = mode == side_mode::naive ? run_plain(*machine, job, ends)
-                                     : run_solo(*machine, job, ends, owner.get(), saves.get(), say);
-  }
-  done.interrupted = stop.requested() && found.state == job_state::cancelled;
-
-  job_result result{request.name, name_of(found.state), found.phases, found.chunks,
-                    found.items,  std::nullopt,         std::nullopt};
-  std::vector<std::string> lines;
-  bool written = true;
-  if (found.state == job_state::finished) {
-    result.failures = owner->failures();
-    try {
-      if (asked.verify) {
-        verification const judged = owner->verify();
-        result.verified = judged.ok;
-        lines.push_back((judged.ok ? "verified: " : "WRONG RESULT: ") + judged.message);
-      }
-      for (std::string& each : owner->write()) lines.push_back(std::move(each));
-    } catch (std::exception const& problem) {
-      lines.push_back(std::string{"NOT WRITTEN: "} + problem.what());
-      written = false;
+    if (mode == side_mode::naive) {
+      runs.push_back(run_naive(*machine, *prepared.owners.front(), ends));
+    } else {
+      runs = run_solo(*machine, prepared.work, {.at_most = std::chrono::nanoseconds::max(), .stop = ends, .log = say});
     }
-  } else if (found.state == job_state::cancelled && !stop.requested()) {
-    lines.push_back("not finished: " + limit.was_over());
   }
-  if (!found.save_problem.empty()) {
-    lines.push_back("NOT SAVED: " + found.save_problem);
-  } else if (saves && found.state == job_state::finished && written && owner->failures() == 0) {
-    saves->forget();
-  } else if (auto const where = saves ? saves->how_to_go_on() : std::nullopt) {
-    lines.push_back(*where);
+
+  std::vector<ended_task> ended;
+  bool good = true;
+  bool stopped = false;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    task_owner& owner = *prepared.owners[i];
+    solo_run const& run = runs[i];
+    ended.push_back({tasks[i].name, run.finished ? &owner : nullptr, [&owner] { return owner.verify(); },
+                     prepared.saves[i].get(), run.save_problem});
+    done.jobs.push_back({tasks[i].name, name_of(state_of(run)), run.phases, run.chunks, run.items, std::nullopt,
+                         run.finished ? std::optional{owner.failures()} : std::nullopt});
+    good = good && run.problem == nullptr;
+    stopped = stopped || state_of(run) == job_state::cancelled;
+    if (std::uint64_t const failures = done.jobs.back().failures.value_or(0); failures != 0)
+      say("job '" + tasks[i].name + "' failed: " + named_failures(failures));
   }
-  if (saves && saves->resumed()) lines.insert(lines.begin(), "taken up from " + saves->file().string());
-  if (found.state != job_state::finished && asked.verify) {
-    lines.push_back("not verified: the task did not come to its end");
-  }
-  done.jobs.push_back(result);
+  outcome found = finish(ended, asked.verify ? results_judged::yes : results_judged::no);
+  for (std::size_t i = 0; i < tasks.size(); ++i) done.jobs[i].verified = found.verified[i];
+  done.interrupted = stopped && stop.requested();
+  if (stopped && !done.interrupted) found.lines.push_back("not finished: " + limit.was_over());
+  good = good && found.good;
 
   if (asked.json) {
-    out << with_figures(done, found);
+    out << json_of(done, figures_of(runs));
   } else {
-    print_report(out, done);
-    char text[96];
-    std::snprintf(text, sizeof text, "%.6f s, %.4g items/s", static_cast<double>(found.time.count()) * 1e-9,
-                  found.items_per_s());
-    out << "time                    " << text << '\n';
+    print(out, done, figures_of(runs));
   }
-  bool const bad = found.state == job_state::failed || result.verified == false || !written || owner->failures() != 0 ||
-                   !found.save_problem.empty();
-  if (!asked.json || bad) {
-    for (std::string const& each : lines) (asked.json ? std::cerr : out) << each << '\n';
+  if (!asked.json || !good) {
+    for (std::string const& each : found.lines) (asked.json ? std::cerr : out) << each << '\n';
   }
   out.flush();
   if (asked.report) write_report(*asked.report, done);
   if (done.interrupted) return exit_code::interrupted;
-  return bad ? exit_code::failed : exit_code::done;
+  return good ? exit_code::done : exit_code::failed;
 }
 
 }  // namespace lull

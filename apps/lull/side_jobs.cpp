@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <lull/apps/lull/replay.hpp>
-#include <lull/host/bubble.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -20,8 +19,8 @@ constexpr auto max_goodbye = 10s;
 
 }  // namespace
 
-side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, when_over then, log_line log)
-    : side_(side), kept_(kept), then_(then), log_(std::move(log)), left_(tasks.size()) {
+side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, log_line log)
+    : side_(side), kept_(kept), log_(std::move(log)), left_(tasks.size()) {
   bool const restores =
       std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
   if (restores && !side_.quiet(max_goodbye))
@@ -98,8 +97,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
   try {
     if (one.job->over()) {
       note(index, one);
-      bool const again = then_ == when_over::submit_anew && !ending && !of.closed;
-      if (again) {
+      if (!ending && !of.closed) {
         // now, or what has finished would be lost where the next one is stopped
         if (!of.written && one.job->progress().state == job_state::finished) of.written = one.job->owner().write();
         one.job->owner().reset();
@@ -142,19 +140,15 @@ void side_jobs::note(std::size_t index, task::one& one) {
     complain(of, reached.why == failure::too_many_items ? "a phase has more items than a cursor can count"
                                                         : "its task gave up");
   }
-  bool const never_began = reached.state == job_state::cancelled && reached.items == 0;
-  if (never_began && then_ == when_over::submit_anew) return;  // a successor that never had its turn
+  if (reached.state == job_state::cancelled && reached.items == 0) return;  // a successor that never had its turn
   noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt},
              index};
   made.finished = reached.state == job_state::finished;
   if (made.finished) {
     std::uint64_t const failures = one.job->owner().failures();
     made.result.failures = failures;
-    if (failures != 0) {
-      complain(of, "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures"));
-    }
-    if (kept_ == results_kept::all && then_ == when_over::submit_anew)
-      made.like_first = of.same.holds_for(one.job->owner());
+    if (failures != 0) complain(of, named_failures(failures));
+    if (kept_ == results_kept::all) made.like_first = of.same.holds_for(one.job->owner());
     ++ended_;
   }
   if (noted_.size() == max_results) {
@@ -192,7 +186,6 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
     for (replayed_bubble const& one : done.bubbles) {
       if (!one.harvested) continue;
       bubble_record const record = one.harvested->record();
-      time_ += time_at_work(record);
       bool const in_vain = record.items == 0 && record.handed_back != 0;
       if (in_vain) length = std::min(2 * length, max_bubble);
     }
@@ -232,18 +225,23 @@ task_owner* side_jobs::finished(std::size_t index) const {
 
 verification side_jobs::verify(std::size_t index) {
   task_owner* const owner = finished(index);
-  if (owner == nullptr) throw usage_error{"there is no result to verify: no job of " + name(index) + " has finished"};
-  same_result::verdict judged;
-  if (then_ == when_over::leave) {
-    judged.all = owner->verify();
-    judged.first = judged.all.ok;
-  } else {
-    judged = tasks_[index]->same.verify(*owner);
-  }
+  if (owner == nullptr)
+    throw usage_error{"there is no result to verify: no job of " + tasks_[index]->name + " has finished"};
+  same_result::verdict const judged = tasks_[index]->same.verify(*owner);
   for (noted& each : noted_) {
     if (each.task == index && each.finished) each.result.verified = judged.first && each.like_first;
   }
   return judged.all;
+}
+
+std::vector<ended_task> side_jobs::ended_tasks() {
+  std::vector<ended_task> found;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    task const& of = *tasks_[t];
+    found.push_back({of.name, finished(t), [this, t] { return verify(t); }, of.saves.get(),
+                     of.jobs.front().job->save_problem(), of.written});
+  }
+  return found;
 }
 
 void side_jobs::share_chunks(std::optional<std::uint64_t> in_bubbles,

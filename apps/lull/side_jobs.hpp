@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <lull/apps/lull/checkpoints.hpp>
+#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/owned_job.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/apps/lull/same_result.hpp>
@@ -32,9 +33,6 @@ struct side_task_asked {
   std::unique_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
 };
 
-/// What becomes of a task whose job has come to its end.
-enum class when_over { submit_anew, leave };
-
 /// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that
 /// starve make way, and submits those that end again, from a reset task. A task that fails, or whose owner counts
 /// failures, is left; the others go on. The runtime has the next job go on in the same bubble where one ends or
@@ -47,7 +45,7 @@ class side_jobs {
 
   /// Submits a job of each owner; takes up what was saved. `log`: a line for each task that fails, when it does; from
   /// any thread.
-  side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, when_over then, log_line log = {});
+  side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, log_line log = {});
   /// Cancels what is left.
   ~side_jobs();
   side_jobs(side_jobs const&) = delete;
@@ -56,10 +54,6 @@ class side_jobs {
   /// No job is submitted again from here on. Of each task the oldest unfinished one is run to its end in bubbles on the
   /// trainer's stream, the others are cancelled; with `stop` true all are.
   void finish(stage_trainer& on, std::function<bool()> const& stop);
-
-  std::size_t tasks() const noexcept { return tasks_.size(); }
-  std::string const& name(std::size_t index) const { return tasks_.at(index)->name; }
-  checkpoints* saves(std::size_t index) const { return tasks_.at(index)->saves.get(); }
 
   // While they run, from any thread.
   struct reached {
@@ -77,23 +71,16 @@ class side_jobs {
   // After `finish`.
   /// The owner of a job that finished, with the arrays as it left them; null: there is none.
   task_owner* finished(std::size_t index) const;
-  /// What the task's first job wrote when it had finished and another followed it, as lines; none: there was none.
-  std::optional<std::vector<std::string>> const& written(std::size_t index) const { return tasks_.at(index)->written; }
-  /// Why the task's job is not saved any more; empty: it is, or nobody asked.
-  std::string const& save_problem(std::size_t index) const {
-    return tasks_.at(index)->jobs.front().job->save_problem();
-  }
-  /// Judges every job of the task that finished; there must be one. Jobs that were submitted again need all results
-  /// kept.
+  /// Judges every job of the task that finished; there must be one, and all results kept.
   verification verify(std::size_t index);
+  /// The tasks, as `finish` of finish.hpp takes them.
+  std::vector<ended_task> ended_tasks();
   /// How many chunks each job was done in, of those that were counted in bubbles until `finish`; none: they are not
   /// known. All jobs of a task are the same work, so one that finished alone tells of the others: `of_one`, for each
   /// task.
   void share_chunks(std::optional<std::uint64_t> in_bubbles, std::vector<std::optional<std::uint64_t>> of_one);
   /// What became of the jobs, oldest first.
   std::vector<job_result> results() const;
-  /// The bubbles of `finish` in which there was work together, until the last block was out.
-  std::chrono::nanoseconds time() const noexcept { return time_; }
 
  private:
   struct task {
@@ -131,14 +118,12 @@ class side_jobs {
 
   runtime& side_;
   results_kept const kept_;
-  when_over const then_;
   log_line const log_;
   std::vector<std::unique_ptr<task>> tasks_;
   std::uint64_t submitted_ = 0;
   std::vector<noted> noted_;
-  std::optional<std::uint64_t> last_chunks_ = 0;  // of the bubbles of `finish`; so, too, the next
-  std::chrono::nanoseconds time_{0};
-  std::atomic<std::size_t> left_;  // jobs that are about
+  std::optional<std::uint64_t> last_chunks_ = 0;  // of the bubbles of `finish`
+  std::atomic<std::size_t> left_;                 // jobs that are about
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> ending_ = false;     // no job again

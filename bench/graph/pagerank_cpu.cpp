@@ -10,11 +10,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/transpose.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <memory>
 #include <string>
 #include <thread>
@@ -129,7 +129,7 @@ class contest {
   }
   double lull_ms() {
     arrays_->reset();
-    auto const done = run_solo(*machine_, describe(arrays_->task(), "pagerank"), [](std::uint64_t) { return false; });
+    solo_run const done = run_to_end(describe(arrays_->task(), "pagerank"), *machine_);
     return std::chrono::duration<double, std::milli>(done.time).count();
   }
   /// L1 distance of the two versions' ranks; both were run once.

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
 #include <lull/tasks/images/psnr.hpp>
@@ -116,10 +116,8 @@ class contest {
     bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
     job_description work = describe(task, "resize_unfed");
     work.grain = grain_;
-    auto const until = std::chrono::steady_clock::now() + max_time;
-    auto const done =
-        run_solo(*machine_, work, [&](std::uint64_t) { return std::chrono::steady_clock::now() > until; });
-    if (done.state != job_state::finished) return -1;
+    solo_run const done = run_to_end(work, *machine_, {.at_most = max_time});
+    if (!done.finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
   double npp_us() { return npp_->ms(rounds) * 1e3 / (rounds * pictures); }

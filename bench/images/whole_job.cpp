@@ -18,11 +18,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>
 #include <lull/tasks/images/write_image.hpp>
@@ -88,10 +88,9 @@ class contest {
     machine_->arrive();
     auto const owner = entry.make(values);
     owner->prepare(*machine_);
-    auto const done = run_solo(
-        *machine_, owner->describe(), [](std::uint64_t) { return false; }, owner.get());
+    solo_run const done = run_to_end(*owner, *machine_, {.at_most = std::chrono::nanoseconds::max()});
     double const took = seconds_since(begin);
-    if (done.state != job_state::finished || owner->failures() != 0)
+    if (!done.finished || owner->failures() != 0)
       throw device_error{0, "the job did not finish all files", "images", in_.string()};
     return took;
   }

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/bench/mlp/empty_phases.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>
 
 namespace {
@@ -34,8 +34,8 @@ constexpr int runs = 9;
 class uninterrupted {
  public:
   double us_of(job_description const& what) {
-    solo_result const done = run_solo(*machine_, what, [](std::uint64_t) { return false; });
-    if (done.state != job_state::finished) throw std::runtime_error{"the job did not finish"};
+    solo_run const done = run_to_end(what, *machine_);
+    if (!done.finished) throw std::runtime_error{"the job did not finish"};
     return static_cast<double>(done.time.count()) / 1e3;
   }
   executor& machine() { return *machine_; }

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/lull/statistics.hpp>
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/synthetic.hpp>
 
 namespace lull::bench {
@@ -29,12 +30,11 @@ side_work::side_work(runtime& side, kind what, std::chrono::milliseconds solo_fo
     LULL_CUDA(cudaStreamSynchronize(nullptr));
     description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
   }
-  auto const until = std::chrono::steady_clock::now() + solo_for;
-  solo_result const solo = run_solo(machine, description_, [&](std::uint64_t) {
+  auto const stop = [&](std::span<solo_run const>) {
     meanwhile();
-    return std::chrono::steady_clock::now() >= until;
-  });
-  solo_items_per_s_ = solo.items_per_s();
+    return false;
+  };
+  solo_items_per_s_ = run_to_end(description_, machine, {.at_most = solo_for, .stop = stop}).items_per_s();
   if (solo_items_per_s_ <= 0) throw limit_error{"the side task did nothing with the machine to itself"};
   job_ = side.submit(description_);
 }

@@ -12,10 +12,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
@@ -76,8 +76,8 @@ class bench_products {
     task.rounds = given_.rounds;
     job_description job = describe(task, "product");
     job.grain = given_.grain;
-    solo_result const done = run_solo(*machine_, job, [](std::uint64_t) { return false; });
-    if (done.state != job_state::finished) throw std::runtime_error("a job did not finish");
+    solo_run const done = run_to_end(job, *machine_);
+    if (!done.finished) throw std::runtime_error("a job did not finish");
     return tflops(static_cast<double>(done.time.count()) * 1e-9);
   }
 

@@ -11,7 +11,6 @@
 #include <lull/device/cursor.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/contract/compared_arrays.hpp>
-#include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
 
@@ -51,28 +50,26 @@ struct disturbance {
 class stage {
  public:
   stage(contract_case const& which, executor& machine, contract_effort const& effort)
-      : which_(which),
-        effort_(effort),
-        bubbles_(machine, machine.kind() == executor_kind::cuda ? which.type.cuda : which.type.threads,
-                 {.lease = std::min(max_lease, effort.longest)}),
-        with_(machine, 1) {}
+      : which_(which), machine_(machine), effort_(effort), with_(machine, 1) {}
 
   preemption const& counts() const { return counts_; }
 
   /// One run from the start; the first violation.
   std::string run(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random) {
     job_description job = task;
+    job.type = which_.type;
     job.functor = which_.wrap(task.functor, with_.data());
     job.grain = how.grain;
-    bubbles_.begin(job);
-    bubbles_.serve(owner);
-    std::string wrong = bubbles_until_its_end(how, random);
-    bubbles_.end(wrong.empty() ? job_state::finished : job_state::cancelled);
+    solo_bubbles bubbles{machine_, job, std::min(max_lease, effort_.longest)};
+    bubbles.serve(owner);
+    std::string wrong = bubbles_until_its_end(bubbles, how, random);
+    bubbles.end(wrong.empty() ? job_state::finished : job_state::cancelled);
+    bubbles.finish_serving();
     return wrong;
   }
 
  private:
-  std::string bubbles_until_its_end(disturbance const& how, std::mt19937_64& random) {
+  std::string bubbles_until_its_end(solo_bubbles& bubbles, disturbance const& how, std::mt19937_64& random) {
     using clock = std::chrono::steady_clock;
     auto const begun = clock::now();
     auto worked_last = begun;
@@ -83,21 +80,21 @@ class stage {
     for (std::uint64_t bubble = 0; bubble < effort_.max_bubbles;) {
       if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
-      bool const is_served = bubbles_.is_served();
+      bool const is_served = bubbles.is_served();
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
-      run_bubble(how.where, how.where == close_place::nowhere ? 0 : k + stalled);
-      cursor const now = bubbles_.reached();
+      run_bubble(bubbles, how.where, how.where == close_place::nowhere ? 0 : k + stalled);
+      cursor const now = bubbles.reached();
       phase_state const state = tagged_state{now.state}.state();
       bool const worked = counts_.finished_items != finished_before;
       if (worked) {
         stalled = 0;
         worked_last = clock::now();
       }
-      if (counts_.late_starts >= bubbles_.blocks()) {
+      if (counts_.late_starts >= bubbles.blocks()) {
         return std::to_string(counts_.late_starts) + " chunks began after the close on " +
-               std::to_string(bubbles_.blocks()) + " blocks";
+               std::to_string(bubbles.blocks()) + " blocks";
       }
-      if (bubbles_.inside() != 0) return "the entry word says that somebody is still inside";
+      if (bubbles.inside() != 0) return "the entry word says that somebody is still inside";
       if (state == phase_state::failed) return "the job failed: an extent is beyond what a phase can have";
       if (state == phase_state::finished) return settle(now);
       if (state == phase_state::starved && !is_served) return "the task starves, and nobody feeds it any more";
@@ -121,16 +118,16 @@ class stage {
     return "no end in " + std::to_string(effort_.max_bubbles) + " bubbles";
   }
 
-  void run_bubble(close_place where, std::uint64_t close_at) {
-    counts_.gate = bubbles_.gate();
-    counts_.value = bubbles_.closing_value() + 2;  // of the bubble that comes
+  void run_bubble(solo_bubbles& bubbles, close_place where, std::uint64_t close_at) {
+    counts_.gate = bubbles.gate();
+    counts_.value = bubbles.closing_value() + 2;  // of the bubble that comes
     counts_.where = where;
     counts_.close_at = close_at;
     counts_.events = counts_.closed = counts_.starts = counts_.late_starts = counts_.polls = 0;
     with_.write(std::span<preemption const>{&counts_, 1});
-    bubbles_.open();
-    while (!bubbles_.left()) std::this_thread::yield();
-    bubbles_.close();
+    bubbles.open();
+    while (!bubbles.left()) std::this_thread::yield();
+    bubbles.close();
     counts_ = with_.read().front();
   }
 
@@ -147,8 +144,8 @@ class stage {
   }
 
   contract_case const& which_;
+  executor& machine_;
   contract_effort const& effort_;
-  solo_bubbles bubbles_;
   machine_array<preemption> with_;
   preemption counts_{};
 };
@@ -159,7 +156,6 @@ std::string contract_violation(contract_case const& which, executor& machine, co
   std::unique_ptr<task_owner> const owner = which.make_owner();
   owner->prepare(machine);
   job_description const task = owner->describe();
-  if (task.grain == 0) throw usage_error{which.name + ": the grain is 0: a chunk has an item at least"};
   stage scene{which, machine, effort};
   compared_arrays const arrays{*owner, machine};
   std::mt19937_64 random{effort.seed};

@@ -1,54 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/solo/solo_bubbles.hpp>
 
-#include <algorithm>
 #include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <lull/device/threads_world.hpp>
 #include <lull/host/detail/job_record.hpp>
+#include <lull/host/io/units.hpp>
 
 namespace lull {
+namespace {
 
-solo_bubbles::solo_bubbles(executor& machine, worker_kernel const& kernel, solo_workers const& workers)
-    : machine_(machine), kernel_(kernel), lease_ns_(static_cast<std::uint64_t>(workers.lease.count())) {
-  grid_ = machine_.load(kernel_, workers.blocks_per_processor);
-  gate_ = {machine_, 1};
-  record_ = {machine_, 1};
-  slot_ = {machine_, 1};
-  for (std::size_t i = 0; i < workers.in_line; ++i) marks_.push_back(machine_.make_mark());
+using namespace std::chrono_literals;
+
+constexpr auto long_chunk = 2s;
+constexpr auto max_chunk = 10s;
+constexpr auto spun = 200us;  // most chunks are shorter; after that the CPU is left to others
+
+worker_kernel const& kernel_of(job_description const& job, executor_kind kind) {
+  return kind == executor_kind::cuda ? job.type.cuda : job.type.threads;
 }
 
-solo_bubbles::~solo_bubbles() { give_up(); }
+}  // namespace
 
-void solo_bubbles::give_up() noexcept {
-  if (!served_) return;
-  job_->move_to(job_state::cancelled);
-  served_.reset();
-}
-
-void solo_bubbles::begin(job_description job) {
-  give_up();
-  std::shared_ptr<executor> const borrowed{std::shared_ptr<void>{}, &machine_};
-  job_ = std::make_shared<detail::job_record>(
-      borrowed, std::move(job),
-      4 * (grid_.blocks * marks_.size() * 2));  // as in a runtime, so that what is saved there fits
+solo_bubbles::solo_bubbles(executor& machine, job_description job, std::chrono::nanoseconds lease)
+    : machine_(machine),
+      grid_(machine.load(kernel_of(job, machine.kind()), job.blocks_per_processor)),
+      gate_(machine, 1),
+      record_(machine, 1),
+      slot_(machine, 1),
+      mark_(machine.make_mark()),
+      // As much room as in a runtime, so that what is saved there fits.
+      job_(std::make_shared<detail::job_record>(std::shared_ptr<executor>{std::shared_ptr<void>{}, &machine},
+                                                std::move(job), 16 * grid_.blocks)) {
   slot_line slot{};
   slot.at = tagged_cursor{0, job_->at()}.word();
-  slot.lease_ns = lease_ns_;
+  slot.lease_ns = static_cast<std::uint64_t>(lease.count());
   slot.functor = job_->description().functor;
   slot_.write(std::span<slot_line const>{&slot, 1});
 }
 
+solo_bubbles::~solo_bubbles() {
+  try {
+    if (is_open_) close();
+  } catch (std::exception const&) {  // the machine is gone
+  }
+  end(job_state::cancelled);  // else its owner would wait for that
+}
+
 void solo_bubbles::serve(task_owner& owner) {
-  assert(job_ != nullptr && served_ == nullptr);
+  assert(served_ == nullptr);
   served_ = std::make_unique<feeder_thread>(owner, machine_, detail::handle_of(job_));
 }
 
-void solo_bubbles::end(job_state how) {
-  job_->move_to(how);
+void solo_bubbles::end(job_state how) { job_->move_to(how); }
+
+void solo_bubbles::finish_serving() {
   if (std::unique_ptr<feeder_thread> const served = std::move(served_)) served->finish();
 }
 
@@ -56,31 +69,44 @@ void solo_bubbles::open() {
   ++bubble_;
   record_.fill_zero();
   stream_handle const trainer = machine_.plain_stream();
-  machine_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *marks_.front(), false);
+  machine_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
   machine_.synchronize(trainer);  // a worker that comes sooner finds a closed gate
-  for (auto& mark : marks_) launch(*mark);
+  is_open_ = true;
+  machine_.launch(job_->kernel(), grid_, {slot_.data(), edges()}, mark_.get(), start_when::at_once);
 }
 
-void solo_bubbles::renew() {
-  for (auto& mark : marks_) {
-    if (machine_.workers_left(*mark)) launch(*mark);
-  }
-}
-
-bool solo_bubbles::left() {
-  return std::all_of(marks_.begin(), marks_.end(), [&](auto const& mark) { return machine_.workers_left(*mark); });
-}
-
-void solo_bubbles::shut() {
+bubble_record solo_bubbles::close(log_line const& log) {
+  is_open_ = false;
   stream_handle const trainer = machine_.plain_stream();
-  machine_.close_edge(trainer, edges(), closing_value(), *marks_.front(), false, closing{});
+  machine_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
   machine_.synchronize(trainer);
+  await_blocks(log);
+  return record_.read().front();
 }
 
-bubble_record solo_bubbles::close() {
-  shut();
-  while (!left()) std::this_thread::yield();  // a lease bounds it
-  return record();
+void solo_bubbles::await_blocks(log_line const& log) {
+  auto const too_long = [this] {
+    return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(long_chunk) +
+           ": a smaller grain makes it shorter";
+  };
+  auto const begin = std::chrono::steady_clock::now();
+  for (bool told = false; !left();) {
+    auto const waited = std::chrono::steady_clock::now() - begin;
+    if (waited < spun) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(spun);
+    if (waited >= max_chunk) {
+      std::fprintf(stderr, "lull: %s; given up after %s\n", too_long().c_str(), format_duration(max_chunk).c_str());
+      std::_Exit(1);
+    }
+    if (waited < long_chunk || std::exchange(told, true) || !log) continue;
+    try {
+      log(too_long() + "; waiting for its end");
+    } catch (...) {  // nobody to tell; and we must not go while a block is inside
+    }
+  }
 }
 
 cursor solo_bubbles::reached() const {

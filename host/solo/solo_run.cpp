@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <lull/host/bubble.hpp>
 #include <lull/host/detail/deadline.hpp>
+#include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
@@ -19,91 +22,243 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr auto lease = 10s;   // a worker that left by it is followed by another
-constexpr auto look = 50us;   // between two questions whether the blocks are out
-constexpr auto spun = 200us;  // before a random close: a sleep may last longer than it was asked to
+constexpr auto lease = 10s;               // a worker that left by it is followed by another, in another bubble
+constexpr auto look = 50us;               // between two looks at a bubble that the host closes
+constexpr auto look_seldom = 200us;       // … at one that lasts: the CPU is the task's
+constexpr auto spun = 200us;              // before a random close: a sleep may last longer than it was asked to
+constexpr nanoseconds first_turn = 25ms;  // of a task while another starves that goes first
+constexpr nanoseconds max_turn = 1s;      // where its chunks are longer than that
 
-/// Until then, or until the blocks are out because the task is over.
-void hold(solo_bubbles& bubbles, clock::time_point until, nanoseconds last_spun) {
-  while (!bubbles.left()) {
-    auto const rest = until - clock::now();
-    if (rest <= 0ns) return;
-    if (rest > last_spun) {
-      std::this_thread::sleep_for(look);
-    } else {
-      std::this_thread::yield();
-    }
+using log_line = std::function<void(std::string_view)>;
+
+std::string text_of(std::exception_ptr const& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (std::exception const& reason) {
+    return reason.what();
+  } catch (...) {
+    return "an error that is no std::exception";
   }
 }
 
-void add(solo_run& sum, bubble_record const& one) {
-  sum.bubbles += 1;
-  sum.chunks += one.chunks;
-  sum.handed_back += one.handed_back;
-  sum.stay += nanoseconds{one.stay_ns};
-  sum.time += time_at_work(one);
-  if (one.not_saw_ns != 0) sum.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
+/// One task, its job, and what became of it.
+class solo_job {
+ public:
+  solo_job(executor& machine, solo_task const& task, std::uint32_t grain, log_line const& log, solo_run& found)
+      : bubbles_(machine, with_grain(task.job, grain), lease), saves_(task.saves), log_(log), found_(found) {
+    if (saves_ != nullptr) {
+      saves_->begin(bubbles_.job());
+      settle();
+      found_.brought = found_.items;
+    }
+    if (task.owner != nullptr) bubbles_.serve(*task.owner);
+  }
+
+  int priority() { return bubbles_.job().description().priority; }
+  bool over() const noexcept { return over_; }
+  bool starves() const noexcept { return starves_; }
+  void note_phases() {
+    if (!over_) found_.phases = bubbles_.job().progress().phases;
+  }
+
+  /// One bubble, until `closes`, or until the blocks are out because the task is over or starves. `rest`: between two
+  /// looks; the time before the close is `last_spun`.
+  template <class Stop>
+  bubble_record work(clock::time_point closes, nanoseconds rest, nanoseconds last_spun, Stop const& stop) {
+    bool const is_served = bubbles_.is_served();
+    bubbles_.open();
+    while (!bubbles_.left() && !bubbles_.serving_failed() && !stop()) {
+      auto const left = closes - clock::now();
+      if (left <= 0ns) break;
+      if (left > last_spun) {
+        std::this_thread::sleep_for(rest);
+      } else {
+        std::this_thread::yield();
+      }
+      if (is_due()) break;  // not before the blocks have had some time
+    }
+    bubble_record const one = bubbles_.close(log_);
+    add(one);
+    settle();
+    bool const asked = one.starved_blocks != 0;  // a bubble may be too short for that
+    if (starves_ && asked && !is_served && !bubbles_.serving_failed())
+      fail("the task starves, and nobody feeds it any more");
+    if (over_ || bubbles_.serving_failed()) {
+      end();
+    } else if (is_due()) {
+      save();
+    }
+    return one;
+  }
+
+  /// No bubble follows.
+  void end() {
+    if (std::exchange(ended_, true)) return;
+    over_ = true;
+    if (!failed_) save();  // what has come to its end, too: its results may yet have to be written
+    bubbles_.end(found_.finished ? job_state::finished : failed_ ? job_state::failed : job_state::cancelled);
+    if (failed_) tell_problem();
+    if (bubbles_.serving_failed()) finish();
+  }
+
+  /// Waits for its owner.
+  void finish() {
+    end();
+    try {
+      bubbles_.finish_serving();
+    } catch (...) {
+      found_.problem = std::current_exception();
+      tell_problem();
+    }
+  }
+
+ private:
+  static job_description with_grain(job_description job, std::uint32_t grain) {
+    if (grain != 0) job.grain = grain;
+    return job;
+  }
+
+  bool is_due() const { return saves_ != nullptr && saves_->due(); }
+
+  void add(bubble_record const& one) {
+    found_.bubbles += 1;
+    found_.chunks += one.chunks;
+    found_.handed_back += one.handed_back;
+    found_.stay += nanoseconds{one.stay_ns};
+    found_.waiting += nanoseconds{one.wait_ns};
+    found_.time += time_at_work(one);
+    if (one.not_saw_ns != 0) found_.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
+  }
+
+  /// Takes note of how far the job has come.
+  void settle() {
+    cursor const now = bubbles_.reached();
+    phase_state const state = tagged_state{now.state}.state();
+    found_.items = now.items + now.done;
+    found_.phases = now.phases;
+    found_.finished = state == phase_state::finished;
+    starves_ = state == phase_state::starved;
+    over_ = found_.finished;
+    if (state == phase_state::failed) {
+      fail(failure{now.why} == failure::too_many_items ? "a phase has more items than a cursor can count"
+                                                       : "its task gave up");
+    }
+  }
+
+  void fail(char const* why) {
+    over_ = failed_ = true;
+    found_.problem = std::make_exception_ptr(usage_error{why});
+  }
+
+  void save() {
+    if (saves_ == nullptr) return;
+    try {
+      saves_->save(bubbles_.job());
+    } catch (std::exception const& reason) {
+      saves_ = nullptr;
+      found_.save_problem = reason.what();
+      tell("is not saved any more: " + found_.save_problem);
+    }
+  }
+
+  void tell_problem() { tell("failed: " + text_of(found_.problem)); }
+  void tell(std::string const& what) {
+    if (log_) log_("job '" + bubbles_.job().description().name + "' " + what);
+  }
+
+  solo_bubbles bubbles_;
+  job_saver* saves_;  // null: nothing, or no longer
+  log_line const& log_;
+  solo_run& found_;
+  bool starves_ = false;  // as far as was seen
+  bool failed_ = false;
+  bool over_ = false;
+  bool ended_ = false;
+};
+
+solo_run run_one(executor& machine, solo_task const& task, solo_run_options const& how) {
+  solo_run found = std::move(run_solo(machine, {task}, how).front());
+  if (found.problem) std::rethrow_exception(found.problem);
+  return found;
 }
 
 }  // namespace
-
-double solo_run::items_per_s() const noexcept {
-  return time.count() == 0 ? 0 : static_cast<double>(items) / std::chrono::duration<double>(time).count();
-}
 
 solo_run& solo_run::operator+=(solo_run const& other) {
   finished = finished && other.finished;
   bubbles += other.bubbles;
   items += other.items;
+  brought += other.brought;
   chunks += other.chunks;
   handed_back += other.handed_back;
+  phases += other.phases;
   time += other.time;
   stay += other.stay;
+  waiting += other.waiting;
   drains.insert(drains.end(), other.drains.begin(), other.drains.end());
   return *this;
+}
+
+double solo_run::items_per_s() const noexcept {
+  return time.count() == 0 ? 0 : static_cast<double>(items - brought) / std::chrono::duration<double>(time).count();
+}
+
+double solo_run::wait_share() const noexcept {
+  return stay.count() == 0 ? 0 : static_cast<double>(waiting.count()) / static_cast<double>(stay.count());
 }
 
 nanoseconds solo_run::chunk_time() const noexcept {
   return chunks == 0 ? 0ns : stay / static_cast<std::int64_t>(chunks);
 }
 
-solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how) {
+std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks, solo_run_options const& how) {
   machine.arrive();
-  job_description task = owner.describe();
-  if (how.grain != 0) task.grain = how.grain;
-  if (task.grain == 0) throw usage_error{task.name + ": the grain is 0: a chunk has an item at least"};
-  solo_bubbles bubbles{
-      machine, machine.kind() == executor_kind::cuda ? task.type.cuda : task.type.threads, {.lease = lease}};
-  bubbles.begin(task);
-  bubbles.serve(owner);
+  auto const end = deadline_after(how.at_most);
   std::optional<bubble_lengths> random;
   if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);
-  auto const end = deadline_after(how.at_most);
-  solo_run found;
-  bool starved = false;  // for good
-  for (bool over = false; !over;) {
-    nanoseconds const length = random ? random->next() : how.bubble;
-    bool const is_served = bubbles.is_served();
-    bubbles.open();
-    auto const closes = length.count() == 0 ? end : std::min(end, deadline_after(length));
-    hold(bubbles, closes, random ? spun : 0ns);
-    bubble_record const one = bubbles.close();
-    add(found, one);
-    cursor const now = bubbles.reached();
-    phase_state const state = tagged_state{now.state}.state();
-    if (state == phase_state::failed)
-      throw usage_error{task.name + ": the task failed; an extent may be beyond what a phase can have"};
-    if (state == phase_state::starved) {
-      starved = !is_served && one.starved_blocks != 0;  // a bubble may be too short to ask in
+  bool const lasts = !random && how.bubble.count() == 0;
+  std::vector<solo_run> found(tasks.size());
+  std::vector<std::unique_ptr<solo_job>> jobs;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    jobs.push_back(std::make_unique<solo_job>(machine, tasks[i], how.grain, how.log, found[i]));
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](auto const& one, auto const& other) { return one->priority() > other->priority(); });
+  auto const stop = [&] {
+    if (clock::now() >= end) return true;
+    for (auto const& each : jobs) each->note_phases();
+    return how.stop && how.stop(found);
+  };
+
+  nanoseconds turn = first_turn;
+  bool starving = false;  // a task that goes before `next`
+  for (std::size_t next = 0; !stop();) {
+    while (next < jobs.size() && jobs[next]->over()) ++next;
+    if (next == jobs.size()) {
+      if (!std::exchange(starving, false)) break;
       std::this_thread::sleep_for(look);
+      next = 0;
+      continue;
     }
-    found.items = now.items + now.done;
-    found.finished = state == phase_state::finished;
-    over = found.finished || starved || clock::now() >= end;
+    nanoseconds const length = random ? random->next() : how.bubble;
+    auto closes = lasts ? end : std::min(end, deadline_after(length));
+    if (starving) closes = std::min(closes, deadline_after(turn));
+    solo_job& job = *jobs[next];
+    bubble_record const one = job.work(closes, lasts ? look_seldom : look, random ? spun : 0ns, stop);
+    if (starving && one.items == 0 && one.handed_back != 0) turn = std::min(2 * turn, max_turn);
+    starving = job.starves() && !job.over();
+    next = starving ? next + 1 : 0;
   }
-  bubbles.end(found.finished ? job_state::finished : job_state::cancelled);
-  if (starved) throw usage_error{task.name + ": the task starves, and nobody feeds it any more"};
+  for (auto const& each : jobs) each->end();
+  for (auto const& each : jobs) each->finish();
   return found;
+}
+
+solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how) {
+  return run_one(machine, {owner.describe(), &owner}, how);
+}
+
+solo_run run_to_end(job_description const& job, executor& machine, solo_run_options const& how) {
+  return run_one(machine, {job}, how);
 }
 
 nanoseconds percentile(std::vector<nanoseconds> values, double share) {

@@ -3,12 +3,46 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
+#include <lull/host/solo/job_saver.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
+
+/// What a task did alone on a machine. Times are those of the machine's clock.
+struct solo_run {
+  bool finished = false;            // came to its end; else it was stopped, or has a problem
+  std::exception_ptr problem = {};  // why it can never come to its end
+  std::string save_problem = {};    // why it was not saved any more; the job went on
+  std::uint64_t bubbles = 0;
+  std::uint64_t items = 0;    // committed
+  std::uint64_t brought = 0;  // … of them, by what was saved earlier
+  std::uint64_t chunks = 0;
+  std::uint64_t handed_back = 0;     // … chunks
+  std::uint64_t phases = 0;          // opened
+  std::chrono::nanoseconds time{0};  // of bubbles together but those of nothing but hunger: opening → last block out
+  std::chrono::nanoseconds stay{0};  // summed over blocks: first chunk → leaving
+  std::chrono::nanoseconds waiting{0};  // of it, for a phase
+  /// Of each bubble whose close found blocks at work: from the first that saw it until the last was out.
+  std::vector<std::chrono::nanoseconds> drains = {};
+
+  solo_run& operator+=(solo_run const& other);           // `finished`: both; problems are not added
+  double items_per_s() const noexcept;                   // without what was brought
+  double wait_share() const noexcept;                    // of its blocks' time
+  std::chrono::nanoseconds chunk_time() const noexcept;  // mean, with the claim
+};
+
+/// Asked from time to time, with what the tasks have done so far; true: end now. Phases are fresh, the rest is of the
+/// bubbles that are over.
+using stop_question = std::function<bool(std::span<solo_run const> now)>;
 
 struct solo_run_options {
   std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
@@ -16,32 +50,33 @@ struct solo_run_options {
   /// look.
   std::chrono::nanoseconds max_bubble{0};
   std::uint64_t seed = 1;   // of the lengths
-  std::uint32_t grain = 0;  // 0: the owner's
+  std::uint32_t grain = 0;  // 0: the job's
   std::chrono::nanoseconds at_most = std::chrono::seconds{60};
+  stop_question stop = {};
+  /// Is told at once of a task that fails, one that cannot be saved, and a chunk that takes too long.
+  std::function<void(std::string_view)> log = {};
 };
 
-/// What a task did alone on a machine. Times are those of the machine's clock.
-struct solo_run {
-  bool finished = false;  // false: `at_most` came first
-  std::uint64_t bubbles = 0;
-  std::uint64_t items = 0;  // committed
-  std::uint64_t chunks = 0;
-  std::uint64_t handed_back = 0;     // … chunks
-  std::chrono::nanoseconds time{0};  // of bubbles together but those of nothing but hunger: opening → last block out
-  std::chrono::nanoseconds stay{0};  // summed over blocks: first chunk → leaving
-  /// Of each bubble whose close found blocks at work: from the first that saw it until the last was out.
-  std::vector<std::chrono::nanoseconds> drains = {};
-
-  solo_run& operator+=(solo_run const& other);  // `finished`: both
-  double items_per_s() const noexcept;
-  std::chrono::nanoseconds chunk_time() const noexcept;  // mean, with the claim
+/// A task that is to be run.
+struct solo_task {
+  job_description job;
+  task_owner* owner = nullptr;  // prepared; serves the job; null: nobody does
+  job_saver* saves = nullptr;   // whenever it is due, and at the end; null: nothing is saved
 };
 
-/// Runs an owner's task from its beginning to its end, by itself, in bubbles of the host's: for tests and benches. The
-/// owner is prepared, and at the start; it serves the job meanwhile. Blocks. Throws what `serve` throws; usage_error
-/// for a task without code for this machine, a grain of 0, one that fails, or one that starves when `serve` has
-/// returned, and for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up.
+/// Runs tasks to their end on a machine that they have to themselves, in bubbles of the host's. One works at a time:
+/// the first of the highest priority, and while it starves, the next. A task that fails ends alone. Blocks. Throws
+/// what `stop` and `begin` of what saves throw; usage_error for a task without code for this machine, a grain of 0, and
+/// for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up. A chunk that does not
+/// end within 10 s of a close ends the process, for nothing can make it leave.
+std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks,
+                               solo_run_options const& how = {});
+
+/// The same of one task. Throws its problem, too: what `serve` throws; usage_error for a task that fails, or one that
+/// starves when `serve` has returned.
 solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how = {});
+/// … that nobody serves.
+solo_run run_to_end(job_description const& job, executor& machine, solo_run_options const& how = {});
 
 /// Nearest rank, `share` in [0, 1]; 0 of nothing.
 std::chrono::nanoseconds percentile(std::vector<std::chrono::nanoseconds> values, double share);

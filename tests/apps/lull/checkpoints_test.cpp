@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -17,13 +18,12 @@
 
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/finish.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/safetensors_reader.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
-#include <lull/tests/apps/lull/noting_trainer.hpp>
 #include <lull/tests/host/io/safetensors_file.hpp>
 #include <lull/tests/support/killed_program.hpp>
 #include <lull/tests/support/test_folder.hpp>
@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 class saved_jobs : public testing::Test {
  protected:
   struct outcome {
-    job_state state;
+    bool finished;
     bool resumed;
     std::vector<std::string> arrays;  // as bytes
   };
@@ -52,47 +52,45 @@ class saved_jobs : public testing::Test {
     owner->prepare(*machine);
     checkpoints saves{folder_ / "saved", every, true, request.name, request, *owner, *machine};
     std::uint64_t first = ~std::uint64_t{0};
-    auto const stop = [&](std::uint64_t opened) {
-      first = std::min(first, opened);
-      return opened - first >= phases;
+    auto const stop = [&](std::span<solo_run const> now) {
+      first = std::min(first, now[0].phases);
+      return now[0].phases - first >= phases;
     };
-    solo_result const done = run_solo(*machine, owner->describe(), stop, owner.get(), &saves);
-    outcome found{done.state, saves.resumed(), {}};
-    if (done.state == job_state::finished && ends == at_the_end::forgets) saves.forget();
+    bool const finished = run_solo(*machine, {{owner->describe(), owner.get(), &saves}}, {.stop = stop})[0].finished;
+    outcome found{finished, saves.resumed(), {}};
+    if (finished && ends == at_the_end::forgets) saves.forget();
     found.arrays = bytes_of(*owner, *machine);
     return found;
   }
 
-  /// Several tasks in one runtime, in so many bubbles or until all have ended.
+  /// Several tasks in one run, until it was asked so many times whether it should stop, or until all have ended.
   enum class ends { stopped, finished };
-  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t bubbles,
+  std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t looks,
                                                      std::chrono::nanoseconds every = 1h) {
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
-    std::vector<side_task_asked> asked;
+    auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+    std::vector<std::unique_ptr<task_owner>> owners;
+    std::vector<std::unique_ptr<checkpoints>> saves;
+    std::vector<solo_task> work;
     for (std::string const& each : tasks) {
       task_request const request = parse_task(each, known_tasks());
-      auto owner = entry_of(request).make(request.values);
-      owner->prepare(side.machine());
-      std::string const name = "task-" + std::to_string(asked.size());
-      asked.push_back(
-          {name,
-           {},
-           0,
-           std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, *owner, side.machine())});
-      asked.back().owners.push_back(std::move(owner));
+      task_owner& owner = *owners.emplace_back(entry_of(request).make(request.values));
+      owner.prepare(*machine);
+      std::string const name = "task-" + std::to_string(work.size());
+      saves.push_back(std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, owner, *machine));
+      work.push_back({owner.describe(), &owner, saves.back().get()});
     }
-    noting_trainer trainer;
-    side_jobs jobs{side, std::move(asked), results_kept::none, when_over::leave};
-    std::uint64_t asked_to_stop = 0;  // twice a bubble
-    jobs.finish(trainer, [&] { return asked_to_stop++ / 2 >= bubbles; });
-    EXPECT_FALSE(jobs.failed());
+    std::uint64_t asked = 0;
+    auto const stop = [&](std::span<solo_run const>) { return asked++ >= looks; };
+    std::vector<solo_run> const runs = run_solo(*machine, work, {.stop = stop});
     std::vector<outcome> found;
+    std::vector<ended_task> ended;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      found.push_back(
-          {jobs.finished(i) != nullptr ? job_state::finished : job_state::cancelled, jobs.saves(i)->resumed(), {}});
-      if (task_owner const* const owner = jobs.finished(i)) found.back().arrays = bytes_of(*owner, side.machine());
+      EXPECT_EQ(runs[i].problem, nullptr);
+      found.push_back({runs[i].finished, saves[i]->resumed(), {}});
+      if (runs[i].finished) found.back().arrays = bytes_of(*owners[i], *machine);
+      ended.push_back({tasks[i], runs[i].finished ? owners[i].get() : nullptr, {}, saves[i].get()});
     }
-    return {finish(jobs, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
+    return {finish(ended, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
   }
 
   static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {
@@ -113,11 +111,11 @@ TEST_F(saved_jobs, end_with_the_bytes_of_one_that_was_never_stopped) {
   for (std::string const task : {"mlp:hidden=24,epochs=3,batch=50", "pagerank:kronecker=14,sweeps=300,tolerance=1e-30",
                                  "streaming:items=300,rounds=100"}) {
     outcome const whole = run(task, to_the_end);
-    ASSERT_EQ(whole.state, job_state::finished) << task;
+    ASSERT_TRUE(whole.finished) << task;
     EXPECT_FALSE(whole.resumed);
     int stops = 0;
     outcome last = run(task, 0);
-    for (; last.state != job_state::finished; ++stops) {
+    for (; !last.finished; ++stops) {
       ASSERT_LT(stops, 1000) << task;
       last = run(task, 20 + 20 * static_cast<std::uint64_t>(stops));
       EXPECT_TRUE(last.resumed) << task;
@@ -137,7 +135,7 @@ TEST_F(saved_jobs, at_their_end_are_not_done_again) {
   outcome const first = run(task, to_the_end, 1h, at_the_end::keeps);
   outcome const again = run(task, 0, 1h, at_the_end::keeps);  // no phase more
   EXPECT_TRUE(again.resumed);
-  EXPECT_EQ(again.state, job_state::finished);
+  EXPECT_TRUE(again.finished);
   EXPECT_EQ(again.arrays, first.arrays);
 }
 
@@ -247,9 +245,9 @@ std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "st
 TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
   auto [how, last] = run_together(two_tasks, 0);  // before the first bubble
   ASSERT_EQ(how, ends::stopped);
-  for (std::uint64_t bubbles = 1; how != ends::finished; ++bubbles) {
-    ASSERT_LT(bubbles, 1000U);
-    std::tie(how, last) = run_together(two_tasks, bubbles);
+  for (std::uint64_t looks = 1; how != ends::finished; ++looks) {
+    ASSERT_LT(looks, 1000U);
+    std::tie(how, last) = run_together(two_tasks, looks);
     for (outcome const& each : last) EXPECT_TRUE(each.resumed);
   }
   EXPECT_TRUE(fs::is_empty(folder_ / "saved"));
@@ -269,10 +267,10 @@ TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
   ends how = ends::stopped;
   std::vector<outcome> found;
   auto const until_the_first_has_finished = [&] {
-    std::uint64_t bubbles = 0;
-    do std::tie(how, found) = run_together(tasks, ++bubbles);
-    while (found[0].state != job_state::finished && bubbles < 1000);
-    EXPECT_EQ(found[0].state, job_state::finished);
+    std::uint64_t looks = 0;
+    do std::tie(how, found) = run_together(tasks, ++looks);
+    while (!found[0].finished && looks < 1000);
+    EXPECT_TRUE(found[0].finished);
     EXPECT_EQ(how, ends::stopped);
   };
   until_the_first_has_finished();

@@ -14,8 +14,8 @@
 
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/side_jobs.hpp>
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tests/apps/lull/noting_trainer.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
 
@@ -100,13 +100,13 @@ class jobs_on_threads : public testing::Test {
   side_jobs& keep_busy(std::vector<std::unique_ptr<task_owner>> owners, results_kept kept = results_kept::all) {
     std::vector<side_task_asked> tasks(1);
     tasks[0] = {"probe", std::move(owners)};
-    return start(std::move(tasks), kept, when_over::submit_anew);
+    return start(std::move(tasks), kept);
   }
-  side_jobs& start(std::vector<side_task_asked> tasks, results_kept kept, when_over then) {
+  side_jobs& start(std::vector<side_task_asked> tasks, results_kept kept) {
     for (side_task_asked const& each : tasks) {
       for (auto const& owner : each.owners) owner->prepare(side_.machine());
     }
-    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks), kept, then, [this](std::string_view line) {
+    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks), kept, [this](std::string_view line) {
       std::lock_guard const lock{mutex_};
       log_ += std::string{line} + "\n";
     });
@@ -159,8 +159,7 @@ class jobs_on_threads : public testing::Test {
   template <class Owner>
   arrays_read solo_bytes(Owner owner) {
     owner.prepare(side_.machine());
-    EXPECT_EQ(run_solo(side_.machine(), owner.describe(), [](std::uint64_t) { return false; }).state,
-              job_state::finished);
+    EXPECT_TRUE(run_to_end(owner, side_.machine()).finished);
     return bytes_of(owner);
   }
   void expect_all_finished(std::uint64_t at_least) {

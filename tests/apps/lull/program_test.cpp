@@ -213,6 +213,8 @@ TEST_F(program, a_job_file_may_name_several_tasks) {
   json const read = json::parse(found.text);
   ASSERT_EQ(read["jobs"].size(), 2U);
   for (json const& one : read["jobs"]) EXPECT_EQ(one["verified"], true);
+  EXPECT_EQ(read["jobs"][0]["chunks"], 20U);
+  EXPECT_EQ(read["jobs"][1]["chunks"], 8U);
 }
 
 TEST_F(program, no_file_is_written_over_another) {
@@ -312,14 +314,17 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
 }
 
 TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
-  std::filesystem::create_directories(file("saved"));
-  std::filesystem::create_symlink("nowhere/at all", file("saved/mlp.safetensors"));
-  outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + file("model") +
-                            " --checkpoint-every 1ms --checkpoint " + file("saved"));
-  EXPECT_EQ(found.code, 1) << found.text;
-  EXPECT_NE(found.text.find("job 'mlp' is not saved any more: "), std::string::npos) << found.text;
-  EXPECT_NE(found.text.find("NOT SAVED: "), std::string::npos) << found.text;
-  EXPECT_TRUE(std::filesystem::exists(file("model"))) << found.text;
+  for (std::string const more : {"", " --task compute:items=10,rounds=2"}) {
+    std::string const saved = file(more.empty() ? "saved" : "both_saved");
+    std::filesystem::create_directories(saved);
+    std::filesystem::create_symlink("nowhere/at all", saved + "/mlp.safetensors");
+    outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + saved + "_model" +
+                              more + " --checkpoint-every 1ms --checkpoint " + saved);
+    EXPECT_EQ(found.code, 1) << found.text;
+    for (char const* const each : {"job 'mlp' is not saved any more: ", "NOT SAVED: "})
+      EXPECT_NE(found.text.find(each), std::string::npos) << found.text;
+    EXPECT_TRUE(std::filesystem::exists(saved + "_model")) << found.text;
+  }
 }
 
 /// … of one task, too, and with --json on standard error.
@@ -327,8 +332,8 @@ TEST_F(program, failures_are_named_on_standard_error_beside_json) {
   add_picture();
   outcome const found = ask("run --executor threads --json --task images:in=" + file("in") + ",out=" + file("out"));
   EXPECT_EQ(found.code, 1) << found.text;
-  EXPECT_NE(found.text.find("1 failed:"), std::string::npos) << found.text;
-  EXPECT_NE(found.text.find("no.png"), std::string::npos) << found.text;
+  for (char const* const each : {"1 failed:", "no.png", "job 'images' failed: its results name 1 failure"})
+    EXPECT_NE(found.text.find(each), std::string::npos) << found.text;
 }
 
 TEST_F(program, a_full_disk_fails_and_shows_what_was_found) {

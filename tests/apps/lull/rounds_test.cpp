@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/io/shipped_file.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
@@ -26,9 +26,8 @@ counted run(std::string const& task) {
   owner->prepare(*machine);
   job_description const job = owner->describe();
   std::uint64_t const most = owner->max_rounds() * job.type.threads.shape.steps;
-  solo_result const done = run_solo(
-      *machine, job, [](std::uint64_t) { return false; }, owner.get());
-  EXPECT_EQ(done.state, job_state::finished) << task;
+  solo_run const done = run_to_end(*owner, *machine);
+  EXPECT_TRUE(done.finished) << task;
   return {most, done.phases};
 }
 

@@ -71,9 +71,9 @@ TEST_F(jobs_on_threads, what_has_finished_is_written_though_the_next_is_stopped)
   side_jobs& jobs = keep_busy(list(std::move(owner)));
   train(2);
   jobs.finish(trainer_, at_once);
-  EXPECT_TRUE(jobs.written(0).has_value());
+  EXPECT_TRUE(jobs.ended_tasks()[0].written.has_value());
   EXPECT_EQ(seen.written, 1);
-  EXPECT_TRUE(finish(jobs, results_judged::no).all_finished);
+  EXPECT_TRUE(finish(jobs.ended_tasks(), results_judged::no).all_finished);
 }
 
 TEST_F(jobs_on_threads, a_wrong_job_between_right_ones_is_found) {

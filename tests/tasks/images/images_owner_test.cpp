@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>
@@ -50,9 +51,7 @@ class images : public testing::Test {
   /// Lines of `write`.
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    solo_result const done = run_solo(
-        *machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
-    EXPECT_EQ(done.state, job_state::finished);
+    EXPECT_TRUE(run_to_end(job, *machine_).finished);
     return job.write();
   }
   image result(std::string const& name) const { return decode((folder_ / "out" / name).string()); }
@@ -94,9 +93,7 @@ TEST_F(images, that_are_not_written_yet_are_not_right) {
   auto const job = owner();
   job->prepare(*machine_);
   EXPECT_FALSE(job->verify().ok) << "before the run";
-  solo_result const done = run_solo(
-      *machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
-  ASSERT_EQ(done.state, job_state::finished);
+  ASSERT_TRUE(run_to_end(*job, *machine_).finished);
   EXPECT_TRUE(job->verify().ok);
   job->reset();
   EXPECT_FALSE(job->verify().ok) << "after reset";
@@ -179,15 +176,13 @@ TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
-  solo_result const done = run_solo(
-      *machine_, job->describe(), [](std::uint64_t phases) { return phases >= 4; }, job.get());
-  EXPECT_EQ(done.state, job_state::cancelled);
+  auto const stop = [](std::span<solo_run const> now) { return now[0].phases >= 4; };
+  EXPECT_FALSE(run_to_end(*job, *machine_, {.stop = stop}).finished);
   for (fs::directory_entry const& each : fs::directory_iterator{folder_ / "out"}) {
     EXPECT_EQ(decode(each.path().string()).pixels.size(), 90'000U) << each.path();
   }
   job->reset();
-  run_solo(
-      *machine_, job->describe(), [](std::uint64_t) { return false; }, job.get());
+  run_to_end(*job, *machine_);
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
 }
 
@@ -209,8 +204,8 @@ TEST_F(images, an_error_beside_a_run_is_told) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
   job->prepare(*machine_);
-  auto const fails = [](std::uint64_t) -> bool { throw std::runtime_error{"beside it"}; };
-  EXPECT_THROW(run_solo(*machine_, job->describe(), fails, job.get()), std::runtime_error);
+  auto const fails = [](std::span<solo_run const>) -> bool { throw std::runtime_error{"beside it"}; };
+  EXPECT_THROW(run_to_end(*job, *machine_, {.stop = fails}), std::runtime_error);
 }
 
 TEST_F(images, refused_before_any_work) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,10 +17,10 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/write_image.hpp>
@@ -49,7 +50,7 @@ class resumed_images : public testing::Test {
   }
 
   struct outcome {
-    job_state state;
+    bool finished;
     account kept;
     std::uint64_t written;
   };
@@ -65,9 +66,8 @@ class resumed_images : public testing::Test {
     job->prepare(*machine_);
     outcome found{};
     found.kept = job->keep_account(manifest_, true);
-    found.state = run_solo(
-                      *machine_, job->describe(), [&](std::uint64_t opened) { return opened >= phases; }, job.get())
-                      .state;
+    auto const stop = [&](std::span<solo_run const> now) { return now[0].phases >= phases; };
+    found.finished = run_to_end(*job, *machine_, {.stop = stop}).finished;
     job->save_account(manifest_);
     std::string const line = job->write().front();
     found.written = std::stoull(line.substr(line.find(": ") + 2));
@@ -103,7 +103,7 @@ TEST_F(resumed_images, what_is_finished_is_not_done_again) {
   ASSERT_EQ(first.kept, account::begun);
   outcome const second = run();
   EXPECT_EQ(second.kept, account::resumed);
-  EXPECT_EQ(second.state, job_state::finished);
+  EXPECT_TRUE(second.finished);
   EXPECT_EQ(first.written + second.written, static_cast<std::uint64_t>(pictures));
   EXPECT_EQ(run().written, 0U);
   auto const stopped = results();

@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/mlp/program.hpp>
@@ -76,9 +76,7 @@ class mlp : public testing::Test {
   }
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*machine_);
-    solo_result const done = run_solo(
-        *machine_, job.describe(), [](std::uint64_t) { return false; }, &job);
-    EXPECT_EQ(done.state, job_state::finished);
+    EXPECT_TRUE(run_to_end(job, *machine_).finished);
     return job.write();
   }
   std::string file(char const* name) const { return (folder_ / name).string(); }
@@ -209,8 +207,7 @@ TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   for (std::uint32_t row = 0; row < 250; ++row) rows.labels.push_back(row % 11 < 7 ? 0 : row % 5 == 0 ? 2 : 1);
   mlp_settings const settings{.epochs = 1, .batch = 40, .rate = 0.05f};
   mlp_arrays const arrays{*machine_, first, rows, row_table{}, settings};
-  EXPECT_EQ(run_solo(*machine_, describe(arrays.task()), [](std::uint64_t) { return false; }).state,
-            job_state::finished);
+  EXPECT_TRUE(run_to_end(describe(arrays.task()), *machine_).finished);
   EXPECT_NEAR(arrays.epoch_loss().front() / 250, reference_first_loss(first, rows, settings), 1e-5);
 }
 

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>
 #include <lull/tests/tasks/product/manual_warp.hpp>
@@ -58,7 +58,7 @@ void expect_alike(std::vector<std::uint32_t> const& sizes) {
   row_table const held_out = rows_of(20, 4, classes);
   mlp_arrays const plain{*machine, first, training, held_out, settings};
   mlp_arrays const rehearsed{*machine, first, training, held_out, settings};
-  ASSERT_EQ(run_solo(*machine, describe(plain.task()), [](std::uint64_t) { return false; }).state, job_state::finished);
+  ASSERT_TRUE(run_to_end(describe(plain.task()), *machine).finished);
   rehearse(rehearsed.task());
   EXPECT_NEAR(rehearsed.epoch_loss().front(), plain.epoch_loss().front(), 1e-4 * plain.epoch_loss().front());
   EXPECT_NEAR(static_cast<double>(rehearsed.epoch_right().front()), static_cast<double>(plain.epoch_right().front()),

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <lull/apps/lull/solo.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
 #include <lull/tasks/product/tile_product.hpp>
@@ -47,8 +47,7 @@ std::string product_violation(executor& machine, large_shape const& shape) {
   constexpr bool biased = std::is_same_v<Finish, biased_relu>;
   tile_product<A, B, Number, Finish> task{of, {result.data(), pitch, pitch * shape.rows}, {}, 1};
   if constexpr (biased) task.finish.bias = bias.data();
-  solo_result const done = run_solo(machine, describe(task, "product"), [](std::uint64_t) { return false; });
-  if (done.state != job_state::finished) return "the job did not finish";
+  if (!run_to_end(describe(task, "product"), machine).finished) return "the job did not finish";
   std::vector<Number> const found = result.read();
   for (std::uint32_t count = 0; count < shape.count; ++count) {
     for (std::uint32_t row = 0; row < shape.rows; ++row) {

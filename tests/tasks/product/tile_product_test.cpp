@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <span>
 #include <thread>
@@ -15,6 +16,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tests/tasks/product/product_case.hpp>
 
@@ -95,20 +97,20 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   of.maps = maps.data();
   job_description const job =
       describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
-  ASSERT_EQ(run_solo(*machine_, job, [](std::uint64_t) { return false; }).state, job_state::finished);
+  ASSERT_TRUE(run_to_end(job, *machine_).finished);
   std::vector<bfloat16> const expected = result.read();
 
   machine_->arrive();
-  solo_bubbles bubbles{*machine_, on_gpu ? job.type.cuda : job.type.threads, {.lease = 10s}};
+  std::optional<solo_bubbles> bubbles;
   std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
   for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
     result.fill_zero();
     steps.fill_zero();
-    bubbles.begin(job);
-    bubbles.open();
+    bubbles.emplace(*machine_, job, 10s);
+    bubbles->open();
     std::this_thread::sleep_for(tries *
                                 200us);  // too short to begin, or too long to be left within the tile: once more
-    bubbles.close();
+    bubbles->close();
     std::vector<std::uint32_t> const left = steps.read();
     contained = on_gpu ? *std::min_element(left.begin(), left.end()) : left.front();
   }
@@ -121,11 +123,11 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
     }
   }
   a.write(spoilt);
-  bubbles.open();
+  bubbles->open();
   for (auto const give_up = std::chrono::steady_clock::now() + 60s;
-       !bubbles.left() && std::chrono::steady_clock::now() < give_up;)
+       !bubbles->left() && std::chrono::steady_clock::now() < give_up;)
     std::this_thread::sleep_for(200us);
-  EXPECT_EQ(bubbles.close().items, 1U);
+  EXPECT_EQ(bubbles->close().items, 1U);
   std::vector<bfloat16> const found = result.read();
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
 }

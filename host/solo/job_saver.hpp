@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace lull {
+
+namespace detail {
+class job_record;
+}
+
+/// Saves a job between two of its bubbles, and takes up what was saved. Calls come only while no block is inside.
+class job_saver {
+ public:
+  virtual ~job_saver() = default;
+  /// Takes up what was saved, if anything was. Before the first bubble.
+  virtual void begin(detail::job_record& job) = 0;
+  virtual void save(detail::job_record& job) = 0;
+  /// Returns whether it is time to save.
+  virtual bool due() const = 0;
+};
+
+}  // namespace lull
