@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/always_on.hpp>
 
+#include <string>
+#include <utility>
+
+#include <lull/host/error.hpp>
+
 namespace lull {
 
 always_on::always_on(executor& machine, task_owner& owner, results_kept kept)
@@ -8,8 +13,13 @@ always_on::always_on(executor& machine, task_owner& owner, results_kept kept)
       owner_(owner),
       kept_(kept),
       same_(machine),
-      work_(std::make_unique<always_on_task>(machine, owner.describe())),
-      thread_([this] { serve(); }) {}
+      job_(owner.describe()),
+      kernel_(machine.kind() == executor_kind::cuda ? job_.type.cuda : job_.type.threads),
+      extents_(machine, kernel_.shape.steps),
+      sizes_(kernel_.shape.steps) {
+  machine_.load(kernel_, job_.blocks_per_processor);
+  thread_ = std::thread{[this] { serve(); }};
+}
 
 always_on::~always_on() {
   {
@@ -18,6 +28,7 @@ always_on::~always_on() {
   }
   changed_.notify_all();
   thread_.join();
+  machine_.synchronize(machine_.plain_stream());
 }
 
 void always_on::resume() {
@@ -39,29 +50,51 @@ void always_on::pause() {
 bool always_on::finish(std::function<bool()> const& stop) {
   pause();
   bool stopped = false;
-  // Where there is no work, the last one has just ended, and its result stands.
-  while (work_ != nullptr && !(stopped = stop())) one_round();
+  while (!over_ && !(stopped = stop())) one_round();  // the result of one that has just ended stands
   machine_.synchronize(machine_.plain_stream());
   return !stopped;
 }
 
-/// One round of the task, from the start where it had ended. The result of one that ends stands until the next round.
+/// Ends the phase before `at`, if there was one, and asks for the size of the one at `at`.
+void always_on::ask(position at) {
+  machine_.plain_between(machine_.plain_stream(), kernel_, job_.functor, at_, at, word(at.step));
+  at_ = at;
+}
+
+/// Enqueues one round of the task, from the start where it had ended. Blocks until the one before is done.
 void always_on::one_round() {
-  if (work_ == nullptr) {
+  if (std::exchange(over_, false)) {
     owner_.reset();
-    work_ = std::make_unique<always_on_task>(machine_, owner_.describe());
+    job_ = owner_.describe();
+    at_.reset();
+    rounds_ = 0;
   }
-  std::uint64_t const items = work_->items();
-  std::uint64_t const chunks = work_->chunks();
-  std::uint64_t const phases = work_->phases();
-  work_->round();
-  items_ += work_->items() - items;
-  chunks_ += work_->chunks() - chunks;
-  phases_ += work_->phases() - phases;
-  if (!work_->finished()) return;
-  ++ended_;
-  work_.reset();                                            // waits for the stream
-  if (kept_ == results_kept::all) same_.holds_for(owner_);  // its verdict comes with verify
+  stream_handle const stream = machine_.plain_stream();
+  bool const learning = rounds_++ < 2;
+  ask({at_ ? at_->round + 1 : 0, 0});
+  machine_.synchronize(stream);
+  for (std::uint32_t step = 0; step < kernel_.shape.steps; ++step) {
+    if (step != 0) ask({at_->round, step});
+    if (step != 0 && learning) machine_.synchronize(stream);
+    std::uint64_t const size = step == 0 || learning ? read_extent(step) : sizes_[step];
+    if (size == finished && step == 0) {
+      over_ = true;
+      ++ended_;
+      if (kept_ == results_kept::all) same_.holds_for(owner_);  // its verdict comes with verify
+      return;
+    }
+    if (size >= starved)
+      throw usage_error{"job '" + job_.name + "': mode naive runs tasks that need no input and end with a round"};
+    if (learning) sizes_[step] = size;
+    if (size != sizes_[step] || (!learning && read_extent(step) != size)) {
+      throw usage_error{"job '" + job_.name +
+                        "': its phases change their size, which mode naive does not follow: use mode lull"};
+    }
+    if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {*at_, 0, size}, job_.grain);
+    items_ += size;
+    chunks_ += (size + job_.grain - 1) / job_.grain;
+    ++phases_;
+  }
 }
 
 void always_on::serve() {

@@ -6,18 +6,24 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
-#include <lull/apps/lull/always_on_task.hpp>
 #include <lull/apps/lull/same_result.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
 
-/// Side work as people run it today: a host thread that launches one kernel a phase on a stream of the lowest priority,
-/// whatever the trainer does. A task that ends is started again. Begins paused.
+/// Side work as people run it today, and the baseline: ordinary code on a stream of the lowest priority, one kernel a
+/// phase, whatever the trainer does. A task that ends is started again. The host waits for the device once a round, to
+/// learn whether the task goes on; the sizes of the other phases are those of the second round (the first may set up),
+/// and a task whose phases change their size later is refused. Begins paused. Throws usage_error for a task without
+/// code for this machine.
 class always_on {
  public:
   always_on(executor& machine, task_owner& owner, results_kept kept);
@@ -25,28 +31,41 @@ class always_on {
   always_on(always_on const&) = delete;
   always_on& operator=(always_on const&) = delete;
 
+  /// Lets our thread launch rounds from now on.
   void resume();
-  /// Blocks until nothing of it runs on the machine. Errors: those of the work.
+  /// Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a task whose phases
+  /// change their size.
   void pause();
   /// Blocks until the task has come to its end, or `stop` says so (false); then nothing of it runs on the machine.
+  /// Errors: as `pause`.
   bool finish(std::function<bool()> const& stop);
   /// After `finish` that returned true: judges every run of the task to its end, or with no results kept its last.
   verification verify() { return kept_ == results_kept::all ? same_.verify(owner_).all : owner_.verify(); }
 
+  // That were enqueued.
   std::uint64_t items() const noexcept { return items_; }
   std::uint64_t chunks() const noexcept { return chunks_; }
   std::uint64_t phases() const noexcept { return phases_; }
-  std::uint64_t ended() const noexcept { return ended_; }
+  std::uint64_t ended() const noexcept { return ended_; }  // runs of the task
 
  private:
   void serve();
   void one_round();
+  void ask(position at);
+  mapped_memory word(std::uint32_t step) const { return {extents_.host() + step, extents_.device() + step}; }
+  std::uint64_t read_extent(std::uint32_t step) const { return machine_.load_mapped(word(step).host); }
 
   executor& machine_;
   task_owner& owner_;
   results_kept const kept_;
   same_result same_;
-  std::unique_ptr<always_on_task> work_;
+  job_description job_;
+  worker_kernel const kernel_;
+  mapped_array<std::uint64_t> extents_;  // (steps,)
+  std::vector<std::uint64_t> sizes_;     // (steps,) of the second round
+  std::uint64_t rounds_ = 0;
+  std::optional<position> at_;
+  bool over_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool wanted_ = false;

@@ -21,7 +21,7 @@ NAMES = {
     r"last_look": "exit_look",
     r"(open|close)_(gate|edge)_again": "open_captured_gate, close_captured_gate",
     r"a?lone(_\w+)?": "solo",
-    r"plain_work": "always_on_task",
+    r"plain_work": "always_on",
     r"asked_task|files_apart|conclusion": "job_spec, path_conflicts, finish",
     r"catalogue": "registry",
     r"tile_board|tile_feeder": "operand_buffer, tile_producer",
