@@ -11,7 +11,7 @@
 
 int main() {
   using namespace std::chrono_literals;
-  // CPU threads stand for the GPU. On one: leave `kind` out, and let `stream` be the cudaStream_t that you train on.
+  // CPU threads stand for a GPU. On a GPU leave out `kind`, and let `stream` be the cudaStream_t that you train on.
   lull::runtime side{
       {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;

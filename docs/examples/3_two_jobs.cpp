@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three jobs: the two of the highest priority have the two places of every bubble, the job at hand and its successor;
-// the third waits.
+// Three jobs: the two of the highest priority have the two places of every bubble, as current job and successor. The
+// third waits.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job is paused, resumed and cancelled, and all side work stopped for a while, while training goes on; what was done
-// is kept.
+// Training goes on while a job is paused, resumed and cancelled, and while all side work is stopped. The job keeps its
+// progress.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +18,7 @@ int main() {
       {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
   lull::machine_array<float> const sink{side.machine(), 1};
-  // Far more than will be done here.
+  // Far more than this program will do.
   lull::job job = side.submit(lull::compute_task{sink.data(), 1'000, std::uint64_t{1} << 30, 200}, "endless");
 
   auto const train_until = [&](std::function<bool()> const& enough) {
@@ -38,21 +38,21 @@ int main() {
   bool good = train_until([&] { return round() >= 3; });
   job.pause();  // returns at once; blocks leave at their next yield point, within a chunk's time
   good = good && train_until([&] { return state() == lull::job_state::paused; });
-  std::uint64_t const items = job.progress().items;  // nobody is inside: exact
+  std::uint64_t const items = job.progress().items;  // no block is inside: exact
 
   int bubbles = 0;
-  train_until([&] { return ++bubbles > 20; });  // no job is ready: these bubbles put nothing on the stream
+  train_until([&] { return ++bubbles > 20; });  // no job is ready: these bubbles enqueue nothing
   good = good && job.progress().items == items;
 
   std::uint64_t const before = round();
-  job.resume();  // goes on where it was
+  job.resume();  // continues where it was
   good = good && train_until([&] { return round() > before + 3; });
   // [/pause]
 
   // [quiet]
-  if (!side.quiet(10s)) return 1;  // true: none of our blocks works, and none will
+  if (!side.quiet(10s)) return 1;  // true: none of Lull's blocks works, and none will
   std::uint64_t const done = round();
-  train_until([&] { return ++bubbles > 40; });  // allocate, load code, profile: in peace
+  train_until([&] { return ++bubbles > 40; });  // allocate, load code or profile here
   good = good && round() == done;
   side.release();  // the job goes on
   // [/quiet]
@@ -60,7 +60,7 @@ int main() {
 
   // [cancel]
   job.cancel();                  // final
-  good = job.wait(60s) && good;  // nobody is inside from here on: the arrays may go
+  good = job.wait(60s) && good;  // no block is inside from here on: the arrays may go
   // [/cancel]
   std::printf("%s after %llu rounds, %llu items; paused at %llu\n", lull::name_of(state()),
               static_cast<unsigned long long>(round()), static_cast<unsigned long long>(job.progress().items),

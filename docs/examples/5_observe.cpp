@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bubbles are there? Edges and their times, no side work: the first thing to run in a trainer.
+// Which bubbles are there? Only edges and their times, no side work: run this first in a trainer.
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -27,7 +27,7 @@ int main() {
     trainer.synchronize();
   }
 
-  // At any time; a thread of the runtime's reads lengths off the trainer's path.
+  // At any time: a thread of the runtime reads the lengths, off the trainer's path.
   lull::bubble_summary seen = side.summary();
   auto const give_up = std::chrono::steady_clock::now() + 60s;
   while (seen.seen() < side.counts()[lull::counted::opened] && std::chrono::steady_clock::now() < give_up) {

@@ -65,7 +65,7 @@ void first_stage(pipeline const& on) {
     compute_for<<<1, 1, 0, on.train>>>(late_ns);  // a sender that is late
     fill<<<256, 256, 0, on.train>>>(on.activation, step);
     CHECK(on.send(on.activation, on.forward, on.train));
-    // In the peer's order: where streams share a hardware queue, nothing in front may wait for what is behind.
+    // In the peer's order: where streams share a hardware queue, no operation may wait for one that is queued after it.
     CHECK(cudaMemsetAsync(on.gradient, 0, words * sizeof(std::uint32_t), on.other));
     CHECK(on.receive(on.gradient, on.backward, on.other));
     compare<<<256, 256, 0, on.other>>>(on.gradient, -1, on.wrong);
@@ -83,7 +83,7 @@ void second_stage(pipeline const& on, lull::runtime& side) {
     compute_for<<<1, 1, 0, on.other>>>(late_ns / 4);  // so that the send comes in the middle of the bubble
     CHECK(on.send(on.gradient, on.backward, on.other));
     compare<<<256, 256, 0, on.train>>>(on.activation, step, on.wrong);
-    if (step % 50 == 49) CHECK(cudaStreamSynchronize(on.train));  // bubbles are not passed over while few are unread
+    if (step % 50 == 49) CHECK(cudaStreamSynchronize(on.train));  // few unread bubbles, so none is passed over
   }
 }
 

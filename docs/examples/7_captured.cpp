@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step is captured once and replayed. The graph holds gates and places for workers; which job they work for is found
-// at each replay.
+// A step is captured once and replayed. The graph holds gates and workers; the workers find their job at each replay.
 #include <chrono>
 #include <cstdio>
 #include <thread>

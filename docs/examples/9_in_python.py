@@ -13,13 +13,13 @@ def train(enough):
     for step in range(10_000):
         if enough(step):
             return True
-        with lull.bubble("recv_forward", stream):  # with torch a bubble by itself: Work.wait() of a receive
+        with lull.bubble("recv_forward", stream):  # with torch, Work.wait() of a receive is a bubble by itself
             stream.sleep(0.001)
         stream.synchronize()
     return False
 
 
-with lull.observe(report="bubbles.txt", **HERE) as seen:  # what bubbles are there? Nothing runs in them
+with lull.observe(report="bubbles.txt", **HERE) as seen:  # which bubbles are there? No side work runs
     train(lambda step: step == 50)
     opened = seen.counts()["opened"]
 

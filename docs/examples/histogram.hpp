@@ -6,8 +6,8 @@
 #include <lull/device/side_task.hpp>
 
 // [task]
-/// Counts how often each of `bins` values occurs. Step 0: each chunk counts one block of the input by itself. Step 1:
-/// each bin sums up the blocks, in their order. So no two items write the same place, and no atomics are needed.
+/// Counts how often each of `bins` values occurs. Step 0: each item counts one block of the input. Step 1: each bin
+/// adds up the blocks, in their order. So no two items write the same place, and no atomics are needed.
 struct histogram {
   static constexpr lull::team_shape shape{.threads = 128, .steps = 2};
 

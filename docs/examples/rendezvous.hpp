@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-/// Which of a training's processes this is, as torchrun or Open MPI tell it.
+/// Which of a training's processes this is, from the variables of torchrun or Open MPI.
 struct rank_place {
   int rank = 0;
   int world = 1;
@@ -36,7 +36,7 @@ struct rank_place {
   int port = 29500;
 };
 
-/// Throws std::runtime_error where the environment does not say it.
+/// Throws std::runtime_error where the environment does not have them.
 inline rank_place rank_from_environment() {
   auto const number = [](std::initializer_list<char const*> names, int otherwise) {
     for (char const* name : names) {
@@ -77,8 +77,8 @@ inline void end_process_after(std::chrono::seconds limit) {
   ::alarm(static_cast<unsigned>(limit.count()));
 }
 
-/// An error that nobody catches ends the process at once, with its message and exit code 1. Destructors do not run:
-/// they would wait for the GPU, which may wait for another rank, who waits for this one.
+/// An uncaught error ends the process at once, with its message and exit code 1. Destructors do not run: they would
+/// wait for the GPU, which may wait for another rank, which waits for this one.
 inline void end_process_on_error() {
   std::set_terminate([] {
     try {
@@ -93,7 +93,7 @@ inline void end_process_on_error() {
   });
 }
 
-/// TCP between rank 0 and each of the others, for what has to be agreed on before NCCL is there, and beside it. Not for
+/// TCP between rank 0 and each of the others, for what the ranks must agree on before NCCL is ready, and later. Not for
 /// an untrusted network. Every wait has a limit; errors are std::runtime_error. Calls are collective: all ranks make
 /// the same ones.
 class rendezvous {
@@ -121,7 +121,7 @@ class rendezvous {
       me_.rank == 0 ? send_all(peer, &value, sizeof value) : receive_all(peer, &value, sizeof value);
     return value;
   }
-  /// Everybody's values by rank, on rank 0; nothing elsewhere.
+  /// The values of all ranks, on rank 0; nothing elsewhere.
   template <class T>
   std::vector<T> to_first(T const& value) {
     static_assert(std::is_trivially_copyable_v<T>);

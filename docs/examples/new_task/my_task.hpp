@@ -11,11 +11,11 @@ namespace side_tasks {
 /// No two items write the same place and each sum has one order, so that a preempted run ends with the same bits.
 struct my_task {
   static constexpr lull::team_shape shape{.threads = 256, .steps = 2};
-  static constexpr std::uint64_t tile = 4096;  // values an item: bounds what a chunk costs
+  static constexpr std::uint64_t tile = 4096;  // values in an item: bounds what a chunk costs
 
   float const* a;  // (values,)
   float const* b;  // (values,)
-  double* sums;    // (tiles + 1,) the tiles', then the result
+  double* sums;    // (tiles + 1,) the tiles' sums, then the result
   std::uint64_t values;
 
   LULL_HD std::uint64_t tiles() const noexcept { return (values + tile - 1) / tile; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// my_task_bench [threads|cuda]: speed alone, and how fast the machine is given back, by grain.
+// my_task_bench [threads|cuda]: stand-alone speed, and how fast the task leaves the machine, by grain.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) try {
   options.kind = on_gpu ? lull::executor_kind::cuda : lull::executor_kind::threads;
   options.rooms = 0;
   options.solo = true;
-  // a core is left to the host, which closes; a drain wants a second block
+  // one core is for the host, which closes; a drain needs a second block
   if (!on_gpu) options.processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
   auto const machine = lull::make_executor(options);
   my_task_owner owner{std::uint64_t{1} << (on_gpu ? 28 : 22)};  // enough for several bubbles a run

@@ -9,7 +9,7 @@
 #include <lull/host/task/counter_random.hpp>
 #include <lull/host/task/owner.hpp>
 
-/// The task's host half: its arrays, and the judge of its result.
+/// The task's host half: its arrays, and the verification of its result.
 class my_task_owner final : public lull::task_owner {
  public:
   explicit my_task_owner(std::uint64_t values) : values_(values), host_(2 * values) {
@@ -23,7 +23,7 @@ class my_task_owner final : public lull::task_owner {
   }
   lull::job_description describe() const override { return lull::describe(task(), "my_task"); }
   void reset() override { sums_.fill_zero(); }
-  /// All that the task writes: with the cursor its whole state between two bubbles.
+  /// All that the task writes. With the cursor it is the task's whole state between two bubbles.
   std::vector<lull::task_array> arrays() const override { return {lull::array_of("sums", sums_)}; }
 
   /// One product after the other, in long double. No product is above 1, so that n of them, added in whatever order,
@@ -42,7 +42,7 @@ class my_task_owner final : public lull::task_owner {
   side_tasks::my_task task() const { return {in_.data(), in_.data() + values_, sums_.data(), values_}; }
 
   std::uint64_t const values_;
-  std::vector<float> host_;  // both vectors, one behind the other
+  std::vector<float> host_;  // both vectors, one after the other
   lull::machine_array<float> in_;
   lull::machine_array<double> sums_;
 };

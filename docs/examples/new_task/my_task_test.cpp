@@ -7,7 +7,7 @@
 #include <lull/host/solo/solo_run.hpp>
 
 /// The contract suite: preempted at each claim, in teams of one and of four, and on a GPU where there is one. A dozen
-/// chunks do.
+/// chunks are enough.
 auto const joined =
     lull::join_contract<side_tasks::my_task>("my_task", [] { return std::make_unique<my_task_owner>(50'000); });
 
