@@ -22,17 +22,17 @@ using std::filesystem::path;
 
 constexpr option pagerank_options[] = {
     {"graph", option_kind::path, "", "",
-     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; without any source, the packages of Debian 12"},
-    {"kronecker", option_kind::integer, "", "[1, 27]", "instead, a Kronecker graph of 2^SCALE vertices"},
-    {"uniform", option_kind::integer, "", "[1, 27]", "instead, a uniform graph of 2^SCALE vertices"},
-    {"seed", option_kind::integer, "1", "[0, inf)", "of a generated graph"},
-    {"damping", option_kind::real, "0.85", "[0, 1)", "share of rank that follows the edges"},
-    {"tolerance", option_kind::real, "1e-6", "(0, inf)", "the end: a sweep changes the ranks by less than this (L1)"},
-    {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "the end, converged or not"},
+     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; default: the packages of Debian 12"},
+    {"kronecker", option_kind::integer, "", "[1, 27]", "generate a Kronecker graph of 2^SCALE vertices instead"},
+    {"uniform", option_kind::integer, "", "[1, 27]", "generate a uniform graph of 2^SCALE vertices instead"},
+    {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a generated graph"},
+    {"damping", option_kind::real, "0.85", "[0, 1)", "damping factor: share of rank that follows the edges"},
+    {"tolerance", option_kind::real, "1e-6", "(0, inf)", "stop when a sweep changes the ranks by less than this (L1)"},
+    {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "greatest number of sweeps, converged or not"},
     {"out", option_kind::path, "", "", "file for the ranks: vertex, tab, rank a line"},
-    {"names", option_kind::path, "", "", "file with a name a line for the vertices, the first for vertex 0; also .gz"},
+    {"names", option_kind::path, "", "", "file with the vertices' names, one a line, vertex 0 first; also .gz"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, highest rank first"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges in a chunk"},
 };
 
 constexpr char const* shipped_graph = "debian12-packages.el.gz";

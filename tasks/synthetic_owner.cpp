@@ -16,17 +16,18 @@ namespace lull {
 namespace {
 
 constexpr std::array compute_options{
-    option{"items", option_kind::integer, "65536", "[1, 1073741824]", "items a round"},
-    option{"rounds", option_kind::integer, "500", "[1, 1000000000]", "rounds"},
+    option{"items", option_kind::integer, "65536", "[1, 1073741824]", "items in a round"},
+    option{"rounds", option_kind::integer, "500", "[1, 1000000000]", "number of rounds"},
     option{"fma", option_kind::integer, "48", "[1, 1000000]",
-           "dependent multiply-adds an item, in each thread of the team"},
-    option{"grain", option_kind::integer, "1", "[1, 65536]", "items a chunk"},
+           "dependent multiply-adds for an item, in each thread of the team"},
+    option{"grain", option_kind::integer, "1", "[1, 65536]", "items in a chunk"},
 };
 
 constexpr std::array streaming_options{
-    option{"items", option_kind::integer, "4096", "[1, 16777216]", "items a round, 16 KiB of each of two arrays"},
-    option{"rounds", option_kind::integer, "100", "[1, 32768]", "rounds"},  // sums stay below 2^24, exact in fp32
-    option{"grain", option_kind::integer, "1", "[1, 4096]", "items a chunk"},
+    option{"items", option_kind::integer, "4096", "[1, 16777216]", "items in a round, each 16 KiB of two arrays"},
+    option{"rounds", option_kind::integer, "100", "[1, 32768]",
+           "number of rounds"},  // sums stay below 2^24, exact in fp32
+    option{"grain", option_kind::integer, "1", "[1, 4096]", "items in a chunk"},
 };
 
 std::uint64_t count_of(option_values const& values, std::string_view name) {
@@ -153,7 +154,7 @@ class streaming_owner final : public task_owner {
 }  // namespace
 
 task_entry compute_entry() {
-  return {"compute", "arithmetic alone: the compute-bound extreme", compute_options,
+  return {"compute", "only arithmetic: the compute-bound extreme", compute_options,
           [](option_values const&) { return type_of<counted_compute_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<compute_owner>(values);
@@ -161,7 +162,7 @@ task_entry compute_entry() {
 }
 
 task_entry streaming_entry() {
-  return {"streaming", "memory traffic alone: the memory-bound extreme", streaming_options,
+  return {"streaming", "only memory traffic: the memory-bound extreme", streaming_options,
           [](option_values const&) { return type_of<streaming_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<streaming_owner>(values);

@@ -48,7 +48,7 @@ lull_status failed_by_exception(char const* call) noexcept {
   } catch (device_error const& why) {
     return failed(LULL_ERROR_DEVICE, call, why.what());
   } catch (std::bad_alloc const&) {
-    return failed(LULL_ERROR_LIMIT, call, "the computer's memory is used up");
+    return failed(LULL_ERROR_LIMIT, call, "this computer is out of memory");
   } catch (std::exception const& why) {
     return failed(LULL_ERROR_INTERNAL, call, why.what());
   } catch (...) {
@@ -80,8 +80,8 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
   }
   require(text, "text");
   if (size < whole.size() + 1) {
-    throw refusal{LULL_ERROR_SIZE, "the text takes " + std::to_string(whole.size() + 1) + " bytes, there is room for " +
-                                       std::to_string(size)};
+    throw refusal{LULL_ERROR_SIZE, "the text needs " + std::to_string(whole.size() + 1) +
+                                       " bytes, but the buffer has " + std::to_string(size)};
   }
   *std::copy(whole.begin(), whole.end(), text) = '\0';
 }
@@ -93,8 +93,8 @@ std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
 
 int at_least(int value, int least, char const* name) {
   if (value < least) {
-    throw refusal{LULL_ERROR_ARGUMENT,
-                  std::string{name} + " is " + std::to_string(value) + ": at least " + std::to_string(least)};
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": it must be at least " +
+                                           std::to_string(least)};
   }
   return value;
 }
@@ -136,13 +136,13 @@ extern "C" char const* lull_status_text(lull_status status) {
     case LULL_ERROR_ARGUMENT:
       return "bad argument";
     case LULL_ERROR_HANDLE:
-      return "no live handle";
+      return "not a live handle";
     case LULL_ERROR_ABI:
       return "another ABI";
     case LULL_ERROR_STATE:
-      return "not in this state";
+      return "not possible in this state";
     case LULL_ERROR_SIZE:
-      return "text too large for its room";
+      return "text larger than its buffer";
     case LULL_ERROR_INPUT:
       return "bad input";
     case LULL_ERROR_LIMIT:

@@ -137,7 +137,7 @@ class handle_table {
     if (!made.lock_) {
       std::lock_guard const lock{mutex_};
       at->is_ending = false;
-      throw limit_error{"a call of another thread is still inside"};
+      throw limit_error{"another thread is still inside a call with this handle: try again"};
     }
     made.handle_ = handle;
     made.entry_ = std::move(at);

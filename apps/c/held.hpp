@@ -86,7 +86,7 @@ lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over ove
     nanoseconds const left = left_until(deadline);
     if (over(std::min(left, piece))) return LULL_OK;
     if (left.count() == 0) return LULL_TIMED_OUT;
-    if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "it was destroyed while this call waited"};
+    if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "the handle was destroyed while this call waited"};
   }
 }
 

@@ -81,7 +81,8 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     if (options->size >= sizeof options->size + sizeof abi) abi = options->abi;
     if (abi != LULL_ABI) {
       throw refusal{LULL_ERROR_ABI, "the program was compiled for ABI " + std::to_string(abi) + ", this library (" +
-                                        std::string{LULL_VERSION} + ") has ABI " + std::to_string(LULL_ABI)};
+                                        std::string{LULL_VERSION} + ") has ABI " + std::to_string(LULL_ABI) +
+                                        ": compile it with this library's lull.h"};
     }
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
@@ -142,7 +143,9 @@ lull_status lull_release(lull_runtime* runtime) {
     auto const side = alive<runtime_table>(runtime);
     std::uint64_t quiets = side->quiets;
     do {
-      if (quiets == 0) throw refusal{LULL_ERROR_STATE, "there is no quiet to end"};
+      if (quiets == 0)
+        throw refusal{LULL_ERROR_STATE,
+                      "no quiet is active: each lull_release ends one lull_quiet that returned LULL_OK"};
     } while (!side->quiets.compare_exchange_weak(quiets, quiets - 1));
     side->side->release();
   });

@@ -29,9 +29,9 @@ std::string version_text(int version) {
 finding check_driver(cuda_facts const& facts, std::optional<gpu_description> const& gpu) {
   if (!facts.driver_version) {
     return {"driver", health::stops, "no CUDA driver answers",
-            "install NVIDIA's driver, 525 or later; threads run without one"};
+            "install NVIDIA's driver, 525 or later; the threads executor runs without it"};
   }
-  std::string found = "knows CUDA " + version_text(*facts.driver_version);
+  std::string found = "supports CUDA " + version_text(*facts.driver_version);
   if (gpu && gpu->driver) found = *gpu->driver + ", " + found;
   return {"driver", health::good, found, ""};
 }
@@ -47,7 +47,7 @@ finding check_runtime(cuda_facts const& facts) {
 }
 
 finding check_device(cuda_facts const& facts, int device) {
-  if (!facts.built) return {"device", health::stops, "not looked for", "see cuda"};
+  if (!facts.built) return {"device", health::stops, "not checked", "see the line cuda"};
   if (!facts.device_name)
     return {"device", health::stops, why_no_cuda(device), "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   std::string const found = *facts.device_name + ", sm_" + std::to_string(facts.capability) + ", " +
@@ -68,7 +68,7 @@ finding check_rooms(cuda_facts const& facts, doctor_settings const& asked) {
     std::string const found = std::to_string(where.owned_processors) + " of " + std::to_string(where.processors) +
                               " SMs are for workers, by " + where.how;
     if (asked.rooms != 0 && where.how != "green context") {
-      return {what, health::worth_a_look, found, "green contexts fail here: a driver for CUDA 12.5 or later has them"};
+      return {what, health::worth_a_look, found, "green contexts fail here: install a driver for CUDA 12.5 or later"};
     }
     return {what, health::good, found, ""};
   } catch (error const& problem) {
@@ -82,7 +82,7 @@ finding check_lazy_loading(cuda_facts const& facts) {
   bool const lazy = facts.lazy_loading.value_or(asked != "EAGER");
   if (!lazy) return {"lazy loading", health::good, "off: " + found, ""};
   return {"lazy loading", health::worth_a_look, "on: " + found,
-          "the first use of a trainer's kernel may wait for the worker; it then lasts a bubble, once. EAGER avoids it"};
+          "the first use of a trainer's kernel may wait for a worker, once, as long as a bubble; EAGER avoids it"};
 }
 
 finding check_connections() {
@@ -93,7 +93,7 @@ finding check_connections() {
     return {"connections", health::stops, found, *few + "; LULL=on harvests nevertheless"};
   if (!detail::one_connection()) return {"connections", health::good, found, ""};
   return {"connections", health::worth_a_look, found,
-          "all streams share one queue, so workers are launched at open; 8 or more lets them wait for the close"};
+          "all streams share one queue, so workers are launched at open; set 8 or more to launch them at close"};
 }
 
 finding check_mps() {
@@ -103,14 +103,14 @@ finding check_mps() {
   if (!std::filesystem::exists(std::filesystem::path{pipe} / "control", ignored))
     return {"MPS", health::good, "no MPS daemon", ""};
   return {"MPS", health::worth_a_look, "an MPS daemon listens in " + pipe,
-          "another client's fault ends this process too; stop the daemon where isolation counts"};
+          "a fault of another MPS client ends this process, too; stop the daemon if you need isolation"};
 }
 
 finding check_profilers() {
   std::optional<std::string> const tool = detail::injected_tool();
   if (!tool) return {"profilers", health::good, "none is injected", ""};
   return {"profilers", health::stops, *tool,
-          "a tool that runs one kernel at a time keeps workers from training's side; LULL=on harvests beside it"};
+          "such a tool may run one kernel at a time, so no worker runs beside training; LULL=on harvests nevertheless"};
 }
 
 finding check_blocking() {
@@ -122,17 +122,17 @@ finding check_blocking() {
 finding check_lull() {
   std::string const asked = environment("LULL");
   if (asked.empty() || asked == "on") return {"LULL", health::good, asked.empty() ? "not set: on" : "on", ""};
-  return {"LULL", health::stops, "LULL=" + asked, "unset it, or say LULL=on, to harvest"};
+  return {"LULL", health::stops, "LULL=" + asked, "unset it, or set LULL=on, to harvest"};
 }
 
 finding check_power(std::optional<gpu_description> const& gpu) {
   if (!gpu || !gpu->power_limit_w)
-    return {"power cap", health::worth_a_look, "NVML does not tell", "clocks are not in reports then"};
+    return {"power cap", health::worth_a_look, "NVML gives no power limit", "reports then have no clocks"};
   std::string found = std::to_string(static_cast<int>(*gpu->power_limit_w)) + " W";
   if (gpu->state.power_w) found += ", " + std::to_string(static_cast<int>(*gpu->state.power_w)) + " W now";
   if (gpu->state.power_capped.value_or(false)) {
-    return {"power cap", health::worth_a_look, found + ", it holds the clocks down",
-            "side work draws power too: training may lose clocks; compare slowdown in reports"};
+    return {"power cap", health::worth_a_look, found + ", and the limit lowers the clocks",
+            "side work uses power, too, and may lower training's clocks; compare the slowdown in reports"};
   }
   return {"power cap", health::good, found, ""};
 }

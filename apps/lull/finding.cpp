@@ -29,8 +29,8 @@ std::string findings_text(std::span<finding const> all) {
         << each.found << '\n';
     if (!each.to_do.empty()) out << std::string(21, ' ') << "-> " << each.to_do << '\n';
   }
-  out << (any_stops(all) ? "Something stops harvesting on a GPU; the threads executor runs anywhere.\n"
-                         : "Nothing stops harvesting.\n");
+  out << (any_stops(all) ? "Lull cannot harvest on a GPU here, see above; the threads executor runs anywhere.\n"
+                         : "Lull can harvest here.\n");
   return out.str();
 }
 

@@ -44,11 +44,11 @@ outcome finish(std::vector<ended_task> const& tasks, results_judged judged) {
       made.good = made.good && is_whole(task) && verified != false;
     } else if (task.written) {
       lines.insert(lines.end(), task.written->begin(), task.written->end());
-      if (judged == results_judged::yes) lines.push_back("not verified: another run of the task had begun");
+      if (judged == results_judged::yes) lines.push_back("not verified: the task had begun another run");
     } else {
       made.all_finished = false;
       goes_on = true;
-      if (judged == results_judged::yes) lines.push_back("not verified: the task did not come to its end");
+      if (judged == results_judged::yes) lines.push_back("not verified: the task did not finish");
     }
     if (!task.save_problem.empty()) {
       lines.push_back("NOT SAVED: " + task.save_problem);

@@ -24,7 +24,7 @@ folder_lock::folder_lock(std::optional<std::string> const& folder) {
   ::close(std::exchange(descriptor_, -1));
   if (held)
     throw usage_error{"--checkpoint " + *folder +
-                      ": another lull saves its jobs there now: wait for its end, or name another folder"};
+                      ": another lull process saves its jobs there: wait until it ends, or name another folder"};
 }
 
 folder_lock::~folder_lock() {

@@ -21,10 +21,10 @@ plan_of_harvest check(harvest_settings const& asked) {
       {},
       job_specs(asked.tasks, asked.job_file)};
   if (made.mode == side_mode::naive && made.tasks.size() > 1) {
-    throw usage_error{"--mode naive takes one task: several share bubbles, so --mode lull"};
+    throw usage_error{"--mode naive runs one task: name one, or use --mode lull"};
   }
   if (asked.checkpoint.folder && made.mode != side_mode::lull)
-    throw usage_error{"--checkpoint is for --mode lull: nothing else stops where it can be saved"};
+    throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   if (!asked.max_bubble.empty()) {
     made.shape.forward =
         forward_for_max_gap(made.shape, asked.stage, duration_of(asked.max_bubble, "--longest-bubble"));
@@ -32,10 +32,11 @@ plan_of_harvest check(harvest_settings const& asked) {
   made.stage = plan_stage(made.shape, asked.stage);
   std::uint64_t const length = (made.stage.segments.size() + made.stage.gaps.size()) * std::uint64_t{asked.iterations};
   if (length > max_segments)
-    throw usage_error{"a replay of " + std::to_string(length) + " segments and gaps is too long: fewer --iterations"};
+    throw usage_error{"a replay of " + std::to_string(length) + " segments and gaps is longer than " +
+                      std::to_string(max_segments) + ": lower --iterations"};
   if (made.mode != side_mode::none && made.stage.gaps.empty()) {
     throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
-                      " has no bubble in this schedule: more stages, or --mode none"};
+                      " has no bubble in this schedule: raise --stages, or use --mode none"};
   }
   if (asked.timeline) throw usage_error{"--timeline is gone: " + instead_of_svg(*asked.timeline) + " (--trace FILE)"};
   if (asked.trace && std::filesystem::path{*asked.trace}.extension() == ".svg")

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t max_tasks = 64;  // at once; all are in memory
 
 constexpr option of_any_job[] = {
-    {"priority", option_kind::integer, "0", "[-1000, 1000]", "higher goes first; equal ones in their order"},
+    {"priority", option_kind::integer, "0", "[-1000, 1000]",
+     "jobs of higher priority go first; equal ones in the order of submission"},
 };
 
 /// The known tasks, each with the options of any job behind its own.
@@ -60,8 +61,8 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
     if (texts.empty()) given.push_back(parse_task(registry().front().name, known_with_job_options()));
   }
   if (given.size() > max_tasks) {
-    throw usage_error{std::to_string(given.size()) + " tasks at once; " + std::to_string(max_tasks) +
-                      " are the most: run the others later"};
+    throw usage_error{std::to_string(given.size()) + " tasks are given: run at most " + std::to_string(max_tasks) +
+                      " at once"};
   }
   std::map<std::string, int> of_kind;
   std::vector<job_spec> made;

@@ -32,17 +32,17 @@ void add_task_options(CLI::App& command, Settings& into) {
       command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
   tasks->allow_extra_args(false);
   command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
-  CLI::Option* const folder = command.add_option(
-      "--checkpoint", into.checkpoint.folder, "folder with a file for each task, from which it can be taken up again");
+  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder,
+                                                 "folder with a file for each task, from which --resume continues");
   command
       .add_option("--checkpoint-every", into.checkpoint.every,
-                  "how often they are written; also when the tasks are stopped")
+                  "how often to write these files; stopping the tasks writes them, too")
       ->capture_default_str()
       ->needs(folder);
-  command.add_flag("--resume", into.checkpoint.resume, "begin where the files in that folder end, if there are any")
+  command.add_flag("--resume", into.checkpoint.resume, "continue from the files in that folder, if there are any")
       ->needs(folder);
-  command.add_flag("--verify", into.verify, "hold each result against another algorithm");
-  command.add_option("--report", into.report, "write the report (JSON) here");
+  command.add_flag("--verify", into.verify, "compare each result with another algorithm");
+  command.add_option("--report", into.report, "file for the report (JSON)");
   command.add_flag("--json", into.json, "print the report as JSON");
 }
 
@@ -57,7 +57,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   CLI::Option* const segment =
       command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
   segment->capture_default_str();
-  command.add_option("--longest-bubble", into.max_bubble, "sets the segment so that the longest bubble is that long")
+  command.add_option("--longest-bubble", into.max_bubble, "length of the longest bubble; sets the segment")
       ->excludes(segment);
   command.add_option("--iterations", into.iterations, "iterations a replay")
       ->capture_default_str()
@@ -66,7 +66,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
   command.add_option("--at-most", into.at_most,
-                     "stop pairs and tasks after so long, such as 30s [tasks run to their end]");
+                     "stop pairs and tasks after this time, such as 30s [tasks run to their end]");
   command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev");
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
 }
@@ -121,22 +121,22 @@ exit_code dispatch(int argc, char** argv) {
   CLI::App* const runs = app.add_subcommand(
       "run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
   add_task_options(*runs, run);
-  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, a kernel a phase")->capture_default_str();
-  runs->add_option("--at-most", run.at_most, "stop after so long, such as 500ms");
+  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")->capture_default_str();
+  runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");
   CLI::App* const doctors = app.add_subcommand(
-      "doctor", "say what stands in the way of harvesting, what to do, and what waits on the device cost");
+      "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")
       ->capture_default_str()
       ->check(CLI::Range(0, 1023));
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
   new_task_settings fresh;
-  CLI::App* const news = app.add_subcommand("new", "begin something of your own");
+  CLI::App* const news = app.add_subcommand("new", "create a project of your own");
   news->require_subcommand(1);
   CLI::App* const new_task =
       news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
-  new_task->add_option("NAME", fresh.name, "a C++ name such as word_count")->required();
-  new_task->add_option("--in", fresh.folder, "folder to write, not there yet or empty [./NAME]");
+  new_task->add_option("NAME", fresh.name, "name of the task in C++, such as word_count")->required();
+  new_task->add_option("--in", fresh.folder, "folder for the project; must be empty or not exist [./NAME]");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
 
   try {
@@ -150,7 +150,7 @@ exit_code dispatch(int argc, char** argv) {
   }
   if (*lists) {
     print_tasks(std::cout, known_tasks());
-    std::cout << "any of them, with lull run and lull harvest:\n";
+    std::cout << "options of every task in lull run and lull harvest:\n";
     print_options(std::cout, job_options());
     return exit_code::done;
   }
@@ -174,14 +174,14 @@ int main(int argc, char** argv) {
     std::cerr << "lull: " << wrong.what() << '\n';
     code = exit_code::usage;
   } catch (std::bad_alloc const&) {
-    std::cerr << "lull: not enough memory on this computer for what was asked: ask for less\n";
+    std::cerr << "lull: this computer has too little memory for this run: take a smaller input or fewer tasks\n";
   } catch (std::system_error const& problem) {
-    std::cerr << "lull: the system refused something that was needed: " << problem.what() << '\n';
+    std::cerr << "lull: a system call failed: " << problem.what() << '\n';
   } catch (std::exception const& problem) {
     std::cerr << "lull: " << problem.what() << '\n';
   }
   if (!std::cout.flush()) {
-    std::cerr << "lull: standard output could not be written\n";
+    std::cerr << "lull: cannot write to standard output\n";
     if (code == exit_code::done) code = exit_code::failed;
   }
   return static_cast<int>(code);

@@ -53,7 +53,7 @@ exit_code new_task_command(new_task_settings const& asked, std::ostream& out) {
       << build << "\n  ctest --test-dir " << build << " --output-on-failure\n  "
       << quoted((folder / "build" / (asked.name + "_bench")).string()) << '\n';
   if (prefix.empty())
-    out << "PREFIX is where Lull is installed: cmake --install BUILD --prefix PREFIX; this program is not\n";
+    out << "PREFIX is where Lull is installed. This program is not: run cmake --install BUILD --prefix PREFIX\n";
   return exit_code::done;
 }
 

@@ -85,8 +85,8 @@ class temporary_folder {
     path_ += ".new-" + std::to_string(::getpid());
     std::error_code problem;
     if (fs::create_directory(path_, problem)) return;
-    throw usage_error{beside.string() + ": nothing can be written into " + beside.parent_path().string() + ": " +
-                      (problem ? problem.message() : path_.string() + " is in the way")};
+    throw usage_error{beside.string() + ": cannot write into " + beside.parent_path().string() + ": " +
+                      (problem ? problem.message() : path_.string() + " exists: remove it")};
   }
   ~temporary_folder() {
     std::error_code ignored;
@@ -110,7 +110,7 @@ class temporary_folder {
 
 /// Absolute, without a slash at its end.
 fs::path place_of(fs::path const& folder) {
-  if (folder.empty()) throw usage_error{"--in: no folder is named"};
+  if (folder.empty()) throw usage_error{"--in: the name is empty: name a folder"};
   fs::path const place = fs::absolute(folder).lexically_normal();
   return place.has_filename() ? place : place.parent_path();
 }
@@ -118,15 +118,15 @@ fs::path place_of(fs::path const& folder) {
 void check_folder(fs::path const& folder, fs::path const& place) {
   std::error_code ignored;
   if (fs::file_status const found = fs::symlink_status(place, ignored); fs::exists(found)) {
-    if (!fs::is_directory(found)) refuse(folder, "that is there, and no folder: name one that is not there yet");
+    if (!fs::is_directory(found)) refuse(folder, "it exists and is not a folder: name one that does not exist yet");
     std::error_code problem;
     bool const empty = fs::is_empty(place, problem);
     if (problem) refuse(folder, problem.message());
-    if (!empty) refuse(folder, "the folder is not empty: name one that is, or is not there yet");
+    if (!empty) refuse(folder, "the folder is not empty: name an empty one, or one that does not exist yet");
     if (fs::equivalent(place, ".", ignored))
-      refuse(folder, "that is the folder you are in: name one inside it, or leave it first");
+      refuse(folder, "it is the current folder: name one inside it, or change to another folder first");
   } else if (!fs::is_directory(place.parent_path(), ignored)) {
-    refuse(folder, "there is no folder " + place.parent_path().string() + " to make it in");
+    refuse(folder, "there is no folder " + place.parent_path().string() + ": make it first");
   }
 }
 
@@ -139,12 +139,13 @@ void check_task_name(std::string_view name, std::span<std::string_view const> ta
   };
   if (!is_snake_case(name))
     refused(
-        "it becomes a C++ type, so small letters, digits and single underscores, a letter first: such as word_count");
+        "it becomes a C++ type: use small letters, digits and single underscores, a letter first, such as word_count");
   if (name.size() > max_name) refused("it is longer than " + std::to_string(max_name) + " characters");
-  if (keywords.find(" " + text + " ") != std::string_view::npos) refused("C++ has that word for itself");
+  if (keywords.find(" " + text + " ") != std::string_view::npos)
+    refused("it is a reserved word of C++: choose another");
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
-    refused("there is a task of that name, see lull tasks");
-  if (stands_in_pages(name)) refused("the files that would be written use that word for something else");
+    refused("a task has this name, see lull tasks: choose another");
+  if (stands_in_pages(name)) refused("the new files use this word for something else: choose another");
 }
 
 std::vector<std::string> write_task(std::string_view name, fs::path const& folder) {

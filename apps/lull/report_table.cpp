@@ -147,7 +147,7 @@ std::string describe(job_group const& group) {
 
 std::string harvest_text(double ratio, std::string const& of_what) {
   std::string const text = percent(100 * ratio) + of_what;
-  return ratio > 1 ? text + "; above 100 % since the task ran slower alone, when its speed was measured" : text;
+  return ratio > 1 ? text + "; above 100 % because the task ran slower when its speed alone was measured" : text;
 }
 
 void print_gained(table& lines, report const& result) {
@@ -279,12 +279,12 @@ void print_report(std::ostream& out, report const& result) {
   table lines(out);
   lines.title(where(result));
   if (std::string const text = what_ran(result); !text.empty()) lines.title(text);
-  if (result.interrupted) lines.title("Interrupted: this is what was done until then.");
+  if (result.interrupted) lines.title("Interrupted: the report covers the time until then.");
   if (result.time == "cpu") lines.title(std::string{cpu_time_note});
   out << '\n';
   if (result.harvest.ratio) {
     lines.title(
-        "Bubbles are the idle time between training kernels. Harvest: the side work done in them, as the time that "
+        "Bubbles are the idle time between training kernels. Harvest is the side work done in them, as the time that "
         "the task alone would have taken for it.");
   }
   print_gained(lines, result);

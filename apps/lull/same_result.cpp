@@ -29,7 +29,7 @@ same_result::verdict same_result::verify(task_owner& owner) const {
   verification const first = owner.verify();
   if (unlike_ == 0) return {first.ok, first};
   std::string const others =
-      std::to_string(unlike_) + " of " + std::to_string(seen_) + " jobs came to another result than the first";
+      std::to_string(unlike_) + " of " + std::to_string(seen_) + " jobs gave another result than the first";
   return {first.ok, {false, first.message + "; but " + others}};
 }
 

@@ -33,8 +33,8 @@ void check(schedule_shape const& shape, std::uint32_t stage) {
   limit("the number of micro-batches", shape.microbatches, max_microbatches);
   limit("stages times micro-batches", std::uint64_t{shape.stages} * shape.microbatches, max_cells);
   if (stage >= shape.stages) {
-    throw usage_error("stage " + std::to_string(stage) + " is not there: " + std::to_string(shape.stages) +
-                      " stages count from 0 to " + std::to_string(shape.stages - 1));
+    throw usage_error("there is no stage " + std::to_string(stage) + ": with " + std::to_string(shape.stages) +
+                      " stages it must be 0 to " + std::to_string(shape.stages - 1));
   }
   if (shape.forward < shortest_forward || shape.forward > max_forward) {
     throw usage_error("a forward segment of " + format_duration(shape.forward) + " is out of range: it must be " +
@@ -181,7 +181,7 @@ nanoseconds forward_for_max_gap(schedule_shape shape, std::uint32_t stage, nanos
   std::int64_t const factor = max_gap(plan_stage(shape, stage)) / shortest_forward;
   if (factor == 0) {
     throw usage_error("stage " + std::to_string(stage) + " of " + std::to_string(shape.stages) +
-                      " never idles in this schedule: there is no gap to set");
+                      " has no gap in this schedule: choose another stage, or give no longest bubble");
   }
   shape.forward = (length + nanoseconds{factor / 2}) / factor;
   check(shape, stage);

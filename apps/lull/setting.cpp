@@ -33,7 +33,7 @@ executor_kind parse_executor(std::string_view text, int device) {
   if (text.empty()) return why.empty() ? executor_kind::cuda : executor_kind::threads;
   auto const kind = static_cast<executor_kind>(index_in(executors, text, "--executor"));
   if (kind == executor_kind::cuda && !why.empty()) {
-    throw usage_error{"--executor cuda: " + why + "; lull doctor says more, and --executor threads runs here"};
+    throw usage_error{"--executor cuda: " + why + "; run lull doctor, or use --executor threads"};
   }
   return kind;
 }
@@ -68,16 +68,16 @@ report begin_report(std::string_view command, executor_kind kind, int device) {
 
 void check_writable(std::optional<std::string> const& file, std::string_view option) {
   if (!file) return;
-  if (file->empty()) throw usage_error{std::string{option} + ": no file is named"};
+  if (file->empty()) throw usage_error{std::string{option} + ": the name is empty: name a file"};
   std::filesystem::path const path{*file};
   std::error_code ignored;
   std::filesystem::path const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
   if (path.filename().empty() || std::filesystem::is_directory(path, ignored)) {
-    throw usage_error{std::string{option} + " " + *file + ": that is a folder; name a file"};
+    throw usage_error{std::string{option} + " " + *file + ": it is a folder: name a file"};
   }
   if (!std::filesystem::is_directory(folder, ignored)) {
     throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() +
-                      "; make it first"};
+                      ": make it first"};
   }
   // Better known now than after the work; but a reader of a pipe would take this for the end.
   if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored))

@@ -38,7 +38,7 @@ std::string compared_arrays::moved(task_owner const& owner) const {
       std::equal(now.begin(), now.end(), arrays_.begin(), arrays_.end(),
                  [](task_array const& one, task_array const& other) { return one.memory == other.memory; });
   return same ? ""
-              : "reset() made other arrays: it must put them back where they are, for the job's functor points there";
+              : "reset() moved the arrays: it must leave them where they are, because the job's functor points there";
 }
 
 void compared_arrays::poison(contents const& before, contents const& after, unsigned pattern) const {

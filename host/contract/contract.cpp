@@ -26,7 +26,8 @@ constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microse
 
 /// A byte of which floating-point numbers are none: what is added to them shows.
 constexpr unsigned no_number = 0xff;
-constexpr char const* same_again = " (the first run again, behind reset(): does that put back all that a run changes?)";
+constexpr char const* same_again =
+    " (this run repeats the first one after reset(): check that reset() restores all that a run changes)";
 
 /// How one run is disturbed.
 struct disturbance {
@@ -94,10 +95,10 @@ class stage {
         return std::to_string(counts_.late_starts) + " chunks began after the close on " +
                std::to_string(bubbles.blocks()) + " blocks";
       }
-      if (bubbles.inside() != 0) return "the entry word says that somebody is still inside";
-      if (state == phase_state::failed) return "the job failed: an extent is beyond what a phase can have";
+      if (bubbles.inside() != 0) return "the entry word still counts a block inside";
+      if (state == phase_state::failed) return "the job failed: extent returned more items than a phase can have";
       if (state == phase_state::finished) return settle(now);
-      if (state == phase_state::starved && !is_served) return "the task starves, and nobody feeds it any more";
+      if (state == phase_state::starved && !is_served) return "the task starves, and its owner no longer feeds it";
       hungry = state == phase_state::starved && !worked;
       if (hungry) {
         if (clock::now() - worked_last >= effort_.longest) {
@@ -109,13 +110,13 @@ class stage {
       ++bubble;
       if (!worked) ++stalled;
       if (counts_.closed == 0 && counts_.starts == 0)
-        return "a bubble ended by its lease with no chunk begun: a phase never completes";
+        return "a bubble ended by its lease and no chunk began in it: a phase never completes";
       if (how.where == close_place::nowhere && clock::now() - begun >= effort_.longest) {
-        return "no end within " + format_duration(effort_.longest) + ", round " + std::to_string(now.round) +
-               " by then: does extent ever return lull::finished?";
+        return "the task did not finish within " + format_duration(effort_.longest) + ", and reached round " +
+               std::to_string(now.round) + ": check that extent returns lull::finished";
       }
     }
-    return "no end in " + std::to_string(effort_.max_bubbles) + " bubbles";
+    return "the task did not finish in " + std::to_string(effort_.max_bubbles) + " bubbles";
   }
 
   void run_bubble(solo_bubbles& bubbles, close_place where, std::uint64_t close_at) {
@@ -192,7 +193,7 @@ std::string contract_violation(contract_case const& which, executor& machine, co
     if (wrong.empty()) wrong = arrays.difference(expected);
     if (!wrong.empty()) return at(wrong + (i == 0 ? same_again : ""));
   }
-  if (polls && handed_back == 0) return which.name + ": it polls, but handed nothing back in any run";
+  if (polls && handed_back == 0) return which.name + ": it polls, but handed no chunk back in any run";
   return {};
 }
 

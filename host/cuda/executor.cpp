@@ -118,7 +118,8 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   // Half of what fits leaves registers to others, too, and lets the share be watched.
   int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
-  if (share < 1) throw usage_error{"a team of this side task does not fit an SM: fewer threads or less shared memory"};
+  if (share < 1)
+    throw usage_error{"a team of this side task does not fit an SM: lower its threads or its shared memory"};
   worker_grid chosen;
   chosen.sms = place_.plan();
   if (solo_ && place_.has_all()) {
@@ -134,7 +135,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
                   : place_.by_id() ? place_.processors()
                                    : place_.owned_at_start();
   if (sms < 1)
-    throw usage_error{"too few SMs are left for a side task that fills them: keep fewer rooms or raise the cap"};
+    throw usage_error{"too few SMs are left for a side task that fills them: lower rooms, or raise processors"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
 }

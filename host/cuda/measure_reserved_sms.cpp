@@ -73,7 +73,8 @@ kernel_shape shape_of(CUgraphNode node, CUdevice device) {
 }
 
 void collect(cudaGraph_t graph, CUdevice device, int depth, std::vector<kernel_shape>& into) {
-  if (depth > deepest) throw limit_error{"the exchange's graph holds graphs more than 8 deep"};
+  if (depth > deepest)
+    throw limit_error{"the exchange's graph nests graphs more than 8 deep: capture a simpler exchange"};
   std::size_t count = 0;
   LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
   std::vector<cudaGraphNode_t> nodes(count);
@@ -105,12 +106,12 @@ sm_capacity capacity_of(int device) {
 std::string line_of(room_need const& need, int rooms_each) {
   if (need.kernels == 0) return "the exchange launches no kernel: no room is needed";
   char text[256];
-  std::snprintf(
-      text, sizeof text,
-      "the largest of %u kernels of the exchange: %u blocks (channels) of %u threads in clusters of %u, %u registers, "
-      "%u KiB of shared memory: %d rooms, %d resident at once: %d rooms",
-      need.kernels, need.largest.blocks, need.largest.threads, need.largest.cluster, need.largest.registers,
-      need.largest.shared_bytes / 1024, rooms_each, need.resident, need.rooms);
+  std::snprintf(text, sizeof text,
+                "the largest of %u kernels of the exchange has %u blocks (channels) of %u threads in clusters of %u, "
+                "%u registers, "
+                "%u KiB of shared memory and needs %d rooms; %d resident at once need %d",
+                need.kernels, need.largest.blocks, need.largest.threads, need.largest.cluster, need.largest.registers,
+                need.largest.shared_bytes / 1024, rooms_each, need.resident, need.rooms);
   return text;
 }
 
@@ -119,7 +120,8 @@ std::string line_of(room_need const& need, int rooms_each) {
 room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident) {
   if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
   if (resident < 1)
-    throw usage_error{"resident: how many kernels of the exchange may be on the device at once, 1 or more"};
+    throw usage_error{"resident is " + std::to_string(resident) +
+                      ": it must be 1 or more, the kernels of the exchange that are on the device at once"};
   if (!driver().can_read_graphs())
     throw usage_error{"this CUDA driver cannot say what a graph holds: install driver 525 or later"};
   cuda_device_guard const here{device};

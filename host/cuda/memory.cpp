@@ -64,7 +64,8 @@ void cuda_memory::wait() {
     if (std::chrono::steady_clock::now() >= give_up) {
       late_ = true;
       throw limit_error{
-          "the device did not come to one of our copies within a minute: what was enqueued before it does not end"};
+          "the device did not reach a copy of Lull's within a minute: an operation that was enqueued before it does "
+          "not end"};
     }
     if (state != cudaErrorNotReady) LULL_CUDA(state);
     if (cudaPeekAtLastError() == cudaErrorNotReady)
@@ -77,8 +78,9 @@ void* cuda_memory::allocate(std::size_t bytes) {
   cuda_device_guard const here{device_};
   std::unique_lock lock{mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
-    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
-                      " more were asked for with " + std::to_string(used_bytes_) + " in use; raise memory_limit"};
+    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
+                      " bytes reached: " + std::to_string(used_bytes_) + " are in use, and a task needs " +
+                      std::to_string(bytes) + " more; raise memory_limit"};
   }
   void* memory = nullptr;
   std::optional<std::size_t> const small = bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
@@ -104,7 +106,8 @@ void cuda_memory::from_pool(void** memory, std::size_t bytes) {
   cudaError_t const code = cudaMallocFromPoolAsync(memory, std::max<std::size_t>(bytes, 1), pool_, stream_.get());
   if (code == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw limit_error{"out of device memory: " + std::to_string(bytes) + " bytes; the trainer holds the rest"};
+    throw limit_error{"out of device memory: " + std::to_string(bytes) +
+                      " bytes more are not free; choose a smaller input for the side task"};
   }
   LULL_CUDA(code);
 }
@@ -150,7 +153,7 @@ void cuda_memory::give_back() noexcept {
 mapped_memory cuda_memory::map(std::size_t bytes) {
   std::lock_guard const lock{mutex_};
   std::optional<std::size_t> const offset = mapped_.take(bytes);
-  if (!offset) throw limit_error{"the pinned arena of 1 MiB is used up: too many jobs at once"};
+  if (!offset) throw limit_error{"the pinned arena of 1 MiB is used up: run fewer jobs at once"};
   std::memset(arena_host_ + *offset, 0, bytes);
   return {arena_host_ + *offset, arena_device_ + *offset};
 }
@@ -173,7 +176,8 @@ void* cuda_memory::pin(std::size_t bytes) {
     cudaError_t const code = cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw limit_error{"this computer has no " + std::to_string(bytes) + " bytes of memory to pin"};
+      throw limit_error{"this computer cannot pin " + std::to_string(bytes) +
+                        " bytes of memory: choose a smaller buffer"};
     }
     LULL_CUDA(code);
     best = &pinned_.emplace_back(pinned{memory, bytes, false});

@@ -45,7 +45,7 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
   if (mode == runtime_mode::on && types_.empty()) {
     why = "name its task types in runtime_options::tasks";
   } else if (free_.empty()) {
-    why = "there are more captured graphs than gates";
+    why = "more graphs are captured than there are gates";
   } else {
     auto const types = mode == runtime_mode::on ? types_ : std::vector<captured_type>{};
     std::uint32_t const index = free_.back();

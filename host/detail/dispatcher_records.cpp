@@ -51,7 +51,7 @@ void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) tell_reserved(*where, ++raised_);
   std::string const outcome =
-      more ? "workers keep off one more group of SMs from now on" : "no further group of SMs is there to keep off";
+      more ? "workers keep off one more group of SMs from now on" : "there is no further group of SMs to keep off";
   say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
 }
 

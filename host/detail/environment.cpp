@@ -67,8 +67,9 @@ std::optional<std::string> too_few_connections() {
   std::string const asked = environment("CUDA_DEVICE_MAX_CONNECTIONS");
   if (asked != "2" && asked != "3") return std::nullopt;
   return "CUDA_DEVICE_MAX_CONNECTIONS=" + asked +
-         ": streams of the trainer that wait for each other would share queues with each other or with Lull's, and may "
-         "wait for ever: leave it unset, or set it to 1";
+         ": streams of the trainer that wait for each other may share a queue, with each other or with a stream of "
+         "Lull's, "
+         "and then wait for ever: unset it, or set it to 1";
 }
 
 runtime_options allowed_options(runtime_options asked, executor_kind kind) {

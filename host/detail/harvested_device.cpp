@@ -19,7 +19,8 @@ std::array<std::atomic<std::uint64_t>, harvested_device::max_devices> harvested{
 
 std::size_t checked(int device) {
   if (device < 0 || static_cast<std::size_t>(device) >= harvested.size()) {
-    throw usage_error{"CUDA device " + std::to_string(device) + ": 0 to " + std::to_string(harvested.size() - 1)};
+    throw usage_error{"CUDA device " + std::to_string(device) + " is out of range: it must be 0 to " +
+                      std::to_string(harvested.size() - 1)};
   }
   return static_cast<std::size_t>(device);
 }
@@ -30,8 +31,8 @@ harvested_device::harvested_device(int device) : device_(checked(device)) {
   std::uint64_t const ours = 1 + forks_now();
   // relaxed: it publishes nothing, for runtimes share no memory
   if (harvested[device_].exchange(ours, std::memory_order_relaxed) == ours) {
-    throw usage_error{"a runtime of this process harvests CUDA device " + std::to_string(device) +
-                      " already: submit to that one, or end it first; others may observe"};
+    throw usage_error{"another runtime of this process harvests CUDA device " + std::to_string(device) +
+                      " already: submit to that one, end it first, or use mode observe"};
   }
 }
 

@@ -57,8 +57,7 @@ job_record& state_of(job const& handle) { return checked(handle.state_); }
 namespace {
 
 job_description with_a_grain(job_description description) {
-  if (description.grain == 0)
-    throw usage_error{"job '" + description.name + "': a grain of no items; ask for 1 or more"};
+  if (description.grain == 0) throw usage_error{"job '" + description.name + "': the grain is 0: set it to 1 or more"};
   return description;
 }
 
@@ -166,7 +165,7 @@ std::vector<std::uint64_t> job_record::save() {
   std::vector<std::uint64_t> saved{now.ticket, now.done,  now.limit, now.round, now.step,
                                    now.phases, now.items, now.state, now.fed,   handed_back};
   if (saved.size() + 2 * handed_back > state_words)
-    throw limit_error{"job '" + description_.name + "': too many chunks are handed back to be saved"};
+    throw limit_error{"job '" + description_.name + "': it has too many handed-back chunks to save: try again later"};
   for (ring_group const& group : places) {
     for (std::uint64_t at = 0; at < ring_group::places; ++at) {
       if ((group.full >> at & 1) != 0)
@@ -213,8 +212,7 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
 void job_record::restore(std::span<std::uint64_t const> saved) {
   if (!at_rest(saved, kernel().shape.steps)) {
     throw usage_error{"job '" + description_.name +
-                      "': what was saved says of no phase how far it is: the file is damaged, or another program wrote "
-                      "it; start again"};
+                      "': the checkpoint is damaged or not Lull's: delete it and start again"};
   }
   cursor now = read();
   now.ticket = saved[0];
@@ -228,7 +226,9 @@ void job_record::restore(std::span<std::uint64_t const> saved) {
   now.fed = saved[8];
   std::uint64_t const handed_back = saved[9];
   if (handed_back > capacity_)
-    throw limit_error{"job '" + description_.name + "': more chunks were handed back than this machine has room for"};
+    throw limit_error{
+        "job '" + description_.name +
+        "': the checkpoint has more handed-back chunks than this machine has room for: resume on a larger one"};
   std::vector<ring_group> places(groups());
   for (std::uint64_t at = 0; at < handed_back; ++at) {
     ring_group& group = places[at / ring_group::places];

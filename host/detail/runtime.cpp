@@ -87,7 +87,7 @@ class runtime::state {
     } catch (std::exception const&) {  // the machine is gone
     }
     bool const over = all_over();
-    if (!over) log("edges or workers are still on their way: the runtime's memory on the machine is left alone");
+    if (!over) log("edges or workers are still enqueued: the runtime does not free its memory on the machine");
     report_bubbles(over);
     launcher_.reset();  // it knows the gates
     detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
@@ -216,7 +216,7 @@ class runtime::state {
     }
     // under no lock: the program's callback may wait for another of its threads
     if (found == nullptr && !gates_used_up_.exchange(true))
-      log("more trainer streams than gates at a time: the others are not harvested");
+      log("the trainer uses more streams at a time than there are gates: the others are not harvested");
     return found;
   }
 

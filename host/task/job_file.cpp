@@ -63,7 +63,7 @@ parsed_file parse(std::string_view text, std::string const& file) {
       made.lines.push_back(line);
     } else if (event == json::parse_event_t::key) {
       auto const& key = found.get_ref<std::string const&>();
-      if (!open.back().insert(key).second) throw input_error(file, line, "\"" + key + "\" stands twice");
+      if (!open.back().insert(key).second) throw input_error(file, line, "\"" + key + "\" is given twice");
       made.lines.push_back(line);
     } else if (event == json::parse_event_t::object_end) {
       open.pop_back();
@@ -98,7 +98,7 @@ class job_file_reader {
       return;
     }
     for (json const& each : parsed.value) read_request(each);
-    if (requests_.empty()) fail(line_, "the array holds no task");
+    if (requests_.empty()) fail(line_, "the array has no task: give one or more");
   }
   std::vector<task_request> take() { return std::move(requests_); }
 
@@ -177,7 +177,7 @@ class job_file_reader {
 std::vector<task_request> parse_job_file(std::string_view text, std::string const& file,
                                          std::span<task_options const> known) {
   if (text.size() > max_file_bytes) {
-    throw input_error(file, 0, "is larger than the " + std::to_string(max_file_bytes) + " bytes allowed for it");
+    throw input_error(file, 0, "is larger than " + std::to_string(max_file_bytes) + " bytes, the most for a job file");
   }
   return job_file_reader{parse(text, file), file, known}.take();
 }

@@ -137,13 +137,13 @@ void check_row(option const& row) {
   } else if (!row.range.empty()) {
     if (!is_number(row.kind)) fail("only numbers and choices have a range");
     auto const bounds = parse_interval(row.range);
-    if (!bounds) fail("\"" + std::string{row.range} + "\" is no interval, such as [0, 1) or (0, inf)");
+    if (!bounds) fail("\"" + std::string{row.range} + "\" is not an interval such as [0, 1) or (0, inf)");
     bool const bounded = bounds->low_kind != bound_kind::none && bounds->high_kind != bound_kind::none;
     try {
       if (bounds->low_kind != bound_kind::none) parse_value(row.kind, bounds->low);
       if (bounds->high_kind != bound_kind::none) parse_value(row.kind, bounds->high);
       if (bounded && parse_value(row.kind, bounds->low) > parse_value(row.kind, bounds->high)) {
-        throw usage_error("nothing is in it");
+        throw usage_error("it is empty");
       }
     } catch (usage_error const& wrong) {
       fail(std::string{"its range: "} + wrong.what());

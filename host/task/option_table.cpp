@@ -69,7 +69,7 @@ void check_options(option_table table) {
     detail::check_row(table[i]);
     for (std::size_t j = 0; j < i; ++j) {
       if (table[i].name == table[j].name) {
-        throw usage_error("table of options: \"" + std::string{table[i].name} + "\" stands twice");
+        throw usage_error("table of options: \"" + std::string{table[i].name} + "\" is given twice");
       }
     }
   }

@@ -43,7 +43,7 @@ class task_parser {
     std::string_view const name = read_until(":");
     if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
     if (!ends.empty() && name.find('=') != std::string_view::npos) {
-      fail(start, "\"" + std::string{name} + "\" is no task; ';' separates the options of one task in a list");
+      fail(start, "\"" + std::string{name} + "\" is not a task: in a list ';' separates the options of one task");
     }
     task_options const* found = nullptr;
     at(start, [&] { found = &detail::find_task(name, known_); });
@@ -90,13 +90,13 @@ class task_parser {
       if (c == '\\' && quote == '"') {
         c = ++position_ < text_.size() ? text_[position_] : '\0';
         if (c != '"' && c != '\\')
-          fail(position_ - 1, "after a backslash in double quotes comes \" or another backslash");
+          fail(position_ - 1, "a backslash in double quotes must precede \" or another backslash");
       }
       value += c;
     }
     ++position_;
     skip_blanks();
-    if (!option_ended()) fail(position_, "after a closing quote comes a " + name_of(between_) + " or the end");
+    if (!option_ended()) fail(position_, "a closing quote must precede a " + name_of(between_) + " or the end");
     return value;
   }
 

@@ -162,8 +162,9 @@ stream_found threads_executor::look_at(stream_handle stream, visit) {
 void* threads_executor::allocate(std::size_t bytes) {
   std::lock_guard const lock{memory_mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, allocated_bytes_)) {
-    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) + " bytes reached: " + std::to_string(bytes) +
-                      " more were asked for with " + std::to_string(allocated_bytes_) + " in use; raise memory_limit"};
+    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
+                      " bytes reached: " + std::to_string(allocated_bytes_) + " are in use, and a task needs " +
+                      std::to_string(bytes) + " more; raise memory_limit"};
   }
   void* memory = nullptr;
   try {

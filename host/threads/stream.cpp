@@ -33,7 +33,7 @@ void threads_stream::enqueue(std::function<void()> operation) {
     std::lock_guard const lock{mutex_};
     if (capture_ != 0) return captured_.operations_.push_back(std::move(operation));
     if (queue_.size() >= max_queued)
-      throw limit_error{"threads stream: too many operations wait; synchronize more often"};
+      throw limit_error{"threads stream: too many operations wait: synchronise more often"};
     queue_.push_back(std::move(operation));
     ++enqueued_;
   }

@@ -27,20 +27,19 @@ namespace {
 using std::filesystem::path;
 
 constexpr option images_options[] = {
-    {"in", option_kind::path, "", "", "folder with PNG and JPEG files; those in folders below it are left alone"},
-    {"out", option_kind::path, "", "", "folder for the results, under the same names; made if there is none"},
-    {"width", option_kind::integer, "", "[1, 32768]",
-     "of the results; without height it follows, without both they keep their size"},
-    {"height", option_kind::integer, "", "[1, 32768]", "of the results; without width it follows"},
-    {"filter", option_kind::choice, "lanczos3", "lanczos3|area", "how pixels are weighed"},
-    {"logo", option_kind::path, "", "", "picture that is laid over each result, in its own size"},
-    {"opacity", option_kind::real, "0.6", "[0, 1]", "of the logo"},
+    {"in", option_kind::path, "", "", "folder with PNG and JPEG files; its subfolders are ignored"},
+    {"out", option_kind::path, "", "", "folder for the results, under the same names; created if missing"},
+    {"width", option_kind::integer, "", "[1, 32768]", "width of the results; default: from the height, or unchanged"},
+    {"height", option_kind::integer, "", "[1, 32768]", "height of the results; default: from the width, or unchanged"},
+    {"filter", option_kind::choice, "lanczos3", "lanczos3|area", "resampling filter"},
+    {"logo", option_kind::path, "", "", "picture to lay over each result, in its own size"},
+    {"opacity", option_kind::real, "0.6", "[0, 1]", "opacity of the logo"},
     {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right",
-     "where the logo stands"},
+     "corner of the logo"},
     {"margin", option_kind::integer, "16", "[0, 32768]", "pixels between the logo and the edges"},
-    {"threads", option_kind::integer, "", "[1, 256]", "that decode and encode; as many as there are cores"},
+    {"threads", option_kind::integer, "", "[1, 256]", "threads that decode and encode; default: one for each core"},
     {"buffer", option_kind::size, "256MiB", "",
-     "memory of the machine for a batch; there are three, and as much is pinned here"},
+     "memory of the machine for a batch, of three; the computer pins as much"},
 };
 
 constexpr std::uint32_t buffers = 3;  // one is worked on while the next is filled and the last is taken

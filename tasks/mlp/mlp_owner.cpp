@@ -18,28 +18,29 @@ namespace {
 
 constexpr option mlp_options[] = {
     {"data", option_kind::path, "", "",
-     "CSV of numbers and a label a line, also .gz; without it 1,797 handwritten digits"},
-    {"layers", option_kind::integer, "2", "[1, 8]", "hidden ones"},
-    {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each of them"},
+     "CSV with numbers and then a label in each line, also .gz; default: 1,797 handwritten digits"},
+    {"layers", option_kind::integer, "2", "[1, 8]", "number of hidden layers"},
+    {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each hidden layer"},
     {"epochs", option_kind::integer, "30", "[1, 100000]", "passes over the training rows"},
-    {"batch", option_kind::integer, "64", "[1, 65536]", "rows a step"},
-    {"rate", option_kind::real, "0.001", "(0, inf)", "of learning"},
+    {"batch", option_kind::integer, "64", "[1, 65536]", "rows in a training step"},
+    {"rate", option_kind::real, "0.001", "(0, inf)", "AdamW learning rate"},
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
-     "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
-    {"seed", option_kind::integer, "1", "[0, inf)", "of the first weights, of what is held out, and of the shuffles"},
+     "number format of the products; auto: bf16 on a GPU, fp32 on CPU threads"},
+    {"seed", option_kind::integer, "1", "[0, inf)",
+     "random seed of the first weights, the held-out rows and the shuffles"},
     {"model", option_kind::path, "", "", "file for the trained perceptron, .safetensors"},
     {"losses", option_kind::path, "", "", "file for loss and accuracy of each epoch, CSV"},
     {"plot", option_kind::path, "", "", "file for a picture of both, SVG"},
 };
 
 constexpr option classify_options[] = {
-    {"model", option_kind::path, "", "", "perceptron as task mlp writes it, .safetensors"},
+    {"model", option_kind::path, "", "", "perceptron from the task mlp, .safetensors"},
     {"data", option_kind::path, "", "",
-     "CSV of numbers a line, a label behind them or not, also .gz; without it 1,797 handwritten digits"},
+     "CSV with numbers in each line, and a label after them or not, also .gz; default: 1,797 handwritten digits"},
     {"out", option_kind::path, "", "", "file for the answers: row, tab, class, tab, probability a line"},
-    {"batch", option_kind::integer, "256", "[1, 65536]", "rows at once"},
+    {"batch", option_kind::integer, "256", "[1, 65536]", "rows in a batch"},
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
-     "of what is multiplied; auto: bf16 on a GPU, fp32 on CPU threads"},
+     "number format of the products; auto: bf16 on a GPU, fp32 on CPU threads"},
 };
 
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
@@ -167,7 +168,7 @@ class mlp_owner final : public task_owner {
         epochs.end());
     std::vector<std::string> lines;
     if (arrays_->stopped())
-      lines.push_back("stopped: the loss is no number any more; try a lower rate than " + values_.spelling("rate"));
+      lines.push_back("stopped: the loss is no longer a number; try a lower rate than " + values_.spelling("rate"));
     std::string csv = "epoch,loss,accuracy\n";
     for (std::size_t at = 0; at < epochs.size(); ++at) {
       char text[96];
@@ -298,7 +299,7 @@ task_entry mlp_entry() {
 
 task_entry classify_entry() {
   return {.name = "classify",
-          .help = "let a trained perceptron tell the classes of rows",
+          .help = "classify rows with a trained perceptron",
           .options = classify_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

@@ -22,12 +22,14 @@ constexpr std::array product_options{
     option{"rows", option_kind::integer, "1024", "[1, 65536]", "rows of the result"},
     option{"columns", option_kind::integer, "1024", "[1, 65536]", "columns of the result"},
     option{"depth", option_kind::integer, "1024", "[1, 65536]", "terms of each sum"},
-    option{"count", option_kind::integer, "1", "[1, 65536]", "products side by side"},
-    option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "times that they are made"},
-    option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]", "of the operands, random in [-1, 1)"},
+    option{"count", option_kind::integer, "1", "[1, 65536]", "number of products in a round"},
+    option{"rounds", option_kind::integer, "1", "[1, 1000000000]", "number of rounds"},
+    option{"seed", option_kind::integer, "1", "[0, 9223372036854775807]",
+           "random seed of the operands, which are in [-1, 1)"},
     option{"leave", option_kind::choice, "within", "within|saved|behind",
-           "at a bubble's end: within a tile, which is done again or, saved, gone on with; or behind it, to compare: "
-           "up to 50 us later"},
+           "how blocks leave a tile: within it, and it is done again; within it, and its saved sums continue; or only "
+           "behind "
+           "its end, up to 50 us later, for comparison"},
 };
 
 task_type type_by_leaving(option_values const& values) {
@@ -162,7 +164,7 @@ class product_owner final : public task_owner {
 }  // namespace
 
 task_entry product_entry() {
-  return {"product", "matrix products in bf16: tensor cores and nothing else", product_options, type_by_leaving,
+  return {"product", "only matrix products in bf16, on tensor cores", product_options, type_by_leaving,
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<product_owner>(values);
           }};

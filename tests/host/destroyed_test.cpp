@@ -63,7 +63,7 @@ TEST_P(runtime_destroyed, inside_an_open_bubble_where_copied_lines_tell_what_has
   trainer.synchronize();
   seen.kind = executor_kind::cuda;
   side_.reset();
-  for (std::string const& line : log()) EXPECT_EQ(line.find("left alone"), std::string::npos) << line;
+  for (std::string const& line : log()) EXPECT_EQ(line.find("does not free its memory"), std::string::npos) << line;
 }
 
 TEST_P(runtime_destroyed, behind_a_cancel) {

@@ -44,7 +44,7 @@ static void jobs_run_in_bubbles(void) {
   CHECK(state_of(ranks) == LULL_JOB_FINISHED);
   CHECK_OK(lull_job_result(ranks, NULL, 0, &needed));
   CHECK(needed > 10 && needed <= sizeof text);
-  CHECK_FAILS(lull_job_result(ranks, text, needed - 1, NULL), LULL_ERROR_SIZE, "there is room for");
+  CHECK_FAILS(lull_job_result(ranks, text, needed - 1, NULL), LULL_ERROR_SIZE, "but the buffer has");
   CHECK_OK(lull_job_result(ranks, text, needed, NULL));
   CHECK(strlen(text) + 1 == needed && strstr(text, "converged") != NULL);
   CHECK_OK(lull_job_verify(ranks, &ok, NULL, 0, &needed));
@@ -168,7 +168,7 @@ static void bubbles_are_observed(void) {
   }
   CHECK(strstr(text, "\"lull.bubbles/2\"") != NULL && strstr(text, "\"outer\"") != NULL &&
         strstr(text, "inner") == NULL);
-  CHECK_FAILS(lull_report(side, LULL_FORMAT_JSON, text, 10, &needed), LULL_ERROR_SIZE, "there is room for 10");
+  CHECK_FAILS(lull_report(side, LULL_FORMAT_JSON, text, 10, &needed), LULL_ERROR_SIZE, "but the buffer has 10");
   CHECK_OK(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed));
   CHECK(strstr(text, "outer") != NULL);
   CHECK_OK(lull_report(side, LULL_FORMAT_TRACE, text, sizeof text, &needed));
@@ -229,7 +229,7 @@ static void nothing_happens_when_off(void) {
 enum { MOST_STREAMS = 16 }; /* that are harvested at a time */
 
 static void count_line(void* context, char const* line) {
-  CHECK(strstr(line, "more trainer streams than gates") != NULL);
+  CHECK(strstr(line, "more streams at a time than there are gates") != NULL);
   ++*(int*)context;
 }
 

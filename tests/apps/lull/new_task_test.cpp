@@ -70,8 +70,8 @@ TEST(new_task_name, is_a_word_in_snake_case) {
 
 TEST(new_task_name, means_nothing_else_where_it_will_stand) {
   for (char const* const word : {"class", "co_yield", "thread_local", "xor_eq", "alignas", "linux", "unix"})
-    expect_says(why_refused(word), "C++ has that word");
-  expect_says(why_refused("pagerank"), "there is a task of that name");
+    expect_says(why_refused(word), "a reserved word of C++");
+  expect_says(why_refused("pagerank"), "a task has this name");
   expect_says(why_refused("images"), "lull tasks");
   for (char const* const word :
        {"std", "lull", "tile", "sums", "values", "owner", "joined", "machine", "bubble", "runs"})
@@ -129,9 +129,9 @@ TEST(new_task_folder, that_is_not_empty_stays_as_it_was) {
   fs::create_directory(place.at("full"));
   place.write("full/notes.txt", "mine");
   expect_says(why_not_written(place.at("full")), "not empty");
-  expect_says(why_not_written(place.at("full/notes.txt")), "no folder");
+  expect_says(why_not_written(place.at("full/notes.txt")), "not a folder");
   fs::create_symlink(place.at("absent"), place.at("link"));
-  expect_says(why_not_written(place.at("link")), "no folder");
+  expect_says(why_not_written(place.at("link")), "not a folder");
   EXPECT_EQ(names_in(place.path()), (std::set<std::string>{"full", "full/notes.txt", "link"}));
   EXPECT_EQ(read_file(place.at("full/notes.txt"), 100), "mine");
 }
@@ -139,8 +139,8 @@ TEST(new_task_folder, that_is_not_empty_stays_as_it_was) {
 TEST(new_task_folder, needs_a_folder_to_be_made_in) {
   test::test_folder const place;
   expect_says(why_not_written(place.at("none/made")), "there is no folder");
-  expect_says(why_not_written(""), "no folder is named");
-  expect_says(why_not_written("/proc/made"), "nothing can be written into");
+  expect_says(why_not_written(""), "the name is empty");
+  expect_says(why_not_written("/proc/made"), "cannot write into");
   EXPECT_TRUE(names_in(place.path()).empty());
 }
 
@@ -152,7 +152,7 @@ TEST(new_task_folder, that_cannot_be_written_says_so) {
   std::string const found = why_not_written(place.at("made"));
   ASSERT_EQ(::seteuid(who), 0);
   fs::permissions(place.path(), fs::perms::owner_all);
-  expect_says(found, "nothing can be written into");
+  expect_says(found, "cannot write into");
   expect_says(found, "Permission denied");
   EXPECT_TRUE(names_in(place.path()).empty());
 }
@@ -174,7 +174,7 @@ TEST(new_task_folder, where_somebody_stands_is_left_alone) {
   test::test_folder const place;
   fs::path const before = fs::current_path();
   fs::current_path(place.path());
-  expect_says(why_not_written("."), "the folder you are in");
+  expect_says(why_not_written("."), "the current folder");
   EXPECT_EQ(why_not_written("made"), "");
   fs::current_path(before);
   EXPECT_TRUE(fs::exists(place.at("made/CMakeLists.txt")));

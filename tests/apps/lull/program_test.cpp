@@ -44,7 +44,7 @@ TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
   EXPECT_TRUE(std::filesystem::exists(file("made/word_count.hpp")));
   expect_refused("new task word_count --in " + file("made"), "not empty");
   expect_refused("new task pagerank --in " + file("other"), "lull tasks");
-  expect_refused("new task class --in " + file("other"), "C++ has that word");
+  expect_refused("new task class --in " + file("other"), "a reserved word of C++");
   expect_refused("new task word_count --on " + file("other"), "--in");
   expect_refused("new task", "NAME");
   expect_refused("new tsk", "commands: task; see lull new --help");
@@ -57,7 +57,7 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --pairs 0", "--pairs");
   expect_refused("harvest --segment 2", "--segment");
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
-  expect_refused("run --executor threads --report ''", "no file is named");
+  expect_refused("run --executor threads --report ''", "the name is empty");
   expect_refused("run --executor threads --report " + file(""), "a folder");
   expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"),
                  "written twice, by --report and by --trace");
@@ -66,7 +66,7 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
   expect_refused("harvest --iterations 100000000", "--iterations");
   expect_refused("harvest --segment 0", "out of range");
-  expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "too long");
+  expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "longer than 4194304");
   expect_refused("run --executor threads --task pagerank:graph=" + file("absent.el"), "absent.el");
   expect_refused("run --task compute --job " + file("job.json"), "both");
   expect_refused("run --executor threads --mode naive --task compute --task streaming", "one task");
@@ -307,7 +307,7 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   for (std::string const command :
        {"run", "run --task streaming:items=4,rounds=2", "harvest --segment 200us --pairs 1"}) {
-    expect_refused(command + asked, "another lull saves its jobs there now");
+    expect_refused(command + asked, "another lull process saves its jobs there");
   }
   ::close(other);
   EXPECT_EQ(ask("run" + asked).code, 0);

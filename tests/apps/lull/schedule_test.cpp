@@ -174,7 +174,7 @@ TEST(Schedule, LimitsAreRefusedWithTheirReason) {
     change(shape);
     return shape;
   };
-  EXPECT_EQ(message(good, 4), "stage 4 is not there: 4 stages count from 0 to 3");
+  EXPECT_EQ(message(good, 4), "there is no stage 4: with 4 stages it must be 0 to 3");
   EXPECT_EQ(message(with([](auto& s) { s.stages = 0; }), 0), "the number of stages is 0: it must be 1 to 1024");
   EXPECT_NE(message(with([](auto& s) { s.stages = 1025; }), 0).find("1 to 1024"), std::string::npos);
   EXPECT_NE(message(with([](auto& s) { s.microbatches = 0; }), 0).find("1 to 65536"), std::string::npos);

@@ -95,7 +95,7 @@ TEST(Findings, AreATableWithALastWord) {
             "ok    MPS            no MPS daemon\n"
             "look  LULL           on\n"
             "                     -> nothing\n"
-            "Nothing stops harvesting.\n");
+            "Lull can harvest here.\n");
   all.push_back({"device", health::stops, "none", ""});
   EXPECT_TRUE(says(findings_text(all), "stop  device         none\nSomething stops harvesting"));
 }

@@ -51,7 +51,7 @@ TEST(contract_suite, finds_what_reset_forgot) {
   threads_executor machine = machine_of(1, 1);
   auto const forgetful = under_contract<probe_task>("forgetful", [] { return std::make_unique<forgetful_owner>(); });
   std::string const found = contract_violation(forgetful, machine);
-  EXPECT_NE(found.find("behind reset(): does that put back"), std::string::npos) << found;
+  EXPECT_NE(found.find("after reset(): check that reset() restores"), std::string::npos) << found;
 }
 
 /// Notes what stands in its first array when it is put back.
@@ -102,7 +102,7 @@ TEST(contract_suite, an_owner_whose_reset_moves_its_arrays_is_told_so) {
   threads_executor machine = machine_of(1, 1);
   auto const moving = under_contract<probe_task>("moving", [] { return std::make_unique<moving_owner>(); });
   std::string const found = contract_violation(moving, machine);
-  EXPECT_NE(found.find("reset() made other arrays"), std::string::npos) << found;
+  EXPECT_NE(found.find("reset() moved the arrays"), std::string::npos) << found;
 }
 
 class grainless_owner final : public probe_owner {
@@ -136,7 +136,7 @@ TEST(contract_suite, finds_who_does_not_wait_for_input) {
 
 TEST(contract_suite, waits_for_input_only_while_an_owner_serves) {
   std::string const found = violation_of_fed(fed_probe_owner::feeds::none);
-  EXPECT_NE(found.find("the task starves, and nobody feeds it any more"), std::string::npos) << found;
+  EXPECT_NE(found.find("the task starves, and its owner no longer feeds it"), std::string::npos) << found;
 }
 
 TEST(contract_suite, passes_on_what_an_owner_throws_while_it_serves) {
@@ -167,8 +167,9 @@ TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_time) {
     return std::make_unique<probe_owner>(probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max());
   });
   std::string const found = contract_violation(endless, machine, {.longest = std::chrono::milliseconds{50}});
-  EXPECT_NE(found.find("no end within 50ms, round 0 by then: does extent ever return lull::finished?"),
-            std::string::npos)
+  EXPECT_NE(
+      found.find("the task did not finish within 50ms, and reached round 0: check that extent returns lull::finished"),
+      std::string::npos)
       << found;
 }
 

@@ -268,7 +268,7 @@ TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_NE(refused("pagerank:sweeps=7,order=random").find("column 19: \"order=random\" is no task; ';' separates"),
             std::string::npos);
   EXPECT_NE(refused("pagerank:sweeps=7;").find("drop the semicolon or colon"), std::string::npos);
-  EXPECT_NE(refused("pagerank:names='a'b,spin").find("after a closing quote comes a semicolon or the end"),
+  EXPECT_NE(refused("pagerank:names='a'b,spin").find("a closing quote must precede a semicolon or the end"),
             std::string::npos);
   EXPECT_NE(refused("spin:steps=1;steps=2").find("column 14: option \"steps\" is given twice"), std::string::npos);
   std::string many = "spin";
@@ -306,7 +306,7 @@ TEST(JobFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(json_message("[{\"task\": \"spin\"},\n {\"task\": \"spin\",\n  \"options\": {\"stops\": 1}}]"),
             "job.json:3: unknown option \"stops\"; known: steps");
   EXPECT_EQ(json_message("{\"task\": \"spin\",\n\"options\": {\"steps\": 1,\n\"steps\": 1}}"),
-            "job.json:3: \"steps\" stands twice");
+            "job.json:3: \"steps\" is given twice");
   EXPECT_NE(json_message("[{\"task\": \"spin\"},\n{\"options\":\n{}}]").find("job.json:2: \"task\" is missing"),
             std::string::npos);
   EXPECT_NE(json_message("{\n\"task\": \"spin\",,\n}").find("job.json:2: is not JSON: "), std::string::npos);
@@ -314,15 +314,16 @@ TEST(JobFile, ErrorsNameFileAndLine) {
 
 TEST(JobFile, WhatIsNoTaskIsRefused) {
   EXPECT_NE(json_message("").find("is not JSON"), std::string::npos);
-  EXPECT_NE(json_message("[]").find("holds no task"), std::string::npos);
+  EXPECT_NE(json_message("[]").find("has no task"), std::string::npos);
   EXPECT_NE(json_message("3").find("a job file holds"), std::string::npos);
   EXPECT_NE(json_message("[[]]").find("not an array"), std::string::npos);
   EXPECT_NE(json_message("[3]").find("not 3"), std::string::npos);
   EXPECT_NE(json_message("{}").find("\"task\" is missing"), std::string::npos);
   EXPECT_NE(json_message(R"([{"task": "spin"}, {}])").find("\"task\" is missing"), std::string::npos);
   EXPECT_NE(json_message(R"({"task": 3})").find("name is a string"), std::string::npos);
-  EXPECT_NE(json_message(R"({"task": "spin", "task": "spin"})").find("stands twice"), std::string::npos);
-  EXPECT_NE(json_message(R"({"task": "spin", "options": {}, "options": {}})").find("stands twice"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "task": "spin"})").find("is given twice"), std::string::npos);
+  EXPECT_NE(json_message(R"({"task": "spin", "options": {}, "options": {}})").find("is given twice"),
+            std::string::npos);
   EXPECT_NE(json_message(R"({"task": "spin", "extra": 1})").find("unknown key \"extra\""), std::string::npos);
   EXPECT_NE(json_message(R"({"task": "spin", "options": 1})").find("is an object"), std::string::npos);
   EXPECT_NE(json_message(R"({"task": "spin", "options": []})").find("is an object"), std::string::npos);
