@@ -49,8 +49,8 @@ class machine_array {
   /// Writes the first elements. Throws usage_error for more values than the array holds.
   void write(std::span<T const> values) {
     if (values.size() > count_) {
-      throw usage_error{"cannot write " + std::to_string(values.size()) + " values to an array of " +
-                        std::to_string(count_)};
+      throw usage_error{"an array of " + std::to_string(count_) + " was to be written " +
+                        std::to_string(values.size()) + " values"};
     }
     machine_->write(data_, values.data(), values.size_bytes());
   }

@@ -61,7 +61,7 @@ typename Table::pin alive(Handle const* handle) {
   return found;
 }
 
-/// Who ends an object waits so long for those inside.
+/// How long a call that ends an object waits for the calls inside.
 inline constexpr std::chrono::seconds max_leaving{10};
 
 template <class Table, class Handle>

@@ -84,11 +84,12 @@ void always_on::one_round() {
       return;
     }
     if (size >= starved)
-      throw usage_error{"job '" + job_.name + "': mode naive runs tasks that need no input and end with a round"};
+      throw usage_error{"job '" + job_.name +
+                        "': mode naive cannot run a task that waits for input or ends within a round: use mode lull"};
     if (learning) sizes_[step] = size;
     if (size != sizes_[step] || (!learning && read_extent(step) != size)) {
       throw usage_error{"job '" + job_.name +
-                        "': its phases change their size, which mode naive does not follow: use mode lull"};
+                        "': mode naive cannot run a task whose phases change their size: use mode lull"};
     }
     if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {*at_, 0, size}, job_.grain);
     items_ += size;

@@ -147,7 +147,7 @@ std::string describe(job_group const& group) {
 
 std::string harvest_text(double ratio, std::string const& of_what) {
   std::string const text = percent(100 * ratio) + of_what;
-  return ratio > 1 ? text + "; above 100 % because the task ran slower when its speed alone was measured" : text;
+  return ratio > 1 ? text + "; above 100 % since the task ran slower when its speed alone was measured" : text;
 }
 
 void print_gained(table& lines, report const& result) {

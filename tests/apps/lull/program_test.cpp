@@ -77,7 +77,7 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("run --executor threads --resume --task compute", "--checkpoint");
   std::string many = "run --executor threads";
   for (int i = 0; i < 65; ++i) many += " --task compute";
-  expect_refused(many, "64 are the most");
+  expect_refused(many, "run at most 64 at once");
   expect_refused("run --executor threads --task compute --task images:in=" + file("") + ",out=" + file("out"),
                  "holds no file");
 }
@@ -191,7 +191,7 @@ TEST_F(program, a_task_that_fails_softly_ends_alone) {
             "--verify --report " + file("f.json"));
     EXPECT_EQ(found.code, 1) << found.text;
     EXPECT_NE(found.text.find("job 'mlp' failed: its results name 1 failure"), std::string::npos) << found.text;
-    EXPECT_NE(found.text.find("mlp: stopped: the loss is no number any more"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("mlp: stopped: the loss is no longer a number"), std::string::npos) << found.text;
     EXPECT_NE(found.text.find("pagerank: verified: "), std::string::npos) << found.text;
     EXPECT_TRUE(std::filesystem::exists(file("ranks")));
     json const read = report_in(file("f.json"));

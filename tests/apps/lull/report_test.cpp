@@ -202,7 +202,7 @@ TEST(Report, ShareAboveAHundredPercentHasItsReasonBesideIt) {
   result.harvest.lost(lost_cause::slower) = -9e4;
   std::string const text = printed(result);
   EXPECT_NE(text.find("  harvest               108.5 % of the bubbles' time; above 100 % since the task\n"
-                      "                        ran slower alone"),
+                      "                        ran slower when"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("-9.99 %: gained: faster than alone"), std::string::npos) << text;

@@ -177,7 +177,7 @@ TEST(contract_suite, a_task_without_end_fails_by_the_limit_of_bubbles) {
   threads_executor machine = machine_of(1, 1);
   auto const probe = under_contract<probe_task>("probe", [] { return std::make_unique<probe_owner>(); });
   std::string const found = contract_violation(probe, machine, {.every_k = 1, .max_bubbles = 5});
-  EXPECT_NE(found.find("no end in 5 bubbles"), std::string::npos) << found;
+  EXPECT_NE(found.find("the task did not finish in 5 bubbles"), std::string::npos) << found;
 }
 
 }  // namespace

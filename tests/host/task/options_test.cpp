@@ -235,9 +235,10 @@ TEST(TaskText, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_NE(parse_message("spin:steps=1,steps=1").find("column 14: option \"steps\" is given twice"),
             std::string::npos);
   EXPECT_NE(parse_message("pagerank:names=\"ab").find("column 16: the quote \" is not closed"), std::string::npos);
-  EXPECT_NE(parse_message("pagerank:names=\"ab\\").find("column 19: after a backslash"), std::string::npos);
-  EXPECT_NE(parse_message(R"(pagerank:names="a\n")").find("column 18: after a backslash"), std::string::npos);
-  EXPECT_NE(parse_message("pagerank:names='ab'c").find("column 20: after a closing quote"), std::string::npos);
+  EXPECT_NE(parse_message("pagerank:names=\"ab\\").find("column 19: a backslash in double quotes"), std::string::npos);
+  EXPECT_NE(parse_message(R"(pagerank:names="a\n")").find("column 18: a backslash in double quotes"),
+            std::string::npos);
+  EXPECT_NE(parse_message("pagerank:names='ab'c").find("column 20: a closing quote must precede"), std::string::npos);
   EXPECT_NE(parse_message(std::string(70000, 'x')).find("is longer than"), std::string::npos);
 }
 
@@ -265,7 +266,8 @@ TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_NE(refused("spin,spim").find("column 6: unknown task \"spim\"; known: spin"), std::string::npos)
       << refused("spin,spim");
   EXPECT_NE(refused("spin,,spin").find("column 6: the task's name is missing"), std::string::npos);
-  EXPECT_NE(refused("pagerank:sweeps=7,order=random").find("column 19: \"order=random\" is no task; ';' separates"),
+  EXPECT_NE(refused("pagerank:sweeps=7,order=random")
+                .find("column 19: \"order=random\" is not a task: in a list ';' separates"),
             std::string::npos);
   EXPECT_NE(refused("pagerank:sweeps=7;").find("drop the semicolon or colon"), std::string::npos);
   EXPECT_NE(refused("pagerank:names='a'b,spin").find("a closing quote must precede a semicolon or the end"),

@@ -12,7 +12,7 @@
 namespace lull {
 namespace {
 
-/// x → times × x + plus, put one behind the other: associative, not commutative.
+/// x → times × x + plus, applied one after the other: associative, not commutative.
 struct map {
   std::uint32_t times;
   std::uint32_t plus;
