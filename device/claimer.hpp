@@ -69,7 +69,7 @@ class claimer {
     return why != leave_reason::stay ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
-  /// For a team that is still busy: another chunk of the phase at hand, which cannot end meanwhile. Nothing is
+  /// For a team that is still busy: another chunk of the current phase, which cannot end meanwhile. Nothing is
   /// committed. No items: none, or the stay has ended.
   LULL_HD directive ahead(exit_words words) noexcept {
     bearings const known = known_;

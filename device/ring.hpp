@@ -10,7 +10,7 @@
 namespace lull {
 
 /// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; the block that empties it
-/// frees it when he has read it.
+/// frees it when it has read it.
 struct alignas(128) ring_group {
   static constexpr std::uint64_t places = 64;
   struct cell {

@@ -108,8 +108,8 @@ class worker {
   }
 
   /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its
-  /// processor's share waits for that; and one that is kept off stays where it is for so long, or it would make way for
-  /// one that belongs elsewhere.
+  /// processor's share waits for that. A block on a reserved SM waits as long before it exits; otherwise the hardware
+  /// would refill that SM with the next block.
   LULL_HD bool finds_place(std::uint64_t started_ns) const noexcept {
     if (params_.sms.together == 0) return false;
     while (World::now_ns() - started_ns < settles_within_ns) {

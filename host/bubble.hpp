@@ -136,22 +136,22 @@ struct bubble_report {
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   bool armed = false;                  // its workers were enqueued before it opened
   std::chrono::nanoseconds lease{0};
-  worker_report at_hand;    // of the job at hand; the edges' stamps are in its record
+  worker_report current;    // of the current job; the edges' stamps are in its record
   worker_report successor;  // of its successor, to which the edges write nothing
 
   /// Returns what the workers of both jobs did.
-  bubble_record record() const noexcept { return sum_of(at_hand.record, successor.record); }
+  bubble_record record() const noexcept { return sum_of(current.record, successor.record); }
 };
 
 /// Returns a sum over blocks as a share of the machine. Divides each job's part of the sum by the number of blocks
-/// launched for that job. A late block of a successor counts as a block of the job at hand.
+/// launched for that job. A late block of a successor counts as a block of the current job.
 template <class Number>
 double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [&](worker_report const& of) {
-    std::uint64_t const launched = of.launched != 0 ? of.launched : one.at_hand.launched;
+    std::uint64_t const launched = of.launched != 0 ? of.launched : one.current.launched;
     return static_cast<double>(of.record.*sum) / static_cast<double>(std::max<std::uint64_t>(launched, 1));
   };
-  return share(one.at_hand) + share(one.successor);
+  return share(one.current) + share(one.successor);
 }
 
 }  // namespace lull

@@ -152,8 +152,8 @@ lull_status lull_destroy(lull_runtime* runtime);
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 
 /* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
-   allocate, load code or be profiled in peace. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped any
-   more. Waits for bubbles whose workers are enqueued already, so for the trainer's stream. As many releases are needed
+   allocate, load code or be profiled without it. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped.
+   Waits for bubbles whose workers are enqueued already, so for the trainer's stream. As many releases are needed
    as calls that returned LULL_OK. */
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
@@ -236,7 +236,7 @@ typedef struct lull_job_status {
   uint32_t size;   /* sizeof(lull_job_status), set by the caller */
   int32_t state;   /* lull_job_state */
   uint64_t phases; /* opened */
-  uint64_t round;  /* of the phase at hand */
+  uint64_t round;  /* of the current phase */
   uint32_t step;
   int32_t failure; /* 0: none */
   uint64_t items;  /* committed, counted when the job leaves its place */

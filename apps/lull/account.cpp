@@ -128,7 +128,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     bubble_record const record = one.harvested->record();
     double const length_us = us(length_ns(one));
     total_us += length_us;
-    if (one.harvested->at_hand.launched == 0 && record.blocks == 0) {  // the job went before its worker was launched
+    if (one.harvested->current.launched == 0 && record.blocks == 0) {  // the job went before its worker was launched
       lost_us[lost_cause::no_job] += length_us;
       continue;
     }

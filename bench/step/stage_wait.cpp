@@ -6,7 +6,7 @@
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 
-/// Enqueues one thread that waits so long; `stream` is a cudaStream_t. 0: it is enqueued. The first call loads the
+/// Enqueues one thread that waits for `ns`; `stream` is a cudaStream_t. 0: it is enqueued. The first call loads the
 /// kernels, and waits for the device.
 extern "C" int lull_bench_wait(void* stream, std::uint64_t ns) try {
   static bool const loaded = (lull::trainer::load(), true);

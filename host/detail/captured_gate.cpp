@@ -162,7 +162,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
                   .opened_ns = static_cast<std::int64_t>(record.opened_ns),
                   .host_ahead = true,  // a replay asks no host
                   .lease = {},
-                  .at_hand = {record.blocks != 0 ? working : 0, record},
+                  .current = {record.blocks != 0 ? working : 0, record},
                   .successor = {}});
 }
 

@@ -97,7 +97,7 @@ class captured_gate {
   /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
   void write_to(copy_lane& lane, bubble_record const* zeros);
   /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they
-  /// are dropped and counted. `working`: the blocks of the job at hand.
+  /// are dropped and counted. `working`: the blocks of the current job.
   void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
             std::deque<bubble_report>& into);
   /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.

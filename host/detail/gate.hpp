@@ -26,7 +26,7 @@
 
 namespace lull::detail {
 
-inline constexpr int places = 2;  // the job at hand and its successor
+inline constexpr int places = 2;  // the current job and its successor
 
 /// What a place of a gate launches.
 struct armed_worker {
@@ -128,7 +128,7 @@ class gate {
   struct placed {  // a bubble whose opening edge is enqueued
     std::uint64_t bubble = 0;
     std::shared_ptr<site_state> where;
-    std::array<std::uint64_t, places> blocks{};  // launched for the job at hand, and for its successor
+    std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
     bool timed = false;                          // observed: no worker, the edges say how long it was
     bool at_open = false;                        // its workers need not wait for the closing edge
     bool armed = false;                          // its workers were enqueued before it opened
@@ -168,7 +168,7 @@ class gate {
   void decided(std::uint64_t bubble);
   bool ask_if_over(std::uint64_t bubble);
   bool may_pass_unseen(bool at_the_end) const;
-  /// A worker's ring: of the job at hand, whose records the edges write into, too, or of its successor.
+  /// A worker's ring: of the current job, whose records the edges write into, too, or of its successor.
   record_ring ring(std::size_t worker) const noexcept { return {ref_.records + worker * records, records}; }
   bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept {
     return pinned_.data()->of_worker[worker][bubble - copied_from_];

@@ -162,7 +162,7 @@ bubble_report gate::told(std::uint64_t bubble) const {
           .host_ahead = was.host_ahead,
           .armed = was.armed,
           .lease = was.lease,
-          .at_hand = {was.blocks[0], record},
+          .current = {was.blocks[0], record},
           .successor = {was.blocks[1], copied_successors_ ? copied(1, bubble) : bubble_record{}}};
 }
 

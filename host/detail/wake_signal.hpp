@@ -27,7 +27,7 @@ class wake_signal {
   /// Returns at that time, or sooner where somebody has asked for it since the last return.
   void sleep_until(time_point when) {
     std::unique_lock lock{mutex_};
-    // release: what it has looked at by now. Who comes later than this, and wants it no sooner, need not wake it.
+    // release: what it has looked at by now. A thread that comes later, and needs it no sooner, need not wake it.
     planned_.store(when.time_since_epoch().count(), std::memory_order_release);
     while (std::chrono::steady_clock::now() < std::min(when, sooner_))
       changed_.wait_until(lock, std::min(when, sooner_));

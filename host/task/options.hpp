@@ -38,7 +38,7 @@ using option_table = std::span<option const>;
 /// A number as it was read; monostate stands for path and choice, whose spelling is their value.
 using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t>;
 
-/// Throws usage_error if a row breaks the rules above, a name stands twice, or a default is outside its range.
+/// Throws usage_error if a row breaks the rules above, a name is given twice, or a default is outside its range.
 /// option_values does so too; a test per table calls this, so that users never see it.
 void check_options(option_table table);
 

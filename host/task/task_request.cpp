@@ -141,7 +141,7 @@ class task_parser {
   std::string_view text_;
   std::span<task_options const> known_;
   char between_;
-  std::string_view ends_;  // of the task at hand
+  std::string_view ends_;  // of the current task
   std::size_t position_ = 0;
 };
 

@@ -60,7 +60,7 @@ double roundoff_of(mlp_precision precision) { return precision == mlp_precision:
 ///
 /// fp32: a sum of `depth` terms errs by √depth·2⁻²⁴ or so, and steps carry it on; 10⁻³ is far above.
 /// bf16: an operand errs by u = 2⁻⁸ of itself at most, evenly within that: a standard deviation of u/√3; a product of
-/// two, and a sum of such products, √2·u/√3 of what it is a sum of, whatever the depth; n layers, one behind the other,
+/// two, and a sum of such products, √2·u/√3 of what it is a sum of, whatever the depth; n layers, one after the other,
 /// √(2n/3)·u. What fp32 sums add, depth·2⁻²⁴, is nothing beside it. The loss moves by √2 times that, for its gradient
 /// by the logits, softmax less label, is no longer than √2. So a row's loss has a standard deviation of √(4n/3)·u for
 /// logits of the order of the loss; the mean over an epoch's rows, whose errors have either sign, stays well below, and

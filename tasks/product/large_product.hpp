@@ -97,7 +97,7 @@ struct large_product {
 };
 
 /// How a tile that is not whole is left when the stay ends: at once, and done again (`undone`); at once with its sums
-/// stored, and gone on with (`saved`); or only behind its end, which tells what looking within it costs (`whole`).
+/// stored, and continued (`saved`); or only after its end, which shows what polling within it costs (`whole`).
 enum class tile_leaving { undone, saved, whole };
 
 /// Where sums are saved: for each tile, each warpgroup's. What is there is a short cut and no state: zeroed steps make

@@ -31,7 +31,7 @@ struct operand_buffer {
   std::uint64_t answer_begin;
   std::uint64_t answer_end;
   std::uint32_t answers;           // by rank 0
-  std::uint32_t taken;             // … of them, by who feeds
+  std::uint32_t taken;             // … of them, by the producer
   volatile std::uint32_t done[2];  // tiles, by each warpgroup
   // where feeding stopped
   std::uint32_t begun;  // tiles, the last perhaps not to its end

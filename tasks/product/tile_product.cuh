@@ -56,7 +56,7 @@ class tile_consumer {
   /// Steps, of 0.7 us each. Sums saved and fetched again cost both as long as some ten.
   static constexpr std::uint32_t worth_saving = 16;
 
-  /// Where a tile is gone on with.
+  /// Where a tile continues.
   struct resumed {
     std::uint32_t tile = 0;
     std::uint32_t step = 0;
@@ -105,8 +105,8 @@ class tile_consumer {
       before = current;
       if (last) break;
       if (!there) ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
-      // Must we go? Asked last, so that only the products just begun are waited for. Who feeds may have seen the end
-      // first, and said that there is no more.
+      // Must we go? Asked last, so that only the products just begun are waited for. The producer may have seen
+      // the end first, and said that there is no more.
       bool const goes = buffer_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&buffer_.ended), 0));
       whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;

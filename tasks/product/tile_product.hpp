@@ -120,9 +120,9 @@ struct tile_product {
 };
 
 using plain_product = tile_product<minor::depth, minor::depth>;
-/// … whose tiles are gone on with where they were left.
+/// … whose tiles continue where blocks left them.
 using saved_product = tile_product<minor::depth, minor::depth, bfloat16, as_it_is, tile_leaving::saved>;
-/// … whose tiles are left behind their end only.
+/// … whose tiles blocks leave only after their end.
 using undivided_product = tile_product<minor::depth, minor::depth, bfloat16, as_it_is, tile_leaving::whole>;
 
 static_assert(side_task<plain_product>);

@@ -295,8 +295,8 @@ TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
   bubble_report const& one = found.front();
   EXPECT_EQ(one.record().items, 37U);
   EXPECT_EQ(one.successor.record.items, 7U);
-  EXPECT_NE(one.at_hand.launched, 0U);
-  EXPECT_EQ(one.successor.launched, one.at_hand.launched);
+  EXPECT_NE(one.current.launched, 0U);
+  EXPECT_EQ(one.successor.launched, one.current.launched);
   EXPECT_GE(one.record().last_out_ns, one.successor.record.last_out_ns);
   EXPECT_GE(one.record().last_in_ns, one.successor.record.last_in_ns);
   EXPECT_NE(one.successor.record.last_in_ns, 0U);

@@ -35,7 +35,17 @@ FILE = re.compile(
     r"|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device"
 )
 SENTENCE = re.compile(
-    r"\b(anew|of ours|is had|nobody (asks|looks)|who (has|is|asks|looks)|no more than|whoever)\b", re.IGNORECASE
+    r"\b(anew|of ours|is had|nobody (asks|looks)|no more than|whoever|gone on with|one behind the other|in peace"
+    r"|who (has|is|asks|looks|comes|ends|feeds|finds|claims|loses|takes)|he (has|is|then|may|must|can)"
+    r"|(after|for|stays?|waits?) so long|(job|phase|task) at hand|stands twice)\b",
+    re.IGNORECASE,
+)
+# In documents alone: comments are not free of these yet, and there `behind` is often a place in a stream or in memory.
+IN_DOCUMENTS = re.compile(
+    r"\b((any|every|no|some)body|any more|at hand|said of|right behind"
+    r"|behind (an?|both|each|every|the) "
+    r"(bubble|capture|clos(e|ing)|edge|launch|opening|pair|pause|phase|replay|run)s?)\b",
+    re.IGNORECASE,
 )
 TEXTS = tree.CODE | {".c", ".py", ".md", ".sh", ".cmake"}
 HISTORY = ("docs/results/", "CHANGELOG.md")
@@ -65,7 +75,8 @@ def check(root):
         for number, line in enumerate(tree.lines(root, name), start=1):
             findings += [
                 f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts"
-                for found in SENTENCE.finditer(line)
+                for phrases in ((SENTENCE, IN_DOCUMENTS) if name.suffix == ".md" else (SENTENCE,))
+                for found in phrases.finditer(line)
             ]
     return findings, checked
 

@@ -86,6 +86,20 @@ class checks(unittest.TestCase):
             ("device/gate.hpp", "/// Each who looks at it.", "names who"),
             ("host/keeper.hpp", "", "a file of this name"),
             ("docs/1-chapter.md", "It begins anew.", "names who"),
+            ("device/gate.hpp", "// the blocks of the job at hand", "names who"),
+            ("device/gate.hpp", "// Who comes later need not wake it.", "names who"),
+            ("device/gate.hpp", "// frees it when he has read it", "names who"),
+            ("device/gate.hpp", "// a tile that is gone on with", "names who"),
+            ("device/gate.hpp", "// a thread that waits so long", "names who"),
+            ("device/gate.hpp", "// n layers, one behind the other", "names who"),
+            ("host/lull.h", "/* to load code in peace */", "names who"),
+            ("host/gate.cpp", 'throw error{"the key stands twice"};', "names who"),
+            ("docs/1-chapter.md", "Nobody is inside.", "names who"),
+            ("docs/1-chapter.md", "It is not there any more.", "names who"),
+            ("docs/1-chapter.md", "*held*: said of a slot.", "names who"),
+            ("docs/1-chapter.md", "The successor is at hand.", "names who"),
+            ("docs/1-chapter.md", "The kernel right behind the bubble pays.", "names who"),
+            ("docs/1-chapter.md", "Behind each run all arrays are compared.", "names who"),
         ]
         for name, line, expected in red:
             with self.subTest(line=line, name=name):
@@ -97,6 +111,8 @@ class checks(unittest.TestCase):
             ),
             [],
         )
+        good = "A burst<!-- results/a.json mean p50 name=task:compute/behind:burst --> is behind the curtain.\n"
+        self.assertEqual(self.findings(names.check, files={"docs/1-chapter.md": good}), [])
 
     def test_traces(self):
         red = [

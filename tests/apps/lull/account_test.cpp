@@ -21,8 +21,8 @@ replayed_bubble perfect() {
   one.number = 1;
   one.moments = {opened_ns, opened_ns + length_ns, std::nullopt};
   one.harvested.emplace();
-  one.harvested->at_hand.launched = blocks;
-  bubble_record& record = one.harvested->at_hand.record;
+  one.harvested->current.launched = blocks;
+  bubble_record& record = one.harvested->current.record;
   record.bubble = 1;
   record.opened_ns = opened_ns;
   record.last_in_ns = opened_ns;
@@ -35,7 +35,7 @@ replayed_bubble perfect() {
   return one;
 }
 
-bubble_record& record_of(replayed_bubble& one) { return one.harvested->at_hand.record; }
+bubble_record& record_of(replayed_bubble& one) { return one.harvested->current.record; }
 
 /// What was harvested and what was lost are the bubbles' time, and of the causes only these are found, in µs.
 void expect_lost(harvest_account const& found, std::vector<std::pair<lost_cause, double>> const& causes) {
@@ -234,7 +234,7 @@ TEST(account, a_bubble_whose_job_went_before_a_worker_was_launched_had_none) {
   replayed_bubble one;
   one.number = 1;
   one.moments = perfect().moments;
-  one.harvested.emplace().at_hand.record.opened_ns = opened_ns;
+  one.harvested.emplace().current.record.opened_ns = opened_ns;
   expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::no_job, 1000}});
 }
 

@@ -36,12 +36,12 @@ replayed one_iteration(std::uint64_t begin_ns) {
 replayed harvested_iteration(std::uint64_t begin_ns) {
   replayed done = one_iteration(begin_ns);
   bubble_report told;
-  told.at_hand.record.blocks = 4;
-  told.at_hand.record.opened_ns = begin_ns + 2'000 * us;
-  told.at_hand.record.in_ns = std::uint64_t{4} * 50 * us;
-  told.at_hand.record.last_out_ns = begin_ns + 8'020 * us;
-  told.at_hand.record.chunks = 40;
-  told.at_hand.record.items = 400;
+  told.current.record.blocks = 4;
+  told.current.record.opened_ns = begin_ns + 2'000 * us;
+  told.current.record.in_ns = std::uint64_t{4} * 50 * us;
+  told.current.record.last_out_ns = begin_ns + 8'020 * us;
+  told.current.record.chunks = 40;
+  told.current.record.items = 400;
   done.bubbles.front().harvested = told;
   return done;
 }

@@ -129,7 +129,7 @@ TEST(replay, each_answer_of_the_runtime_has_its_cause) {
 TEST(replay, chunks_are_unknown_where_a_record_is_missing) {
   replayed_bubble counted;
   counted.number = 1;
-  counted.harvested.emplace().at_hand.record.chunks = 7;
+  counted.harvested.emplace().current.record.chunks = 7;
   replayed_bubble passed_over;
   EXPECT_EQ(chunks_of({counted, passed_over, counted}), 14U);
   replayed_bubble missing;

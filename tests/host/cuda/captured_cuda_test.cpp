@@ -150,7 +150,7 @@ TEST_F(captured_on_cuda, workers_of_types_without_a_job_make_way) {
   std::uint64_t launched = 0;
   for (bubble_report const& one : side_->take_bubbles()) {
     worked += one.record().blocks;
-    launched += one.at_hand.launched;
+    launched += one.current.launched;
   }
   ASSERT_NE(launched, 0U);
   EXPECT_GT(worked * 10, launched * 9);

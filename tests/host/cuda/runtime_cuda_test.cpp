@@ -98,20 +98,20 @@ TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
 TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
   device_probe first{side_->machine(), {300, 40}};
   device_probe behind{side_->machine(), {50, 20}};
-  job const at_hand = side_->submit(first.task());
+  job const current = side_->submit(first.task());
   job const successor = side_->submit(behind.task());
-  while (at_hand.progress().state != job_state::placed || successor.progress().state != job_state::placed) {
+  while (current.progress().state != job_state::placed || successor.progress().state != job_state::placed) {
   }
   one_bubble(100'000'000);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-  ASSERT_TRUE(at_hand.wait(10s) && successor.wait(10s));
+  ASSERT_TRUE(current.wait(10s) && successor.wait(10s));
   std::vector<bubble_report> found;
   for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].record().items, 410U);
   EXPECT_EQ(found[0].successor.record.items, 70U);
-  EXPECT_NE(found[0].at_hand.launched, 0U);
-  EXPECT_EQ(found[0].successor.launched, found[0].at_hand.launched);
+  EXPECT_NE(found[0].current.launched, 0U);
+  EXPECT_EQ(found[0].successor.launched, found[0].current.launched);
 }
 
 TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_first) {
@@ -131,7 +131,7 @@ TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_f
   std::vector<bubble_report> found;
   for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].successor.launched, 2 * found[0].at_hand.launched);
+  EXPECT_EQ(found[0].successor.launched, 2 * found[0].current.launched);
   for (job& each : jobs) each.cancel();
   for (job& each : jobs) EXPECT_TRUE(each.wait(10s));
 }

@@ -70,7 +70,7 @@ assert own == '%08x' % zlib.crc32(file[8:8 + length].replace(own.encode(), b'000
 inline void expect_safetensors_agrees(test_folder const& folder, std::string const& path,
                                       std::vector<filled_tensor> const& expected) {
   if (run_python(
-          folder.write("at_hand.py", "import sys\ntry: import numpy, safetensors\nexcept ImportError: sys.exit(1)\n"),
+          folder.write("current.py", "import sys\ntry: import numpy, safetensors\nexcept ImportError: sys.exit(1)\n"),
           "") != 0) {
     GTEST_SKIP() << "NOT RUN: " << LULL_PYTHON << " has no safetensors and numpy";
   }

@@ -36,16 +36,16 @@ inline bubble_report observed(observed_bubble const& one) {
 inline bubble_report harvested(observed_bubble const& one) {
   bubble_report bubble = observed(one);
   auto const length_ns = static_cast<std::uint64_t>(one.length.count());
-  bubble.at_hand.launched = 4;
-  bubble.at_hand.record.blocks = 4;
-  bubble.at_hand.record.opened_ns = 77;  // another clock
-  bubble.at_hand.record.in_ns = 4 * 10'000;
-  bubble.at_hand.record.last_out_ns = 77 + length_ns + 20'000;
-  bubble.at_hand.record.stay_ns = 4 * (length_ns + 10'000);
-  bubble.at_hand.record.items = 1000;
-  bubble.at_hand.record.chunks = 100;
-  bubble.at_hand.record.handed_back = 3;
-  bubble.at_hand.record.lease_blocks = 2;
+  bubble.current.launched = 4;
+  bubble.current.record.blocks = 4;
+  bubble.current.record.opened_ns = 77;  // another clock
+  bubble.current.record.in_ns = 4 * 10'000;
+  bubble.current.record.last_out_ns = 77 + length_ns + 20'000;
+  bubble.current.record.stay_ns = 4 * (length_ns + 10'000);
+  bubble.current.record.items = 1000;
+  bubble.current.record.chunks = 100;
+  bubble.current.record.handed_back = 3;
+  bubble.current.record.lease_blocks = 2;
   return bubble;
 }
 
