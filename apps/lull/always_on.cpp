@@ -101,7 +101,7 @@ void always_on::one_round() {
 void always_on::serve() {
   std::unique_lock lock{mutex_};
   try {
-    machine_.arrive();
+    machine_.adopt_thread();
     for (;;) {
       changed_.wait(lock, [this] { return ending_ || wanted_; });
       if (ending_) break;

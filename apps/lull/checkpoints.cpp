@@ -58,16 +58,15 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   std::error_code why;
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder))
-    throw usage_error{"--checkpoint " + folder.string() + " cannot be made a folder: " + why.message()};
+    throw usage_error{"--checkpoint " + folder.string() + ": cannot create this folder: " + why.message()};
   try {
     atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
     throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
   }
   if (!resume_ && std::filesystem::exists(file_)) {
-    throw usage_error{
-        file_.string() +
-        " is there: --resume goes on from it; remove it, or name another folder in --checkpoint, to start again"};
+    throw usage_error{file_.string() +
+                      " exists: use --resume to continue, or remove it or name another folder to start again"};
   }
   what_ = {request.name,
            format_task(request, task_text::without_files),

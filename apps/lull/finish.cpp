@@ -32,7 +32,7 @@ outcome finish(std::vector<ended_task> const& tasks, results_judged judged) {
     std::vector<std::string> lines;
     std::optional<bool>& verified = made.verified.emplace_back();
     bool goes_on = false;
-    if (task.saves != nullptr && task.saves->resumed()) lines.push_back("taken up from " + task.saves->file().string());
+    if (task.saves != nullptr && task.saves->resumed()) lines.push_back("resumed from " + task.saves->file().string());
     if (task.finished != nullptr) {
       try {
         finish_one(task, judged, lines, verified);

@@ -93,7 +93,7 @@ class harvest {
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, asked.device)) {
     report_.config = config_of(asked_, plan_);
-    side_.machine().arrive();
+    side_.machine().adopt_thread();
   }
 
   exit_code go(std::ostream& out) {
@@ -162,7 +162,7 @@ class harvest {
     jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), say);
     auto const give_up = std::chrono::steady_clock::now() + max_ready;
     while (!side_.ready(trainer_->stream()) && !jobs_->idle() && side_.mode() == runtime_mode::on && !stopped()) {
-      if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job stood ready within 10 s"};
+      if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job was ready within 10 s"};
       std::this_thread::sleep_for(100us);
     }
     if (side_.mode() != runtime_mode::on) say("the environment variable LULL keeps harvesting off; see lull doctor");

@@ -38,7 +38,7 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"stage " + std::to_string(asked.stage) + " of " + std::to_string(asked.stages) +
                       " has no bubble in this schedule: raise --stages, or use --mode none"};
   }
-  if (asked.timeline) throw usage_error{"--timeline is gone: " + instead_of_svg(*asked.timeline) + " (--trace FILE)"};
+  if (asked.timeline) throw usage_error{"--timeline is replaced by --trace: " + instead_of_svg(*asked.timeline)};
   if (asked.trace && std::filesystem::path{*asked.trace}.extension() == ".svg")
     throw usage_error{"--trace " + *asked.trace + ": " + instead_of_svg(*asked.trace)};
   std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}};

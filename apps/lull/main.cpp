@@ -119,7 +119,7 @@ exit_code dispatch(int argc, char** argv) {
   CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
   add_harvest(*harvests, harvest);
   CLI::App* const runs = app.add_subcommand(
-      "run", "run tasks to their end: one alone in one endless bubble, several together in long ones");
+      "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");
   add_task_options(*runs, run);
   runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")->capture_default_str();
   runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");

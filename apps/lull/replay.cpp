@@ -65,9 +65,9 @@ lost_cause cause_of(counted why) noexcept {
   switch (why) {
     case counted::too_short:
       return lost_cause::too_short;
-    case counted::handed_back:
+    case counted::all_handed_back:
       return lost_cause::grain;
-    case counted::records_full:
+    case counted::records_unread:
       return lost_cause::host_late;
     default:
       return lost_cause::no_job;

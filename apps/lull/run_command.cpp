@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -105,7 +104,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   if (asked.checkpoint.folder && mode == side_mode::naive)
-    throw usage_error{"--checkpoint is for --mode lull: ordinary kernels stop nowhere"};
+    throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   check_writable(asked.report, "--report");
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
   check_files_apart(tasks, {{{"--report", asked.report}}, asked.job_file, asked.checkpoint.folder});
@@ -117,7 +116,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   stop_request const stop;
   std::unique_ptr<executor> const machine =
       make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
-  machine->arrive();
+  machine->adopt_thread();
   prepared_tasks const prepared = prepare(asked, tasks, *machine);
 
   report done = begin_report("run", kind, asked.device);

@@ -24,7 +24,7 @@ side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_
   bool const restores =
       std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
   if (restores && !side_.quiet(max_goodbye))
-    throw limit_error{"side work did not stop within 10 s, to take up what was saved"};
+    throw limit_error{"side work did not stop within 10 s, so the saved job was not resumed: choose a smaller grain"};
   try {
     submit_all(std::move(tasks));
   } catch (...) {
@@ -64,7 +64,7 @@ void side_jobs::submit(task::one& which, owned_job::from begin) {
 
 void side_jobs::serve() {
   try {
-    side_.machine().arrive();
+    side_.machine().adopt_thread();
     for (auto give_up = std::chrono::steady_clock::time_point::max();; std::this_thread::sleep_for(look_again)) {
       bool const ending = ending_;
       bool const stopping = stopping_;
@@ -112,7 +112,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
     }
     if (!one.job->save_problem().empty() && std::exchange(one.told, true) == false) {
       failed_ = true;
-      if (log_) log_("job '" + of.name + "' is not saved any more: " + one.job->save_problem());
+      if (log_) log_("job '" + of.name + "' is no longer saved: " + one.job->save_problem());
     }
   } catch (std::exception const& problem) {
     complain(of, problem.what());
@@ -138,7 +138,7 @@ void side_jobs::note(std::size_t index, task::one& one) {
   job_progress const reached = one.job->progress();
   if (reached.state == job_state::failed) {
     complain(of, reached.why == failure::too_many_items ? "a phase has more items than a cursor can count"
-                                                        : "its task gave up");
+                                                        : "the task reported a failure");
   }
   if (reached.state == job_state::cancelled && reached.items == 0) return;  // a successor that never had its turn
   noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt},

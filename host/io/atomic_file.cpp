@@ -190,7 +190,7 @@ void atomic_file::discard() noexcept {
 
 void atomic_file::fail(int code, std::string const& call) const {
   std::string reason = std::strerror(code);
-  if (!written_directly_) reason += "; what was there before, if anything, is untouched";
+  if (!written_directly_) reason += "; the old file, if any, is unchanged";
   throw device_error(code, reason, call, path_.string());
 }
 
@@ -232,7 +232,8 @@ std::string read_file(std::filesystem::path const& path, std::size_t limit_bytes
   ::close(descriptor);
   if (got < 0) throw input_error(path.string(), 0, std::string{"cannot be read: "} + std::strerror(code));
   if (text.size() > limit_bytes) {
-    throw input_error(path.string(), 0, "is larger than the " + std::to_string(limit_bytes) + " bytes allowed for it");
+    throw input_error(path.string(), 0,
+                      "is larger than " + std::to_string(limit_bytes) + " bytes, the limit for this file");
   }
   return text;
 }

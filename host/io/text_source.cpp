@@ -118,7 +118,7 @@ text_source::~text_source() = default;
 std::size_t text_source::read(char* to, std::size_t bytes) {
   auto const got = inflater_ ? inflater_->read(*file_, to, bytes) : file_->read(to, bytes);
   if (got > bytes_left_) {
-    throw text_error("holds more text than the limit max_bytes allows");
+    throw text_error("has more text than max_bytes: raise it or split the file");
   }
   bytes_left_ -= got;
   return got;

@@ -8,7 +8,7 @@ namespace lull {
 feeder_thread::feeder_thread(task_owner& owner, executor& machine, job handle) : handle_(std::move(handle)) {
   thread_ = std::thread{[this, &owner, &machine] {
     try {
-      machine.arrive();
+      machine.adopt_thread();
       owner.serve(handle_);
     } catch (...) {
       problem_ = std::current_exception();

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr auto lease = 10s;               // a worker that left by it is followed by another, in another bubble
+constexpr auto lease = 2s;                // a worker that left by it is followed by another, in another bubble
 constexpr auto look = 50us;               // between two looks at a bubble that the host closes
 constexpr auto look_seldom = 200us;       // … at one that lasts: the CPU is the task's
 constexpr auto spun = 200us;              // before a random close: a sleep may last longer than it was asked to
@@ -82,7 +82,7 @@ class solo_job {
     settle();
     bool const asked = one.starved_blocks != 0;  // a bubble may be too short for that
     if (starves_ && asked && !is_served && !bubbles_.serving_failed())
-      fail("the task starves, and nobody feeds it any more");
+      fail("the task starves, and its owner no longer feeds it");
     if (over_ || bubbles_.serving_failed()) {
       end();
     } else if (is_due()) {
@@ -141,7 +141,7 @@ class solo_job {
     over_ = found_.finished;
     if (state == phase_state::failed) {
       fail(failure{now.why} == failure::too_many_items ? "a phase has more items than a cursor can count"
-                                                       : "its task gave up");
+                                                       : "the task reported a failure");
     }
   }
 
@@ -157,7 +157,7 @@ class solo_job {
     } catch (std::exception const& reason) {
       saves_ = nullptr;
       found_.save_problem = reason.what();
-      tell("is not saved any more: " + found_.save_problem);
+      tell("is no longer saved: " + found_.save_problem);
     }
   }
 
@@ -212,7 +212,7 @@ nanoseconds solo_run::chunk_time() const noexcept {
 }
 
 std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks, solo_run_options const& how) {
-  machine.arrive();
+  machine.adopt_thread();
   auto const end = deadline_after(how.at_most);
   std::optional<bubble_lengths> random;
   if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);

@@ -168,7 +168,7 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_tasks(NULL, 1, &needed), LULL_ERROR_ARGUMENT, "text is null");
-  CHECK_FAILS(lull_tasks(text, 0, &needed), LULL_ERROR_SIZE, "room");
+  CHECK_FAILS(lull_tasks(text, 0, &needed), LULL_ERROR_SIZE, "buffer has");
   CHECK_FAILS(lull_open(side, stream, NULL, &bubble), LULL_ERROR_ARGUMENT, "site is null");
   CHECK(bubble == 0);
   CHECK_FAILS(lull_open(side, stream, "site", NULL), LULL_ERROR_ARGUMENT, "bubble is null");
@@ -231,7 +231,7 @@ static void room_needs_are_checked(void) {
   CHECK_FAILS(lull_measure_rooms(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
               "exchange is null");
   CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL),
-              LULL_ERROR_ARGUMENT, "resident is 0: at least 1");
+              LULL_ERROR_ARGUMENT, "resident is 0: it must be at least 1");
   CHECK_FAILS(lull_measure_rooms(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
               LULL_ERROR_ARGUMENT, "device is -1");
   CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL),
@@ -241,7 +241,7 @@ static void room_needs_are_checked(void) {
   CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL), LULL_ERROR_ARGUMENT,
               "text is null");
   CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL), LULL_ERROR_SIZE,
-              "room for 0");
+              "the buffer has 0");
   need.size = 3;
   CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
               LULL_ERROR_ABI, "sizeof");

@@ -121,8 +121,8 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
 
 TEST(replay, each_answer_of_the_runtime_has_its_cause) {
   EXPECT_EQ(cause_of(counted::too_short), lost_cause::too_short);
-  EXPECT_EQ(cause_of(counted::handed_back), lost_cause::grain);
-  EXPECT_EQ(cause_of(counted::records_full), lost_cause::host_late);
+  EXPECT_EQ(cause_of(counted::all_handed_back), lost_cause::grain);
+  EXPECT_EQ(cause_of(counted::records_unread), lost_cause::host_late);
   EXPECT_EQ(cause_of(counted::no_job), lost_cause::no_job);
 }
 

@@ -138,10 +138,10 @@ TEST(Report, TableSaysGainCostAndLoss) {
   std::string const text = printed(full_report());
   EXPECT_EQ(text, R"(lull harvest on cuda, Example GPU
 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations
-Interrupted: this is what was done until then.
+Interrupted: the report covers the time until then.
 
-Bubbles are the idle time between training kernels. Harvest: the side work done
-in them, as the time that the task alone would have taken for it.
+Bubbles are the idle time between training kernels. Harvest is the side work
+done in them, as the time that the task alone would have taken for it.
 gained
   harvest               93.4 % of the bubbles' time
   ... on workers' SMs   97.1 %

@@ -97,7 +97,7 @@ TEST(Findings, AreATableWithALastWord) {
             "                     -> nothing\n"
             "Lull can harvest here.\n");
   all.push_back({"device", health::stops, "none", ""});
-  EXPECT_TRUE(says(findings_text(all), "stop  device         none\nSomething stops harvesting"));
+  EXPECT_TRUE(says(findings_text(all), "stop  device         none\nLull cannot harvest on a GPU here"));
 }
 
 TEST(Findings, AreJsonWithTheirFiguresInUs) {

@@ -233,7 +233,7 @@ TEST_F(solo_tasks, that_cannot_be_saved_say_so_while_there_is_time_to_stop_them)
   };
   solo_run const found = run({{test::threads_job(endless_task{&fails}), nullptr, &saves}}, stop).front();
   EXPECT_FALSE(found.finished);
-  EXPECT_EQ(told_in_time, "job 'job' is not saved any more: the disk is full\n");
+  EXPECT_EQ(told_in_time, "job 'job' is no longer saved: the disk is full\n");
   EXPECT_EQ(told_, told_in_time);  // once
   EXPECT_EQ(found.save_problem, "the disk is full");
   EXPECT_EQ(saves.saves, 1);
@@ -328,7 +328,7 @@ TEST_F(solo_tasks, that_starve_have_their_turn_again_when_there_is_input) {
     return now[0].finished;
   };
   // Less than a lease, by which the other would leave anyway.
-  std::vector<solo_run> const found = run_solo(machine_, tasks, {.at_most = 5s, .stop = stop});
+  std::vector<solo_run> const found = run_solo(machine_, tasks, {.at_most = 1500ms, .stop = stop});
   EXPECT_TRUE(found[0].finished);
   EXPECT_FALSE(found[1].finished);
 }
@@ -353,7 +353,7 @@ TEST_F(solo_tasks, that_fail_end_alone) {
   EXPECT_TRUE(whole.verify().ok);
   for (char const* const each :
        {"job 'bad' failed: a phase has more items than a cursor can count\n", "job 'torn' failed: the file is torn\n",
-        "job 'starving' failed: the task starves, and nobody feeds it any more\n"})
+        "job 'starving' failed: the task starves, and its owner no longer feeds it\n"})
     EXPECT_NE(told_.find(each), std::string::npos) << told_;
   EXPECT_EQ(std::count(told_.begin(), told_.end(), '\n'), 3) << told_;
 }

@@ -178,7 +178,7 @@ TEST(LabelledRows, LimitsHold) {
   expect_refused(path, 2, "more rows than the limit max_rows = 1", {.max_rows = 1});
   expect_refused(path, 1, "2 numbers and a label, over the limit max_features = 1", {.max_features = 1});
   expect_refused(path, 2, "the label `5` is over the limit: max_classes = 5 allows labels up to 4", {.max_classes = 5});
-  expect_refused(path, 0, "holds more text than the limit max_bytes allows", {.max_bytes = 11});
+  expect_refused(path, 0, "has more text than max_bytes: raise it or split the file", {.max_bytes = 11});
 }
 
 TEST(LabelledRows, TheWidestRows) {

@@ -100,7 +100,7 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   ASSERT_TRUE(run_to_end(job, *machine_).finished);
   std::vector<bfloat16> const expected = result.read();
 
-  machine_->arrive();
+  machine_->adopt_thread();
   std::optional<solo_bubbles> bubbles;
   std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
   for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
