@@ -35,34 +35,35 @@ enum class counted : std::uint8_t {
   opened,
   captured,
   // … or why it opened nothing.
-  off,             // the runtime is off
-  no_job,          // no job was ready
-  too_short,       // the site's bubbles are not worth it
-  handed_back,     // at this site, workers handed back all of their chunks lately
-  nested,          // another bubble is open on this stream
-  records_full,    // the runtime has not read the records of earlier bubbles yet
-  no_gate,         // too many streams are harvested at a time
-  foreign_device,  // the stream is another device's
-  not_captured,    // the stream is under capture, and no task type, no gate or no way to ask is there
+  off,              // the runtime is off
+  no_job,           // no job was ready
+  too_short,        // the site's bubbles are not worth it
+  all_handed_back,  // at this site, workers handed back all of their chunks lately
+  nested,           // another bubble is open on this stream
+  records_unread,   // the runtime has not read the records of earlier bubbles yet
+  no_gate,          // too many streams are harvested at a time
+  foreign_stream,   // the stream is another device's
+  not_captured,     // the stream is under capture, and no task type, no gate or no way to ask is there
   // What happened otherwise.
-  launches,    // workers enqueued
-  armed,       // whose workers were enqueued before they opened
-  released,    // … whose workers stopped waiting before the opening: too long, or another could work
-  unmatched,   // closes of nothing, ignored
-  abandoned,   // never closed: ended by the next opening of their site, or by any after the lease
-  replayed,    // of captured ones: opened by replays, as far as read
-  held_up,     // in which a kernel of the trainer seems to have waited for workers to leave
-  sms_raised,  // how often workers gave up one more group of SMs for that; not bubbles
-  dropped,     // whose records were lost: they are in no report
+  launches,      // workers enqueued
+  armed,         // whose workers were enqueued before they opened
+  released,      // … whose workers stopped waiting before the opening: too long, or another could work
+  unmatched,     // closes of nothing, ignored
+  abandoned,     // never closed: ended by the next opening of their site, or by any after the lease
+  replayed,      // of captured ones: opened by replays, as far as read
+  held_up,       // in which a kernel of the trainer seems to have waited for workers to leave
+  groups_added,  // how often workers gave up one more group of SMs for that; not bubbles
+  dropped,       // whose records were lost: they are in no report
 };
 inline constexpr std::size_t counted_kinds = static_cast<std::size_t>(counted::dropped) + 1;
 
 /// Returns a kind's name, as reports tell it.
 constexpr std::string_view name_of(counted what) noexcept {
   constexpr std::array<std::string_view, counted_kinds> names{
-      "opened",   "captured",       "off",          "no_job",   "too_short", "handed_back", "nested",    "records_full",
-      "no_gate",  "foreign_device", "not_captured", "launches", "armed",     "released",    "unmatched", "abandoned",
-      "replayed", "held_up",        "sms_raised",   "dropped"};
+      "opened",       "captured",       "off",       "no_job",         "too_short",    "all_handed_back",
+      "nested",       "records_unread", "no_gate",   "foreign_stream", "not_captured", "launches",
+      "armed",        "released",       "unmatched", "abandoned",      "replayed",     "held_up",
+      "groups_added", "dropped"};
   return names[static_cast<std::size_t>(what)];
 }
 

@@ -61,7 +61,7 @@ struct captured_worker {
 using captured_opening = void*;
 
 /// The state of a caller's thread when it entered a call of Lull.
-struct visit {
+struct thread_state {
   int device = -1;
   int capture_mode = 0;
 };
@@ -134,7 +134,7 @@ class bubble_streams {
 
   /// Returns what a stream is, given the state of the caller's thread. The per-thread default stream is the calling
   /// thread's. A stream under capture counts as this machine's if `from.device` is this machine's device.
-  virtual stream_found look_at(stream_handle stream, visit from) = 0;
+  virtual stream_found look_at(stream_handle stream, thread_state from) = 0;
   /// Enqueues an edge. `timed`: the bubble's length is asked for later, which costs the trainer's stream more and is
   /// for bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble,
@@ -206,9 +206,9 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
   virtual placement place() const = 0;
 
   /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of our threads calls it
-  /// first; a trainer's thread calls it when it enters one of our calls, and `depart` when it leaves.
-  virtual visit arrive() = 0;
-  virtual void depart(visit from) noexcept = 0;
+  /// first; a trainer's thread calls it when it enters one of our calls, and `restore_thread` when it leaves.
+  virtual thread_state adopt_thread() = 0;
+  virtual void restore_thread(thread_state from) noexcept = 0;
 
   /// Loads the kernel's code and returns the grid for one of its jobs; with `blocks_per_processor` 0 the executor
   /// chooses. The first call for a kernel may wait until the machine is idle: make it before training starts.
@@ -230,15 +230,15 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
 /// While it lives, the calling thread works on the executor's device.
 class device_guard {
  public:
-  explicit device_guard(executor& machine) : machine_(machine), from_(machine.arrive()) {}
-  ~device_guard() { machine_.depart(from_); }
+  explicit device_guard(executor& machine) : machine_(machine), from_(machine.adopt_thread()) {}
+  ~device_guard() { machine_.restore_thread(from_); }
   device_guard(device_guard const&) = delete;
   device_guard& operator=(device_guard const&) = delete;
-  visit from() const noexcept { return from_; }
+  thread_state from() const noexcept { return from_; }
 
  private:
   executor& machine_;
-  visit from_;
+  thread_state from_;
 };
 
 struct executor_options {

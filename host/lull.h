@@ -182,6 +182,8 @@ typedef struct lull_counts {
   uint64_t groups_added; /* how often one more group of SMs was reserved for that; not bubbles */
   uint64_t armed;        /* bubbles whose workers were enqueued before they opened */
   uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
+  uint64_t no_gate;      /* opens on a stream while as many others as can be are harvested, ignored */
+  uint64_t off;          /* opens while the runtime is off */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);

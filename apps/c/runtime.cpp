@@ -102,7 +102,7 @@ lull_status lull_destroy(lull_runtime* runtime) {
     on_own_thread([&] {
       std::vector<std::unique_ptr<held_job>> ended;
       ended.reserve(found.size());
-      side->side->machine().arrive();
+      side->side->machine().adopt_thread();
       for (auto& each : found) ended.push_back(each.take());
       for (auto const& job : ended) job->handle.cancel();
       side.take().reset();  // waits for its jobs, all together
@@ -169,20 +169,22 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .launches = now[counted::launches],
                      .no_job = now[counted::no_job],
                      .too_short = now[counted::too_short],
-                     .all_handed_back = now[counted::handed_back],
+                     .all_handed_back = now[counted::all_handed_back],
                      .nested = now[counted::nested],
                      .unmatched = now[counted::unmatched],
                      .abandoned = now[counted::abandoned],
-                     .foreign_stream = now[counted::foreign_device],
+                     .foreign_stream = now[counted::foreign_stream],
                      .captured = now[counted::captured],
                      .replayed = now[counted::replayed],
                      .not_captured = now[counted::not_captured],
                      .dropped = now[counted::dropped],
-                     .records_unread = now[counted::records_full],
+                     .records_unread = now[counted::records_unread],
                      .held_up = now[counted::held_up],
-                     .groups_added = now[counted::sms_raised],
+                     .groups_added = now[counted::groups_added],
                      .armed = now[counted::armed],
-                     .released = now[counted::released]},
+                     .released = now[counted::released],
+                     .no_gate = now[counted::no_gate],
+                     .off = now[counted::off]},
          "counts");
   });
 }

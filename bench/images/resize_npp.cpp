@@ -85,7 +85,7 @@ class contest {
         out_{width, width * 9 / 16, what.channels, 8},
         in_(photographs_of(what.channels)),
         machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
-    machine_->arrive();
+    machine_->adopt_thread();
     if (what.logo) logo_ = bench::photograph(256, 128, 3, 99);
     resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
     made.logo_x = static_cast<std::int32_t>(out_.width - place.margin) - 256;

@@ -85,7 +85,7 @@ class contest {
     values.set("width", std::to_string(given_.to));
     values.set("threads", std::to_string(given_.threads));
     auto const begin = watch::now();
-    machine_->arrive();
+    machine_->adopt_thread();
     auto const owner = entry.make(values);
     owner->prepare(*machine_);
     solo_run const done = run_to_end(*owner, *machine_, {.at_most = std::chrono::nanoseconds::max()});

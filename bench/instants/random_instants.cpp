@@ -52,7 +52,7 @@ std::unique_ptr<executor> machine_of(std::string const& kind) {
 
 int run(arguments const& given) {
   std::unique_ptr<executor> const machine = machine_of(given.executor);
-  machine->arrive();
+  machine->adopt_thread();
   std::unique_ptr<task_owner> const owner = owner_of(given.task);
   owner->prepare(*machine);
   bench::preempted_runs const found = bench::preempt_at_random(*owner, *machine, given.wish);

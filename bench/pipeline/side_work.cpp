@@ -96,9 +96,9 @@ nlohmann::json side_work::report() const {
   made["items_per_s_alone"] = solo_items_per_s_;
   made["lease_exits"] = lease_exits_;
   made["passed_over"] = {{"too_short", now[counted::too_short] - before_[counted::too_short]},
-                         {"fruitless", now[counted::handed_back] - before_[counted::handed_back]},
+                         {"fruitless", now[counted::all_handed_back] - before_[counted::all_handed_back]},
                          {"no_job", now[counted::no_job] - before_[counted::no_job]},
-                         {"behind", now[counted::records_full] - before_[counted::records_full]},
+                         {"behind", now[counted::records_unread] - before_[counted::records_unread]},
                          {"dropped", now[counted::dropped] - before_[counted::dropped]}};
   made["opened"] = now[counted::opened] - before_[counted::opened];
   made["replayed"] = now[counted::replayed] - before_[counted::replayed];

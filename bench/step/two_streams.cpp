@@ -212,7 +212,7 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   made["items"] = items;
   made["opened"] = now[counted::opened] - before[counted::opened];
   made["launches"] = now[counted::launches] - before[counted::launches];
-  made["behind"] = now[counted::records_full] - before[counted::records_full];
+  made["behind"] = now[counted::records_unread] - before[counted::records_unread];
   return made;
 }
 

@@ -10,8 +10,8 @@ namespace lull {
 /// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on
 /// the thread's stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came
 /// from, half a gigabyte where it never worked.
-inline visit arrive_on(int device) {
-  visit from;
+inline thread_state adopt_thread_on(int device) {
+  thread_state from;
   LULL_CUDA(cudaGetDevice(&from.device));
   LULL_DRIVER(driver().push_context(detail::primary_context(device)));
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -23,7 +23,7 @@ inline visit arrive_on(int device) {
   return from;
 }
 
-inline void depart_from(visit from) noexcept {
+inline void restore_thread_to(thread_state from) noexcept {
   auto mode = static_cast<cudaStreamCaptureMode>(from.capture_mode);
   cudaThreadExchangeStreamCaptureMode(&mode);
   CUcontext ours{};
@@ -33,13 +33,13 @@ inline void depart_from(visit from) noexcept {
 /// For as long as this lives.
 class cuda_device_guard {
  public:
-  explicit cuda_device_guard(int device) : from_(arrive_on(device)) {}
-  ~cuda_device_guard() { depart_from(from_); }
+  explicit cuda_device_guard(int device) : from_(adopt_thread_on(device)) {}
+  ~cuda_device_guard() { restore_thread_to(from_); }
   cuda_device_guard(cuda_device_guard const&) = delete;
   cuda_device_guard& operator=(cuda_device_guard const&) = delete;
 
  private:
-  visit from_;
+  thread_state from_;
 };
 
 }  // namespace lull

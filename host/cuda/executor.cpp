@@ -175,7 +175,7 @@ std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_un
 
 std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
 
-stream_found cuda_executor::look_at(stream_handle stream, visit from) {
+stream_found cuda_executor::look_at(stream_handle stream, thread_state from) {
   bool const here = from.device == device_;
   if (auto const capture = capture_of(stream)) {
     // asked for its device while it is captured, the stream would spoil the capture

@@ -23,8 +23,8 @@ class cuda_executor final : public executor {
 
   executor_kind kind() const noexcept override { return executor_kind::cuda; }
   placement place() const override { return place_.where(); }
-  visit arrive() override { return arrive_on(device_); }
-  void depart(visit from) noexcept override { depart_from(from); }
+  thread_state adopt_thread() override { return adopt_thread_on(device_); }
+  void restore_thread(thread_state from) noexcept override { restore_thread_to(from); }
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
   bool keep_more_off() override;
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
@@ -40,7 +40,7 @@ class cuda_executor final : public executor {
   void unpin(void* memory) noexcept override { memory_.unpin(memory); }
   std::unique_ptr<copy_lane> make_copy_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
-  stream_found look_at(stream_handle stream, visit from) override;
+  stream_found look_at(stream_handle stream, thread_state from) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;

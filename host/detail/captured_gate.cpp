@@ -145,7 +145,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
   if (at.skipped) {
-    ++(length < min_bubble ? counts_[counted::too_short] : counts_[counted::handed_back]);
+    ++(length < min_bubble ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
     site.past.add_length(length);
   } else {
     bool const held_up = was_held_up(record);

@@ -91,7 +91,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
     lock.lock();
   }
   if (mode == runtime_mode::on && !any_stands()) return pass_over(counted::no_job);
-  if (bubbles_ - collected_ >= records) return pass_over(counted::records_full);
+  if (bubbles_ - collected_ >= records) return pass_over(counted::records_unread);
   std::shared_ptr<site_state> const at = sites_.find(where.name);
   if (mode == runtime_mode::on) {
     at->past.begin_bubble();
@@ -101,7 +101,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
       case history::verdict::too_short:
         return pass_over(counted::too_short);
       case history::verdict::handed_back:
-        return pass_over(counted::handed_back);
+        return pass_over(counted::all_handed_back);
     }
   }
   std::uint64_t const bubble = bubbles_ + 1;

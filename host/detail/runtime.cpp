@@ -123,7 +123,7 @@ class runtime::state {
       stream_found const found = machine_->look_at(stream, here.from());
       switch (found.is) {
         case stream_found::foreign:
-          opened = pass_over(counted::foreign_device);
+          opened = pass_over(counted::foreign_stream);
           break;
         case stream_found::captured:
           opened = open_captured(found.capture, stream, where);
@@ -163,7 +163,7 @@ class runtime::state {
     runtime_counts sum = captured_->counts();
     for (auto const& gate : gates_) sum += gate->counts();
     for (std::size_t i = 0; i < counted_kinds; ++i) sum[static_cast<counted>(i)] += passed_over_[i];
-    sum[counted::sms_raised] += dispatcher_->raised();
+    sum[counted::groups_added] += dispatcher_->raised();
     return sum;
   }
 
@@ -330,7 +330,7 @@ class runtime::state {
       auto next = std::chrono::steady_clock::now() + after_an_error;
       bool const ends = ending_;  // before the look at mode_
       try {
-        if (!arrived) machine_->arrive();
+        if (!arrived) machine_->adopt_thread();
         arrived = true;
         if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) dispatcher_->give_up();

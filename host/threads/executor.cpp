@@ -154,7 +154,7 @@ worker_grid threads_executor::load(worker_kernel const& kernel, int) {
   return {static_cast<std::uint64_t>(pool_.blocks()), {}};
 }
 
-stream_found threads_executor::look_at(stream_handle stream, visit) {
+stream_found threads_executor::look_at(stream_handle stream, thread_state) {
   if (auto const capture = capture_of(stream)) return {stream_found::captured, *capture};
   return {.is = stream_found::plain, .id = stream_of(stream).id()};
 }

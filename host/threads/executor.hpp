@@ -22,11 +22,11 @@ class threads_executor : public executor {
 
   executor_kind kind() const noexcept override { return executor_kind::threads; }
   placement place() const override;
-  visit arrive() override { return {}; }
-  void depart(visit) noexcept override {}
+  thread_state adopt_thread() override { return {}; }
+  void restore_thread(thread_state) noexcept override {}
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
   bool keep_more_off() override { return false; }
-  stream_found look_at(stream_handle stream, visit) override;
+  stream_found look_at(stream_handle stream, thread_state) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;

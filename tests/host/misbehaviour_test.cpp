@@ -107,7 +107,7 @@ TEST_F(misbehaving, streams_of_another_device_are_left_alone) {
   seen.foreign = true;
   side->close(side->open(&trainer, site{"foreign"}), &trainer);
   EXPECT_EQ(seen.take(), calls{});
-  EXPECT_EQ(side->counts()[counted::foreign_device], 1U);
+  EXPECT_EQ(side->counts()[counted::foreign_stream], 1U);
   seen.foreign = false;
   is_still_done(*side, task);
 }

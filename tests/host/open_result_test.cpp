@@ -66,7 +66,7 @@ TEST_F(open_result_of, a_bubble_inside_another) {
 TEST_F(open_result_of, a_stream_of_another_device) {
   auto const side = make(options(runtime_mode::observe));
   seen.foreign = true;
-  EXPECT_EQ(ask(*side, trainer), counted::foreign_device);
+  EXPECT_EQ(ask(*side, trainer), counted::foreign_stream);
   expect_counted(*side);
 }
 
@@ -106,7 +106,7 @@ TEST_F(open_result_of, bubbles_whose_records_are_not_read_yet) {
     what = ask(*side, trainer);
     side->close(last_, &trainer);
   }
-  EXPECT_EQ(what, counted::records_full);
+  EXPECT_EQ(what, counted::records_unread);
   expect_counted(*side);
   seen.lengths_not_there = 0;
 }
@@ -125,7 +125,7 @@ TEST(counted_kinds, each_has_a_name_of_its_own) {
   }
   EXPECT_EQ(name_of(counted::off), "off");
   EXPECT_EQ(name_of(counted::not_captured), "not_captured");
-  EXPECT_EQ(name_of(counted::sms_raised), "sms_raised");
+  EXPECT_EQ(name_of(counted::groups_added), "groups_added");
   EXPECT_EQ(name_of(counted::dropped), "dropped");
 }
 

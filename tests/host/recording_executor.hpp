@@ -140,7 +140,7 @@ class recording_executor final : public threads_executor {
     threads_executor::unmap(memory, bytes);
   }
 
-  stream_found look_at(stream_handle stream, visit from) override {
+  stream_found look_at(stream_handle stream, thread_state from) override {
     if (into_.foreign) return {stream_found::foreign};
     return into_.capturing ? stream_found{stream_found::captured} : threads_executor::look_at(stream, from);
   }

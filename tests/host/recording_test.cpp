@@ -87,14 +87,14 @@ TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) 
   auto const side = make();
   job task = submit_endless(*side);
   await(*side, task, job_state::placed);
-  for (int i = 0; i < 200 && side->counts()[counted::handed_back] == 0; ++i) {
+  for (int i = 0; i < 200 && side->counts()[counted::all_handed_back] == 0; ++i) {
     {
       bubble const idle{*side, &trainer, site{"brief"}};
       trainer.enqueue([] { std::this_thread::sleep_for(20ms); });
     }
     trainer.synchronize();
   }
-  EXPECT_EQ(side->counts()[counted::handed_back], 1U);
+  EXPECT_EQ(side->counts()[counted::all_handed_back], 1U);
   seen.take();
   task.cancel();
   EXPECT_TRUE(task.wait(120s));

@@ -100,6 +100,8 @@ class Counts(ctypes.Structure):
         ("groups_added", ctypes.c_uint64),
         ("armed", ctypes.c_uint64),
         ("released", ctypes.c_uint64),
+        ("no_gate", ctypes.c_uint64),
+        ("off", ctypes.c_uint64),
     ]
 
 

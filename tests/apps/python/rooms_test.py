@@ -30,7 +30,7 @@ class WithoutADevice(fake_torch.WithFakeTorch):
     def test_the_reason_is_given(self):
         self.assert_refused("lull_measure_rooms: .*CUDA", device=NO_SUCH_DEVICE)
         self.assert_refused("device is -1", device=-1)
-        self.assert_refused("resident is 0: at least 1", device=NO_SUCH_DEVICE, resident=0)
+        self.assert_refused("resident is 0: it must be at least 1", device=NO_SUCH_DEVICE, resident=0)
 
     def test_no_session_may_be_on(self):
         with self.observe():

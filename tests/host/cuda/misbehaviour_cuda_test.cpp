@@ -178,11 +178,11 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
   // Each leaves the other's streams alone, whatever device is current.
   side_->close(side_->open(there.get(), site{"foreign"}), there.get());
   side_->close(side_->open(nullptr, site{"default of another"}), nullptr);
-  EXPECT_EQ(side_->counts()[counted::foreign_device], 2U);
+  EXPECT_EQ(side_->counts()[counted::foreign_stream], 2U);
   EXPECT_EQ(side_->counts()[counted::opened], 0U);
   LULL_CUDA(cudaSetDevice(0));
   other->close(other->open(stream_.get(), site{"foreign"}), stream_.get());
-  EXPECT_EQ(other->counts()[counted::foreign_device], 1U);
+  EXPECT_EQ(other->counts()[counted::foreign_stream], 1U);
   int now = -1;
   LULL_CUDA(cudaGetDevice(&now));
   EXPECT_EQ(now, 0);

@@ -243,8 +243,8 @@ TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
   // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
-  for (int i = 0; i < 20 && side_->counts()[counted::sms_raised] == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
-  EXPECT_EQ(side_->counts()[counted::sms_raised], 1U);
+  for (int i = 0; i < 20 && side_->counts()[counted::groups_added] == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
+  EXPECT_EQ(side_->counts()[counted::groups_added], 1U);
   EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
   task.cancel();

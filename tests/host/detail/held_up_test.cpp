@@ -85,7 +85,7 @@ class runtime_held_up : public runtime_recorded {
 
 TEST_F(runtime_held_up, twice_in_a_row_makes_workers_keep_off_more) {
   until_more_is_asked_for();
-  EXPECT_EQ(side_->counts()[counted::sms_raised], 1U);
+  EXPECT_EQ(side_->counts()[counted::groups_added], 1U);
   EXPECT_EQ(kept_off_, calls{"keep_more_off"});
   EXPECT_EQ(side_->summary().reserved()->raised, 1U);
   EXPECT_EQ(side_->summary().reserved()->raised_at, "recv");
@@ -102,7 +102,7 @@ TEST_F(runtime_held_up, once_and_again_later_may_be_chance) {
   }
   note_kept_off();
   EXPECT_EQ(kept_off_, calls{});
-  EXPECT_EQ(side_->counts()[counted::sms_raised], 0U);
+  EXPECT_EQ(side_->counts()[counted::groups_added], 0U);
 }
 
 TEST_F(runtime_held_up, does_not_make_leases_longer) {
@@ -115,7 +115,7 @@ TEST_F(runtime_held_up, does_not_make_leases_longer) {
 TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told) {
   seen.can_keep_more_off = false;
   until_more_is_asked_for();
-  EXPECT_EQ(side_->counts()[counted::sms_raised], 0U);
+  EXPECT_EQ(side_->counts()[counted::groups_added], 0U);
   while (log().empty()) std::this_thread::yield();
   EXPECT_TRUE(any_line_has("no further group"));
 }
