@@ -43,7 +43,7 @@ class AnExchangeOfTorch(unittest.TestCase):
         self.assertGreater(min(one.rooms, one.blocks, one.threads, one.cluster, one.registers), 0, one.text)
         self.assertEqual(two.rooms, 2 * one.rooms, two.text)
         self.assertIn(f"{one.blocks} blocks", one.text)
-        self.assertTrue(two.text.endswith(f"2 resident at once: {two.rooms} rooms"), two.text)
+        self.assertTrue(two.text.endswith(f"; 2 resident at once need {two.rooms}"), two.text)
 
     def test_that_launches_nothing_needs_no_rooms(self):
         need = lull.measure_rooms(lambda stream: None)
