@@ -45,13 +45,14 @@ enum class counted : std::uint8_t {
   foreign_stream,   // the stream is another device's
   not_captured,     // the stream is under capture, and no task type, no gate or no way to ask is there
   // What happened otherwise.
-  launches,      // workers enqueued
-  armed,         // whose workers were enqueued before they opened
-  released,      // … whose workers stopped waiting before the opening: too long, or another could work
-  unmatched,     // closes of nothing, ignored
-  abandoned,     // never closed: ended by the next opening of their site, or by any after the lease
-  replayed,      // of captured ones: opened by replays, as far as read
-  held_up,       // in which a kernel of the trainer seems to have waited for workers to leave
+  launches,   // workers enqueued
+  armed,      // whose workers were enqueued before they opened
+  released,   // armed ones whose workers the host let go before the opening: they had waited too long, or another could
+              // work
+  unmatched,  // closes of nothing, ignored
+  abandoned,  // never closed: ended by the next opening at the same site, or by any opening after the lease
+  replayed,   // of captured ones: opened by replays, as far as read
+  held_up,    // in which a kernel of the trainer seems to have waited for workers to leave
   groups_added,  // how often workers gave up one more group of SMs for that; not bubbles
   dropped,       // whose records were lost: they are in no report
 };

@@ -127,7 +127,8 @@ class machine_memory {
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
 };
 
-/// Bubbles on the trainer's streams: edges and workers. Enqueue only, but for what is asked off the trainer's path.
+/// Bubbles on the trainer's streams: edges and workers. `look_at`, `open_edge`, `close_edge` and `launch` are enqueue
+/// only. The other calls are for Lull's threads.
 class bubble_streams {
  public:
   virtual ~bubble_streams() = default;
@@ -169,7 +170,8 @@ class bubble_graphs {
   /// for the workers.
   virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                         std::span<captured_worker const> workers) = 0;
-  /// Adds the closing edge to the stream's chain: what is captured next starts when the workers have begun to leave.
+  /// Adds the closing edge to the stream's chain: what is captured next starts when the workers have begun to leave, or
+  /// after 50 µs.
   virtual void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
                              captured_opening opened) = 0;
   /// Keeps `what` alive until the graph, its clones and its executables are gone and have ended.
@@ -213,8 +215,8 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
   /// Loads the kernel's code and returns the grid for one of its jobs; with `blocks_per_processor` 0 the executor
   /// chooses. The first call for a kernel may wait until the machine is idle: make it before training starts.
   virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
-  /// Reserves one more group of processors, also against workers that are enqueued already or in graphs. Enqueue only.
-  /// Returns false where there is none to spare.
+  /// Reserves one more group of processors. Workers that are enqueued already, or in graphs, keep off it, too. Enqueue
+  /// only. Returns false where there is none to spare.
   virtual bool keep_more_off() = 0;
 
   /// Enqueues lull::exchange on the control stream. `done` becomes 2 × id + 1 when it succeeded, and 2 × id when a

@@ -182,7 +182,7 @@ typedef struct lull_counts {
   uint64_t groups_added; /* how often one more group of SMs was reserved for that; not bubbles */
   uint64_t armed;        /* bubbles whose workers were enqueued before they opened */
   uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
-  uint64_t no_gate;      /* opens on a stream while as many others as can be are harvested, ignored */
+  uint64_t no_gate;      /* opens on a stream while 16 other streams have gates, ignored */
   uint64_t off;          /* opens while the runtime is off */
 } lull_counts;
 
@@ -203,9 +203,9 @@ lull_status lull_report(lull_runtime* runtime, int format, char* text, size_t si
 
 typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does nothing with it */
 
-/* Enqueue only. Puts the opening edge on the stream if a job is ready, or into the graph that the stream is being
-   captured to; the host does not wait. `site` says where in the step the bubble is, in 1 to 255 bytes; it is copied,
-   and history is kept for each. One call at a time for a stream. */
+/* Enqueue only. Enqueues the opening edge, or adds it to the graph under capture; the host does not wait. Mode on needs
+   a ready job and a site that is worth it. `site` says where in the step the bubble is, in 1 to 255 bytes; it is
+   copied, and history is kept for each. One call at a time for a stream. */
 lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble);
 /* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on our stream,
    shortly before the bubble is expected to open. May come from another thread than the opening. */

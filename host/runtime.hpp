@@ -87,7 +87,8 @@ class runtime {
   open_result open(stream_handle stream, site where) noexcept;
   /// Enqueues the closing edge on the bubble's own stream. The worker follows on another stream, at once or shortly
   /// before the bubble is expected to open. Does nothing if the bubble of `id` is 0. With the id of a bubble that is
-  /// not open, or with another stream, only counts the call. Does not block, allocate or synchronise.
+  /// not open, or with another stream, only counts the call. Does not block or synchronise; allocates only under
+  /// capture.
   void close(bubble_id id, stream_handle stream) noexcept;
 
   /// Stops all side work, so that the program may allocate, load code or be profiled without it. Returns true when no

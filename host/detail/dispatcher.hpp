@@ -24,7 +24,7 @@
 namespace lull::detail {
 
 /// Puts jobs into places and takes them out, through control alone; never on the trainer's path. One thread calls
-/// `round` from time to time; a round makes no blocking call.
+/// `tick` from time to time. A tick makes no blocking call.
 ///
 /// A place goes empty → filling → standing → emptying → empty, on all gates together.
 class dispatcher {

@@ -187,7 +187,7 @@ std::string legend(bubble_summary const& sum, summed const& all, bool knows_all)
   bool const on_gpu = !sum.settings().cpu_time;
   std::string text =
       meaning("site", "a bubble's place in the step; a bubble is idle time on a trainer's stream") +
-      meaning("gate", "all bubbles of one stream or captured graph") +
+      meaning("gate", "all bubbles of one stream, or of all graphs captured on it") +
       meaning("share", "of the time from the gate's first opening to its last close") +
       meaning("ahead", "bubbles whose end the host had enqueued before the stream reached its opening") +
       meaning("harvest", std::string{on_gpu ? "GPU time" : "time"} + " in a second that side work would get" +

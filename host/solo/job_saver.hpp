@@ -7,7 +7,8 @@ namespace detail {
 class job_record;
 }
 
-/// Saves a job between two of its bubbles, and takes up what was saved. Calls come only while no block is inside.
+/// Saves a job between two of its bubbles, and takes up what was saved. `begin` and `save` are called only while no
+/// block is inside. `due` may be called while blocks work.
 class job_saver {
  public:
   virtual ~job_saver() = default;

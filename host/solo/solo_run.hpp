@@ -26,28 +26,27 @@ struct solo_run {
   std::uint64_t items = 0;    // committed
   std::uint64_t brought = 0;  // … of them, by what was saved earlier
   std::uint64_t chunks = 0;
-  std::uint64_t handed_back = 0;     // … chunks
-  std::uint64_t phases = 0;          // opened
-  std::chrono::nanoseconds time{0};  // of bubbles together but those of nothing but hunger: opening → last block out
-  std::chrono::nanoseconds stay{0};  // summed over blocks: first chunk → leaving
-  std::chrono::nanoseconds waiting{0};  // of it, for a phase
+  std::uint64_t handed_back = 0;        // … chunks
+  std::uint64_t phases = 0;             // opened
+  std::chrono::nanoseconds time{0};     // of bubbles in which blocks found input: opening → last block out, summed up
+  std::chrono::nanoseconds stay{0};     // summed over blocks: first chunk → leaving
+  std::chrono::nanoseconds waiting{0};  // for a phase, also before a block's first chunk
   /// Of each bubble whose close found blocks at work: from the first that saw it until the last was out.
   std::vector<std::chrono::nanoseconds> drains = {};
 
   solo_run& operator+=(solo_run const& other);           // `finished`: both; problems are not added
   double items_per_s() const noexcept;                   // without what was brought
   double wait_share() const noexcept;                    // of its blocks' time
-  std::chrono::nanoseconds chunk_time() const noexcept;  // mean, with the claim
+  std::chrono::nanoseconds chunk_time() const noexcept;  // stay ÷ chunks: with claims and waits for phases
 };
 
-/// Asked from time to time, with what the tasks have done so far; true: end now. Phases are fresh, the rest is of the
-/// bubbles that are over.
+/// Asked from time to time, with what the tasks have done so far; true: end now. `phases` is current; the other fields
+/// cover only bubbles that are over.
 using stop_question = std::function<bool(std::span<solo_run const> now)>;
 
 struct solo_run_options {
   std::chrono::nanoseconds bubble{0};  // how long the host holds each open; 0: one that lasts until the task is over
-  /// Not 0: `bubble` is the shortest; lengths are random, and a close comes at its instant, not at the host's next
-  /// look.
+  /// Not 0: lengths are random, from `bubble` to this. The host spins until the exact moment of each close.
   std::chrono::nanoseconds max_bubble{0};
   std::uint64_t seed = 1;   // of the lengths
   std::uint32_t grain = 0;  // 0: the job's
@@ -64,11 +63,11 @@ struct solo_task {
   job_saver* saves = nullptr;   // whenever it is due, and at the end; null: nothing is saved
 };
 
-/// Runs tasks to their end on a machine that they have to themselves, in bubbles of the host's. One works at a time:
-/// the first of the highest priority, and while it starves, the next. A task that fails ends alone. Blocks. Throws
-/// what `stop` and `begin` of what saves throw; usage_error for a task without code for this machine, a grain of 0, and
-/// for lengths that bubble_lengths refuses; limit_error where the machine's memory is used up. A chunk that does not
-/// end within 10 s of a close ends the process, for nothing can make it leave.
+/// Runs tasks to their end on a machine that they have to themselves, in bubbles that the host opens. One works at a
+/// time: the first of the highest priority, and while it starves, the next. If one task fails, the others go on.
+/// Blocks. Throws what `stop` and `job_saver::begin` throw; usage_error for a task without code for this machine, a job
+/// whose own grain is 0, and lengths that bubble_lengths refuses; limit_error where the machine's memory is used up. A
+/// chunk that does not end within 10 s of a close ends the process, for nothing can make it leave.
 std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks,
                                solo_run_options const& how = {});
 

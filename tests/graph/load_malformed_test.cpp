@@ -167,7 +167,7 @@ TEST(LoadMalformed, LimitsHold) {
   EXPECT_EQ(load_graph(path, {.max_edges = 3, .max_vertices = 10, .max_bytes = 12}).edges(), 3);
   expect_refused(path, 0, "limit max_edges = 2", {.max_edges = 2});
   expect_refused(path, 3, "max_vertices = 9 allows ids up to 8", {.max_vertices = 9});
-  expect_refused(path, 0, "limit max_bytes", {.max_bytes = 11});
+  expect_refused(path, 0, "more text than max_bytes", {.max_bytes = 11});
   auto const matrix = folder.write("limits.mtx", symmetric + "9 9 2\n1 1\n2 1\n");
   EXPECT_EQ(load_graph(matrix, {.max_edges = 4, .max_vertices = 9}).edges(), 3);
   expect_refused(matrix, 2, "limit max_edges = 3", {.max_edges = 3});
@@ -184,8 +184,8 @@ TEST(LoadMalformed, SmallFilesThatUnpackToMuchAreCutOff) {
   for (int copies = 0; copies < 64; ++copies) {
     packed += member;
   }
-  expect_refused(folder.write("bomb.el.gz", packed), 0, "limit max_bytes", {.max_bytes = 16 << 20});
-  expect_refused(folder.write("bomb.gr.gz", packed), 0, "limit max_bytes", {.max_bytes = 16 << 20});
+  expect_refused(folder.write("bomb.el.gz", packed), 0, "more text than max_bytes", {.max_bytes = 16 << 20});
+  expect_refused(folder.write("bomb.gr.gz", packed), 0, "more text than max_bytes", {.max_bytes = 16 << 20});
 }
 
 TEST(LoadMalformed, WhatIsNoFileIsRefusedAtOnce) {

@@ -92,10 +92,10 @@ TEST(bubble_summary, what_a_harvest_would_bring) {
   sum.add(observed({.at = 9ms, .length = 1ms}));
   site_summary const one = sum.sites().at(0);
   EXPECT_EQ(one.worth_it, 2U);
-  EXPECT_EQ(one.harvestable, 30us + 1ms - 2 * 13us);
+  EXPECT_EQ(one.harvestable, 30us + 1ms - 2 * 17us);
   double const idle_ns = 29'999 + 30'000 + 1'000'000;
-  EXPECT_NEAR(*one.harvestable_of_idle, 1'004'000 / idle_ns, 1e-12);
-  EXPECT_NEAR(*one.harvestable_a_second, 1'004'000 / 10e6, 1e-12);
+  EXPECT_NEAR(*one.harvestable_of_idle, 996'000 / idle_ns, 1e-12);
+  EXPECT_NEAR(*one.harvestable_a_second, 996'000 / 10e6, 1e-12);
 }
 
 TEST(bubble_summary, assumptions_can_be_others) {
