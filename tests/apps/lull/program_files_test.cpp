@@ -83,7 +83,7 @@ TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
                  "mlp.safetensors exists: use --resume to continue");
   expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out") + " --checkpoint " +
                      file("saved"),
-                 "images.manifest is there");
+                 "images.manifest exists: use --resume");
   std::ofstream{file("saved/compute.npz")} << "a day's work";
   for (std::string const how : {"", " --resume"})
     expect_refused("run --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved") + how,
