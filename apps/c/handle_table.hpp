@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -31,31 +32,31 @@ class handle_table {
 
   struct entry {
     std::unique_ptr<Object> object;
-    std::shared_timed_mutex users;  // pins share it; taken under `mutex_`, while nobody ends the object
-    bool is_ending = false;         // under `mutex_`
+    std::atomic<int> users{0};           // pins; one more only under `mutex_`, while nobody ends the object
+    std::atomic<bool> is_ending{false};  // set under `mutex_`
   };
 
  public:
-  /// While it lives, the object does. Empty for a handle that is not alive. Let go by the thread that found it.
+  /// While it lives, the object does. Empty for a handle that is not alive.
   class pin {
    public:
+    pin() = default;
+    pin(pin&&) noexcept = default;
+    pin& operator=(pin&&) = delete;
+    ~pin() { let_go(); }
     void let_go() noexcept {
-      if (lock_.owns_lock()) lock_.unlock();
+      if (entry_ != nullptr) entry_->users.fetch_sub(1, std::memory_order_release);  // to the call that ends it
       entry_.reset();
     }
     explicit operator bool() const noexcept { return entry_ != nullptr; }
     Object* operator->() const noexcept { return entry_->object.get(); }
     Object& operator*() const noexcept { return *entry_->object; }
     /// Returns whether somebody waits for this pin, to end the object.
-    bool ending() const noexcept {
-      std::lock_guard const lock{mutex_};
-      return entry_->is_ending;
-    }
+    bool ending() const noexcept { return entry_->is_ending.load(std::memory_order_relaxed); }
 
    private:
     friend class handle_table;
     std::shared_ptr<entry> entry_;
-    std::shared_lock<std::shared_timed_mutex> lock_;  // last: it is of the entry
   };
 
   /// The object with nobody else inside. Not taken, it goes on as before.
@@ -65,10 +66,7 @@ class handle_table {
     exclusive(exclusive&&) noexcept = default;
     exclusive& operator=(exclusive&&) = delete;
     ~exclusive() {
-      if (entry_ == nullptr) return;
-      std::lock_guard const lock{mutex_};
-      lock_.unlock();
-      entry_->is_ending = false;
+      if (entry_ != nullptr) entry_->is_ending = false;
     }
     explicit operator bool() const noexcept { return entry_ != nullptr; }
     Object* operator->() const noexcept { return entry_->object.get(); }
@@ -79,7 +77,6 @@ class handle_table {
         std::lock_guard const lock{mutex_};
         entries().erase(handle_);
       }
-      lock_.unlock();
       return std::move(std::exchange(entry_, nullptr)->object);
     }
 
@@ -87,7 +84,6 @@ class handle_table {
     friend class handle_table;
     std::uint64_t handle_ = 0;
     std::shared_ptr<entry> entry_;
-    std::unique_lock<std::shared_timed_mutex> lock_;  // last: it is of the entry
   };
 
   /// Throws limit_error when all handles are in use; then the object stays the caller's.
@@ -118,7 +114,7 @@ class handle_table {
     auto const known = entries().find(handle);
     if (known == entries().end() || known->second->is_ending) return found;
     found.entry_ = known->second;
-    found.lock_ = std::shared_lock{found.entry_->users};  // at once: nobody ends the object
+    found.entry_->users.fetch_add(1, std::memory_order_relaxed);  // the lock publishes it
     return found;
   }
 
@@ -130,14 +126,15 @@ class handle_table {
     {
       std::lock_guard const lock{mutex_};
       auto const known = entries().find(handle);
-      if (known == entries().end() || std::exchange(known->second->is_ending, true)) return made;
+      if (known == entries().end() || known->second->is_ending.exchange(true)) return made;
       at = known->second;
     }
-    made.lock_ = std::unique_lock{at->users, deadline};
-    if (!made.lock_) {
-      std::lock_guard const lock{mutex_};
-      at->is_ending = false;
-      throw limit_error{"another thread is still inside a call with this handle: try again"};
+    while (at->users.load(std::memory_order_acquire) != 0) {
+      if (std::chrono::steady_clock::now() >= deadline) {
+        at->is_ending = false;
+        throw limit_error{"another thread is still inside a call with this handle: try again"};
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
     made.handle_ = handle;
     made.entry_ = std::move(at);
