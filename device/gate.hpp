@@ -103,15 +103,11 @@ LULL_HD void open_captured_gate(gate_ref gate, std::uint32_t value) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->opened_ns, World::now_ns());
 }
 
-/// A block has begun to leave this much before it is gone. The launch gap behind a captured closing edge hides most of
-/// that, not all: without, one bubble in a hundred cost the trainer a wave of blocks, 9 µs.
-inline constexpr std::uint64_t last_of_leaving_ns = 200;
-
 /// The closing edge of a captured graph, where the launch gap behind it is too short to hide the workers' leaving: it
-/// ends `last_of_leaving_ns` after all blocks have begun to leave, or after `max_ns`. It writes the moments into the
-/// record.
+/// ends when all blocks have begun to leave, or after `max_ns`. It writes the moments into the record. Returns whether
+/// blocks were working.
 template <class World>
-LULL_HD void close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32_t site,
+LULL_HD bool close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32_t site,
                                  std::uint64_t max_ns) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
   // Issued together.
@@ -124,10 +120,8 @@ LULL_HD void close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  if (working == 0) return;
-  await_leaving<World>(*gate.line, max_ns);
-  for (std::uint64_t const since_ns = World::now_ns(); World::now_ns() - since_ns < last_of_leaving_ns;) {
-  }
+  if (working != 0) await_leaving<World>(*gate.line, max_ns);
+  return working != 0;
 }
 
 }  // namespace lull

@@ -11,6 +11,10 @@ namespace lull::detail {
 
 namespace {
 
+/// A block has begun to leave this much before it is gone. The launch gap behind a captured closing edge hides most of
+/// that, not all: without, one bubble in a hundred cost the trainer a wave of blocks, 9 µs.
+constexpr std::uint64_t last_of_leaving_ns = 200;
+
 __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64_t bubble) {
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
@@ -31,7 +35,10 @@ __global__ void open_captured_edge_kernel(gate_ref gate, std::uint32_t value) {
 
 __global__ void close_captured_edge_kernel(gate_ref gate, std::uint32_t value, std::uint32_t site,
                                            std::uint64_t max_ns) {
-  if (gate.line != nullptr) close_captured_gate<cuda_world>(gate, value, site, max_ns);
+  if (gate.line == nullptr || !close_captured_gate<cuda_world>(gate, value, site, max_ns)) return;
+  std::uint64_t const since_ns = cuda_world::now_ns();
+  while (cuda_world::now_ns() - since_ns < last_of_leaving_ns) {
+  }
 }
 
 __global__ void keep_off_kernel(sm_filter sms) {
