@@ -43,7 +43,7 @@ enum class counted : std::uint8_t {
   records_unread,   // the runtime has not read the records of earlier bubbles yet
   no_gate,          // too many streams are harvested at a time
   foreign_stream,   // the stream is another device's
-  not_captured,     // the stream is under capture, and no task type, no gate or no way to ask is there
+  not_captured,     // the stream is under capture, and no task type, no gate or no id of the capture is known
   // What happened otherwise.
   launches,   // workers enqueued
   armed,      // whose workers were enqueued before they opened

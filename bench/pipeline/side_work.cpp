@@ -91,17 +91,17 @@ nlohmann::json side_work::report() const {
     all.not_ahead += site.not_ahead;
   }
   nlohmann::json made = of(all);
-  runtime_counts const now = side_.counts();
+  runtime_counts const since = side_.counts().since(before_);
   made["items"] = all.items;
   made["items_per_s_alone"] = solo_items_per_s_;
   made["lease_exits"] = lease_exits_;
-  made["passed_over"] = {{"too_short", now[counted::too_short] - before_[counted::too_short]},
-                         {"fruitless", now[counted::all_handed_back] - before_[counted::all_handed_back]},
-                         {"no_job", now[counted::no_job] - before_[counted::no_job]},
-                         {"behind", now[counted::records_unread] - before_[counted::records_unread]},
-                         {"dropped", now[counted::dropped] - before_[counted::dropped]}};
-  made["opened"] = now[counted::opened] - before_[counted::opened];
-  made["replayed"] = now[counted::replayed] - before_[counted::replayed];
+  made["passed_over"] = {{"too_short", since[counted::too_short]},
+                         {"fruitless", since[counted::all_handed_back]},
+                         {"no_job", since[counted::no_job]},
+                         {"behind", since[counted::records_unread]},
+                         {"dropped", since[counted::dropped]}};
+  made["opened"] = since[counted::opened];
+  made["replayed"] = since[counted::replayed];
   made["sites"] = std::move(by_site);
   return made;
 }

@@ -203,16 +203,16 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
     lease_exits += one.record().lease_blocks;
     items += one.record().items;
   }
-  runtime_counts const now = side.counts();
+  runtime_counts const since = side.counts().since(before);
   hangs += found.hangs;
   made["pairs"] = found.beyond_us.size();
   made["beyond_us"] = spread(found.beyond_us);
   made["hangs"] = found.hangs;
   made["lease_exits"] = lease_exits;  // of the bubbles that are kept: the latest
   made["items"] = items;
-  made["opened"] = now[counted::opened] - before[counted::opened];
-  made["launches"] = now[counted::launches] - before[counted::launches];
-  made["behind"] = now[counted::records_unread] - before[counted::records_unread];
+  made["opened"] = since[counted::opened];
+  made["launches"] = since[counted::launches];
+  made["behind"] = since[counted::records_unread];
   return made;
 }
 
