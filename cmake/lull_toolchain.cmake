@@ -70,6 +70,8 @@ if(LULL_SANITIZE)
   endif()
   add_compile_options(-fsanitize=${sanitizer_${LULL_SANITIZE}} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer_${LULL_SANITIZE}})
+  # clang's runtime for C lacks what the C++ in our C library wants
+  add_link_options($<$<AND:$<LINK_LANGUAGE:C>,$<CXX_COMPILER_ID:Clang>>:-fsanitize-link-c++-runtime>)
 endif()
 
 # Includes are spelled <lull/host/runtime.hpp> in the tree and installed alike.

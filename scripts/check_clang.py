@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles every C++ file of the tree once with clang, with the project's warnings as errors, and writes nothing.
 
-    scripts/check_clang.py BUILD
+    scripts/check_clang.py BUILD [--but-for OTHER]
 
 BUILD is configured for clang, as by `cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$(scripts/clang.sh)"`;
 nothing has to be built there. Files that the build generates are left out: headers alone and workers, which g++
-compiles. Prints the messages and the time; exits with 1 when a file fails."""
+compiles; and those of the build OTHER, which clang has compiled with the same warnings. Prints the messages and the
+time; exits with 1 when a file fails."""
 
+import argparse
 import concurrent.futures
 import json
 import os
@@ -21,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def sources(build):
-    """(file, folder, arguments), each file once though several targets may compile it."""
+    """{file: (file, folder, arguments)}, each file once though several targets may compile it."""
     with open(build / "compile_commands.json", encoding="utf-8") as file:
         commands = json.load(file)
     found = {}
@@ -29,7 +31,12 @@ def sources(build):
         path = pathlib.Path(each["file"])
         if path.suffix == ".cpp" and ROOT in path.parents and build not in path.parents:
             found.setdefault(path, (path, each["directory"], syntax_only(shlex.split(each["command"]))))
-    return list(found.values())
+    if not found:
+        sys.exit(f"check_clang.py: {build} compiles no file of {ROOT}")
+    compiler = next(iter(found.values()))[2][0]
+    if "clang" not in subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout:
+        sys.exit(f"check_clang.py: {build} is configured for {compiler}, which is not clang")
+    return found
 
 
 def syntax_only(arguments):
@@ -46,15 +53,10 @@ def check(source):
     return path, done.returncode, done.stdout + done.stderr
 
 
-def main(build):
+def main(build, but_for):
     started = time.monotonic()
-    build = pathlib.Path(build).resolve()
-    all_sources = sources(build)
-    if not all_sources:
-        sys.exit(f"check_clang.py: {build} compiles no file of {ROOT}")
-    compiler = all_sources[0][2][0]
-    if "clang" not in subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout:
-        sys.exit(f"check_clang.py: {build} is configured for {compiler}, which is not clang")
+    compiled = sources(but_for.resolve()) if but_for else {}
+    all_sources = [source for path, source in sources(build.resolve()).items() if path not in compiled]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         for path, code, text in threads.map(check, all_sources):
@@ -66,6 +68,8 @@ def main(build):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--but-for", type=pathlib.Path)
+    given = parser.parse_args()
+    main(given.build, given.but_for)

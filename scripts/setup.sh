@@ -31,7 +31,12 @@ missing=()
 for entry in "${needed[@]}"; do
   there "${entry#*:}" || missing+=("${entry%%:*}")
 done
-"$folder/clang.sh" > /dev/null 2>&1 || missing+=(clang-16) # both have it; any newer one will do
+if clang=$("$folder/clang.sh" 2> /dev/null); then # any from 16 on will do; both have 16
+  version=$("$clang" -dumpversion)
+  echo 'int main() {}' | "$clang" -fsanitize=address -x c++ - -o /dev/null 2> /dev/null || missing+=("libclang-rt-${version%%.*}-dev")
+else
+  missing+=(clang-16 libclang-rt-16-dev)
+fi
 python3 -c 'import ensurepip' > /dev/null 2>&1 || missing+=(python3-venv)
 
 if ((${#missing[@]})); then

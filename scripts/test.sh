@@ -3,8 +3,8 @@
 # Every test that this machine can run:
 #   dev    all tests; where nvcc is found all device code is compiled, and GPU tests run if a device answers
 #   tsan   the host tests under ThreadSanitizer
-#   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer
-#   clang  the project's warnings as errors, on each C++ file, which counts as one test; nothing is built
+#   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang
+#   clang  the project's warnings as errors, on each C++ file that asan does not compile; counts as one test
 #   format each file as scripts/format.sh leaves it, which counts as one test
 # What cannot run here is said and counted as skipped. The last line is the sum: N passed, N failed, N skipped.
 set -euo pipefail
@@ -20,76 +20,77 @@ if setarch "$(uname -m)" -R true 2> /dev/null; then
   fixed_addresses=(setarch "$(uname -m)" -R)
 fi
 
-# counts FILE: the tests of one run as ctest wrote them down: all, failed, not run
-counts() {
-  python3 - "$1" << 'PYTHON'
-import sys
-import xml.etree.ElementTree as tree
-suite = tree.parse(sys.argv[1]).getroot()
-number = lambda name: int(suite.get(name, 0))
-print(number("tests"), number("failures"), number("skipped") + number("disabled"))
-PYTHON
+# part NAME: heads one part of the run, and begins its time
+part() {
+  echo
+  echo "== $1"
+  part_started=$SECONDS
 }
 
-# configuration PRESET: configures, builds and tests it, and adds to the sums. A build that fails counts as one failure.
+# cannot WHAT LOG: a part that ends early, with the end of what it wrote. Counts as one failure.
+cannot() {
+  tail -n 60 "$2"
+  echo "== FAILED to $1"
+  failed=$((failed + 1))
+}
+
+# configuration PRESET [COMPILER]: configures, builds and tests it, and adds to the sums. What is done is in
+# build/PRESET.log. The compiler is g++, or a clang++.
 configuration() {
-  local preset=$1 started=$SECONDS log=build/$1.log status=0 tests failures absent
-  echo
-  echo "== $preset: build"
-  if ! cmake --preset "$preset" > "$log" 2>&1; then
-    tail -n 40 "$log"
-    echo "== $preset: FAILED to configure"
-    failed=$((failed + 1))
+  local preset=$1 compiler=${2:-} log=build/$1.log status=0 tests failures absent compilers=()
+  part "$preset, see $log"
+  if [[ -n $compiler ]]; then
+    grep -qs "^CMAKE_CXX_COMPILER:[A-Z]*=$compiler\$" "build/$preset/CMakeCache.txt" || rm -rf "build/$preset"
+    compilers=(-DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER="${compiler/clang++/clang}")
+  fi
+  if ! cmake --preset "$preset" "${compilers[@]}" > "$log" 2>&1; then
+    cannot "configure $preset" "$log"
     return
   fi
   grep -F 'lull: ' "$log"
-  if ! cmake --build --preset "$preset" -j "$jobs"; then
-    echo "== $preset: FAILED to build"
-    failed=$((failed + 1))
+  if ! cmake --build --preset "$preset" -j "$jobs" >> "$log" 2>&1; then
+    cannot "build $preset" "$log"
     return
   fi
-  echo "== $preset: built after $((SECONDS - started)) s; tests"
+  echo "built after $((SECONDS - part_started)) s"
   rm -f "build/$preset.xml"
-  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/build/$preset.xml" || status=$?
-  if ! read -r tests failures absent < <(counts "build/$preset.xml"); then
+  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
+    status=$?
+  if ! read -r tests failures absent < <(scripts/test_results.py "build/$preset.xml"); then
     tests=0 failures=0 absent=0
   fi
   if ((status != 0 && failures == 0)); then
+    tail -n 60 "$log"
     tests=$((tests + 1)) failures=1 # ctest misses something: an executable that is not there, or any test at all
   fi
   passed=$((passed + tests - failures - absent)) failed=$((failed + failures)) skipped=$((skipped + absent))
-  echo "== $preset: $failures failed, $absent not run, done after $((SECONDS - started)) s"
+  echo "== $preset: $failures failed, $absent not run, done after $((SECONDS - part_started)) s"
 }
 
-# clang_warnings: checks each C++ file as clang reads it. One test.
+# clang_warnings COMPILER: checks each C++ file as clang reads it, but for those that asan has compiled. One test.
 clang_warnings() {
-  local started=$SECONDS log=build/clang.log
-  echo
-  echo "== clang: every C++ file, warnings are errors"
-  if ! cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$(scripts/clang.sh)" > "$log" 2>&1; then
-    tail -n 40 "$log"
-    echo "== clang: FAILED to configure"
-    failed=$((failed + 1))
+  local log=build/clang.log
+  part "clang: the other C++ files, warnings are errors"
+  if ! cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER="$1" > "$log" 2>&1; then
+    cannot "configure clang" "$log"
     return
   fi
-  if python3 -B scripts/check_clang.py build/clang; then
+  if python3 -B scripts/check_clang.py build/clang --but-for build/asan; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
   fi
-  echo "== clang: done after $((SECONDS - started)) s"
+  echo "== clang: done after $((SECONDS - part_started)) s"
 }
 
 formatting() {
-  local started=$SECONDS
-  echo
-  echo "== format"
+  part format
   if scripts/format.sh --check; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
   fi
-  echo "== format: done after $((SECONDS - started)) s"
+  echo "== format: done after $((SECONDS - part_started)) s"
 }
 
 mkdir -p build
@@ -99,10 +100,11 @@ elif ! nvidia-smi -L > /dev/null 2>&1; then
   echo "NOT RUN: no GPU answers here: device code is compiled, GPU tests are skipped"
 fi
 formatting
-for preset in dev tsan asan; do
-  configuration "$preset"
-done
-clang_warnings
+clang=$(scripts/clang.sh)
+configuration dev
+configuration tsan
+configuration asan "$clang"
+clang_warnings "$clang"
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
