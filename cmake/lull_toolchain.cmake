@@ -71,7 +71,8 @@ if(LULL_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer_${LULL_SANITIZE}} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer_${LULL_SANITIZE}})
   # clang's runtime for C lacks what the C++ in our C library wants
-  add_link_options($<$<AND:$<LINK_LANGUAGE:C>,$<CXX_COMPILER_ID:Clang>>:-fsanitize-link-c++-runtime>)
+  add_link_options($<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>)
+  link_libraries($<$<LINK_LANG_AND_ID:C,Clang>:stdc++>)
 endif()
 
 # Includes are spelled <lull/host/runtime.hpp> in the tree and installed alike.
