@@ -56,8 +56,8 @@ typedef enum lull_status {
 uint32_t lull_abi(void);
 /* "0.2.0". */
 char const* lull_version(void);
-/* "timed out", …; lives as long as the library. */
-char const* lull_status_text(lull_status status);
+/* "timed out", …, or "unknown status"; lives as long as the library. `status` is a lull_status. */
+char const* lull_status_text(int status);
 /* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of
    that thread returns neither LULL_OK nor LULL_TIMED_OUT. */
 char const* lull_error_text(void);

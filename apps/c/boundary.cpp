@@ -127,7 +127,7 @@ void detail::fill(void* into, void const* values, std::size_t known, char const*
 
 extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
 
-extern "C" char const* lull_status_text(lull_status status) {
+extern "C" char const* lull_status_text(int status) {
   switch (status) {
     case LULL_OK:
       return "ok";

@@ -48,11 +48,6 @@ T divided_up(T what, T by) {
   return (what + by - 1) / by;
 }
 
-std::uint32_t pixels_of_item(std::uint32_t taps_a_pixel) {
-  if (taps_a_pixel > max_taps_a_thread) return 0;
-  return std::clamp(taps_an_item / taps_a_pixel, 1U, max_pixels_an_item);
-}
-
 /// Samples of the source from the first of one sample's taps to the last of the `count - 1`th behind it, at most.
 std::uint32_t max_span(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t count) {
   double const further = std::ceil(static_cast<double>(from) / to * (count - 1)) + 1;
@@ -209,6 +204,13 @@ void resize_plan::add_tables(std::span<unsigned char> staged) const {
   std::memcpy(staged.data() + at.weights, weights.data(), weights.size() * sizeof(float));
 }
 
+std::uint32_t resize_plan::pixels_of_item(std::uint32_t step) const noexcept {
+  std::uint32_t const taps_a_pixel =
+      step == 0 ? max_taps(filter, in.width, out.width) : max_taps(filter, in.height, out.height);
+  if (taps_a_pixel > max_taps_a_thread) return 0;
+  return std::clamp(taps_an_item / taps_a_pixel, 1U, max_pixels_an_item);
+}
+
 picture resize_plan::at(unsigned char* memory) const noexcept {
   std::optional<tile_plan> const tile = tiles();
   pieces const at{*this, tile.has_value()};
@@ -227,8 +229,7 @@ picture resize_plan::at(unsigned char* memory) const noexcept {
           .tile_width = tile ? tile->width : 0,
           .tile_height = tile ? tile->height : 0,
           .row_floats = tile ? tile->row_floats : 0,
-          .pixels = {pixels_of_item(max_taps(filter, in.width, out.width)),
-                     pixels_of_item(max_taps(filter, in.height, out.height))},
+          .pixels = {pixels_of_item(0), pixels_of_item(1)},
           .logo_x = logo_x,
           .logo_y = logo_y};
 }
@@ -237,9 +238,9 @@ std::uint64_t resize_plan::items(std::uint32_t step) const noexcept {
   if (auto const tile = tiles()) {
     return step == 0 ? std::uint64_t{divided_up(out.width, tile->width)} * divided_up(out.height, tile->height) : 0;
   }
-  picture const made = at(nullptr);
   std::uint64_t const pixels = std::uint64_t{out.width} * (step == 0 ? in.height : out.height);
-  return made.pixels[step] == 0 ? pixels : divided_up<std::uint64_t>(pixels, made.pixels[step]);
+  std::uint32_t const of_item = pixels_of_item(step);
+  return of_item == 0 ? pixels : divided_up<std::uint64_t>(pixels, of_item);
 }
 
 std::uint32_t resize_plan::grain() const noexcept {

@@ -39,6 +39,8 @@ struct resize_plan {
   void add_tables(std::span<unsigned char> staged) const;
   /// The picture whose staged bytes stand at the beginning of `memory` // (bytes(),) on the machine.
   picture at(unsigned char* memory) const noexcept;
+  /// Of either pass of a picture without tiles; 0: an item is one pixel, whose taps the team shares.
+  std::uint32_t pixels_of_item(std::uint32_t step) const noexcept;
   /// Items of either pass.
   std::uint64_t items(std::uint32_t step) const noexcept;
   /// Items of a chunk: more than one where they are short, and so many that no team is idle for it.

@@ -264,6 +264,7 @@ TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_bloc
   EXPECT_EQ(task.progress().state, job_state::failed);
   goes = true;
   goes.notify_all();
+  trainer.synchronize();  // it looks at `goes` until then
 }
 
 TEST_F(runtime_recorded, nobody_waits_for_the_jobs_of_a_machine_that_is_lost) {
