@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include <lull/apps/lull/report.hpp>
+#include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -51,38 +52,16 @@ class table {
  public:
   explicit table(std::ostream& out) : out_(out) {}
 
-  void title(std::string const& text) { wrapped(text, 0); }
+  void title(std::string const& text) { out_ << wrapped(text, width); }
 
   // A label and its text, which goes on below itself where it is too long.
   void row(std::string label, std::string const& text) {
     label.resize(std::max(label.size(), label_width), ' ');
     if (label.size() > label_width) label = label.substr(0, label_width - 4) + "... ";
-    out_ << label;
-    wrapped(text, label_width);
+    out_ << label << wrapped(text, width, label_width);
   }
 
  private:
-  void wrapped(std::string const& text, std::size_t indent) {
-    std::size_t column = indent;
-    std::size_t at = 0;
-    while (at < text.size()) {
-      std::size_t const end = std::min(text.find(' ', at), text.size());
-      std::size_t length = end - at;
-      if (column > indent && column + 1 + length > width) {
-        out_ << '\n' << std::string(indent, ' ');
-        column = indent;
-      } else if (column > indent) {
-        out_ << ' ';
-        ++column;
-      }
-      length = std::min(length, width - indent);  // a word longer than a line is cut
-      out_ << text.substr(at, length);
-      column += length;
-      at = end + 1;
-    }
-    out_ << '\n';
-  }
-
   std::ostream& out_;
 };
 
@@ -141,7 +120,7 @@ std::string describe(job_group const& group) {
   if (job.items) text += ", " + counted(*job.items, "item");
   if (job.chunks) text += " in " + counted(*job.chunks, "chunk");
   if (job.phases) text += ", " + counted(*job.phases, "phase");
-  if (job.failures.value_or(0) != 0) text += ", " + std::to_string(*job.failures) + " failed";
+  if (job.failures.value_or(0) != 0) text += ", " + counted(*job.failures, "unusable input");
   return text + (!job.verified ? ", not verified" : *job.verified ? ", verified" : ", WRONG RESULT");
 }
 
@@ -165,7 +144,7 @@ void print_gained(table& lines, report const& result) {
     std::string text = std::to_string(*bubbles.count);
     if (bubbles.total_ms) text += " of " + number(*bubbles.total_ms) + " ms in all";
     if (bubbles.harvested) text += ", " + std::to_string(*bubbles.harvested) + " harvested";
-    if (bubbles.skipped) text += ", " + std::to_string(*bubbles.skipped) + " skipped";
+    if (bubbles.skipped) text += ", " + std::to_string(*bubbles.skipped) + " without side work";
     lines.row("  bubbles", text);
   }
   for (job_group const& each : grouped(result.jobs)) lines.row("  " + each.sum.name, describe(each));
@@ -181,7 +160,7 @@ void print_times(table& lines, std::string const& label, distribution const& tim
 std::string training_text(report::training_cost const& training) {
   std::string text = number(*training.baseline_ms) + " -> " + number(*training.with_side_tasks_ms) + " ms, " +
                      signed_percent(*training.slowdown_pct);
-  text += training.ci95_pct ? " (95 %: " + signed_percent(training.ci95_pct->low) + " to " +
+  text += training.ci95_pct ? " (95 % interval: " + signed_percent(training.ci95_pct->low) + " to " +
                                   signed_percent(training.ci95_pct->high) + ")"
                             : " (one pair: no interval)";
   if (training.pairs) text += ", pairs: " + std::to_string(*training.pairs);
@@ -286,6 +265,11 @@ void print_report(std::ostream& out, report const& result) {
     lines.title(
         "Bubbles are the idle time between training kernels. Harvest is the side work done in them, as the time that "
         "the task alone would have taken for it.");
+  }
+  if (std::any_of(result.jobs.begin(), result.jobs.end(),
+                  [](job_result const& job) { return job.chunks.has_value(); })) {
+    lines.title(
+        "A chunk is what a block does between two looks at the gate; a phase is over when all its chunks are done.");
   }
   print_gained(lines, result);
   print_cost(lines, result);

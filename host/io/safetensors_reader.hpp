@@ -20,8 +20,8 @@ namespace lull {
 /// Needs memory for the header, which has up to 16 MiB. Several threads may read at once.
 class safetensors_reader {
  public:
-  /// Opens the file and checks all of it but the data. `limit_bytes` is the largest file that is opened. `advice` is
-  /// said after what is wrong with the contents: "; copy it again".
+  /// Opens the file and checks all of it but the data. `limit_bytes` is the largest file that is opened. `advice` ends
+  /// each message about the contents, for example "; copy it again".
   safetensors_reader(std::string path, std::uint64_t limit_bytes, std::string advice = {});
   ~safetensors_reader();
   safetensors_reader(safetensors_reader const&) = delete;
@@ -33,7 +33,7 @@ class safetensors_reader {
   /// Returns null if there is none of that name.
   tensor_info const* find(std::string_view name) const noexcept;
   safetensors_metadata const& metadata() const noexcept { return header_.metadata; }
-  /// Returns whether Lull wrote the file: then its header was as written, and the data will be, or an error says so.
+  /// Returns whether the file has Lull's checksums. If so, damage in a header or a tensor is an error.
   bool has_checksums() const noexcept { return header_.checked; }
 
   /// Reads the whole of a tensor. If it throws, `data` holds whatever was read.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 #include <lull/host/report/time_text.hpp>
 
@@ -19,13 +20,6 @@ constexpr std::size_t share_width = 8;
 constexpr std::size_t rate_width = 11;
 constexpr std::size_t items_width = 14;
 
-/// Of UTF-8: characters, which are its bytes but for those that go on with one.
-bool begins(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
-
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
-}
-
 std::string right(std::string const& text, std::size_t width) {
   std::size_t const taken = columns(text);
   return std::string(taken < width ? width - taken : 1, ' ') + text;
@@ -36,9 +30,8 @@ std::string shortened(std::string text, std::size_t width) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
   if (columns(text) > width) {
-    std::size_t end = 0;
-    for (std::size_t taken = 0; taken + 3 < width || !begins(text[end]); ++end) taken += begins(text[end]) ? 1 : 0;
-    text = text.substr(0, end) + "...";
+    while (columns(text) + 3 > width) text.pop_back();
+    text += "...";
   }
   return text;
 }
@@ -49,30 +42,9 @@ std::string left(std::string text, std::size_t width) {
   return text + std::string(width - columns(text), ' ');
 }
 
-/// Broken between words into lines of at most `width` columns, of which the first has its indent already.
-std::string wrapped(std::string const& text, std::size_t indent = 0) {
-  std::string lines;
-  std::size_t column = indent;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t const end = std::min(text.find(' ', at), text.size());
-    std::string const word = text.substr(at, end - at);
-    if (at != 0 && column + 1 + columns(word) > width) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (at != 0) {
-      lines += ' ';
-      ++column;
-    }
-    column += columns(word);
-    lines += word;
-    at = end + 1;
-  }
-  return lines + "\n";
-}
-
 /// A word of the table and what it means, below one another.
 std::string meaning(std::string const& word, std::string const& what) {
-  return "  " + left(word, meaning_width) + wrapped(what, 2 + meaning_width);
+  return "  " + left(word, meaning_width) + wrapped(what, width, 2 + meaning_width);
 }
 
 std::string time(std::chrono::nanoseconds length) { return time_text(static_cast<double>(length.count())); }
@@ -142,13 +114,13 @@ std::string reserved(bubble_summary const& sum) {
   if (!told || told->for_workers == told->processors) return {};
   std::string text = "Side work keeps off " + std::to_string(told->processors - told->for_workers) + " of " +
                      std::to_string(told->processors) + " SMs.";
-  if (told->raised != 0) {
-    bool const one = told->raised == 1;
-    text += " " + std::to_string(told->raised) + (one ? " group of 8 of them was" : " groups of 8 of them were") +
+  if (told->groups_added != 0) {
+    bool const one = told->groups_added == 1;
+    text += " " + std::to_string(told->groups_added) + (one ? " group of 8 of them was" : " groups of 8 of them were") +
             " added since " + (one ? "a kernel" : "kernels") + " of training waited for side work, last at '" +
-            shortened(told->raised_at, name_width) + "'.";
+            shortened(told->last_added_at, name_width) + "'.";
   }
-  return wrapped(text) + "\n";
+  return wrapped(text, width) + "\n";
 }
 
 /// All gates together.
@@ -188,6 +160,7 @@ std::string legend(bubble_summary const& sum, summed const& all, bool knows_all)
   std::string text =
       meaning("site", "a bubble's place in the step; a bubble is idle time on a trainer's stream") +
       meaning("gate", "all bubbles of one stream, or of all graphs captured on it") +
+      meaning("count, total", "bubbles, and their lengths added up") +
       meaning("share", "of the time from the gate's first opening to its last close") +
       meaning("ahead", "bubbles whose end the host had enqueued before the stream reached its opening") +
       meaning("harvest", std::string{on_gpu ? "GPU time" : "time"} + " in a second that side work would get" +
@@ -243,7 +216,7 @@ std::string bubble_text(bubble_summary const& sum) {
     return site.share && site.host_ahead && site.harvestable_of_idle;
   });
   summed const all = sum_of(gates);
-  return text + reserved(sum) + legend(sum, all, knows_all) + "\n" + wrapped(closing_sentence(sum, all));
+  return text + reserved(sum) + legend(sum, all, knows_all) + "\n" + wrapped(closing_sentence(sum, all), width);
 }
 
 }  // namespace lull

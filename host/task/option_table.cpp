@@ -5,11 +5,14 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/wrapped.hpp>
 #include <lull/host/task/option_row.hpp>
 #include <lull/host/task/options.hpp>
 
 namespace lull {
 namespace {
+
+constexpr std::size_t indent = 6;
 
 // Levenshtein's distance, two rows at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -24,26 +27,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
     std::swap(previous, current);
   }
   return previous[b.size()];
-}
-
-// Appends words, broken before `width`, further lines indented.
-void print_wrapped(std::ostream& out, std::string_view words, std::size_t indent, std::size_t width) {
-  std::size_t column = indent;
-  out << std::string(indent, ' ');
-  for (bool first = true; !words.empty(); first = false) {
-    auto const blank = std::min(words.find(' '), words.size());
-    if (!first && column + 1 + blank > width) {
-      out << '\n' << std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      out << ' ';
-      ++column;
-    }
-    out << words.substr(0, blank);
-    column += blank;
-    words.remove_prefix(std::min(blank + 1, words.size()));
-  }
-  out << '\n';
 }
 
 }  // namespace
@@ -81,7 +64,7 @@ void print_options(std::ostream& out, option_table table, std::size_t width) {
     std::string text{row.help};
     if (std::string const range = detail::describe_range(row); !range.empty()) text += "; " + range;
     if (!row.default_value.empty()) text += " (default " + std::string{row.default_value} + ")";
-    print_wrapped(out, text, 6, width);
+    out << std::string(indent, ' ') << wrapped(text, width, indent);
   }
 }
 

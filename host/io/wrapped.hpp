@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace lull {
+
+/// Of UTF-8: its characters, each taken to be one column wide.
+std::size_t columns(std::string_view text);
+
+/// Breaks text between words into lines of at most `width` columns; each ends with a line feed. The first goes on
+/// behind `indent` columns that stand already, the others begin with as many blanks. A word that is wider than a line
+/// has one of its own.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
+
+}  // namespace lull
