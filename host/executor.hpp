@@ -31,7 +31,7 @@ using stream_handle = void*;
 struct placement {
   int processors = 0;        // SMs, or cores
   int owned_processors = 0;  // of them, those that workers may use
-  int raised = 0;            // taken from workers after a trainer's kernel waited; not in owned_processors
+  int reserved_later = 0;    // after a trainer's kernel waited for side work; not in owned_processors
   int device = 0;            // which CUDA device
   std::string how{};         // "green context", "rooms by SM id", …
 };
@@ -217,7 +217,7 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
   virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
   /// Reserves one more group of processors. Workers that are enqueued already, or in graphs, keep off it, too. Enqueue
   /// only. Returns false where there is none to spare.
-  virtual bool keep_more_off() = 0;
+  virtual bool reserve_group() = 0;
 
   /// Enqueues lull::exchange on the control stream. `done` becomes 2 × id + 1 when it succeeded, and 2 × id when a
   /// block stayed inside longer than `limit_ns`.

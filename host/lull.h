@@ -85,9 +85,9 @@ typedef struct lull_room_need {
 /* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in
    which `resident` of its largest kernels fit at once. Call it before lull_create, after something was exchanged once,
    so that connections are made by ordinary calls; where the exchange is collective all ranks call it. It may wait for
-   the device. The calling thread's current device stays what it was. Each call captures again, so give the text its
-   room at once: it is one line of at most 255 bytes; LULL_ERROR_SIZE fills `need` all the same. LULL_ERROR_ARGUMENT:
-   there is no such device, no CUDA, or a kernel that fits no group of SMs. */
+   the device. The calling thread's current device stays what it was. Each call captures again, so pass a buffer
+   of 256 bytes at once: the text is one line of at most 255. LULL_ERROR_SIZE fills `need` all the same.
+   LULL_ERROR_ARGUMENT: there is no such device, no CUDA, or a kernel that fits no group of SMs. */
 lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* context, int32_t resident,
                                lull_room_need* need, char* text, size_t size, size_t* needed);
 
@@ -195,8 +195,8 @@ typedef enum lull_format {
 } lull_format;
 
 /* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,
-   whether the host was ahead, what a harvest would bring or has brought. It grows, so the room that was asked for may
-   be too small a moment later. */
+   whether the host was ahead, what a harvest would bring or has brought. It grows, so a buffer of the size that was
+   needed may be too small a moment later. */
 lull_status lull_report(lull_runtime* runtime, int format, char* text, size_t size, size_t* needed);
 
 /* ---- bubbles ---- */

@@ -140,7 +140,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   return chosen;
 }
 
-bool cuda_executor::keep_more_off() {
+bool cuda_executor::reserve_group() {
   auto group = solo_ ? std::nullopt : place_.give_up_group();
   if (!group) return false;
   group->inside = inside_;

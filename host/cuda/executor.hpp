@@ -26,7 +26,7 @@ class cuda_executor final : public executor {
   thread_state adopt_thread() override { return adopt_thread_on(device_); }
   void restore_thread(thread_state from) noexcept override { restore_thread_to(from); }
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
-  bool keep_more_off() override;
+  bool reserve_group() override;
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }

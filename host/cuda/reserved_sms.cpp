@@ -138,7 +138,7 @@ std::optional<sm_filter> worker_place::give_up_group() {
   sm_filter const group = spare_.back();
   spare_.pop_back();
   where_.owned_processors -= static_cast<int>(group_sms);
-  where_.raised += static_cast<int>(group_sms);
+  where_.reserved_later += static_cast<int>(group_sms);
   return group;
 }
 

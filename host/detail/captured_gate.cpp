@@ -25,7 +25,7 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       skip_(machine, max_sites),
       skips_(skips),
       slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
-      no_room_is_kept_(machine.place().owned_processors + machine.place().raised == machine.place().processors),
+      no_room_is_kept_(machine.place().owned_processors + machine.place().reserved_later == machine.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};

@@ -61,7 +61,7 @@ class dispatcher {
   bubble_summary summary() const;
   std::uint64_t collected() const;
   /// How often workers were made to keep off one more group of processors.
-  std::uint64_t raised() const;
+  std::uint64_t groups_added() const;
 
  private:
   static constexpr std::chrono::milliseconds soon{1};         // while bubbles are under way
@@ -101,7 +101,7 @@ class dispatcher {
   void copy_bubbles(bool at_the_end);
   void reserve_more(std::unique_lock<std::mutex>& lock);
   void say(std::string const& line, std::unique_lock<std::mutex>& lock);
-  void tell_reserved(std::string const& raised_at, std::uint64_t raised);
+  void tell_reserved(std::string const& last_added_at, std::uint64_t groups_added);
   void make_slots_for(worker_kernel const& kernel);
   void follow_captures();
   void keep_a_spare_gate();

@@ -47,7 +47,7 @@ void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
     if (auto at = each->take_held_up()) where = std::move(at);
   }
   if (!where) return;
-  bool const more = machine_->keep_more_off();
+  bool const more = machine_->reserve_group();
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) tell_reserved(*where, ++raised_);
   std::string const outcome =
@@ -55,12 +55,12 @@ void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
   say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
 }
 
-void dispatcher::tell_reserved(std::string const& raised_at, std::uint64_t raised) {
+void dispatcher::tell_reserved(std::string const& last_added_at, std::uint64_t groups_added) {
   placement const place = machine_->place();
   summary_.tell({.processors = place.processors,
                  .for_workers = place.owned_processors,
-                 .raised = raised,
-                 .raised_at = raised_at});
+                 .groups_added = groups_added,
+                 .last_added_at = last_added_at});
 }
 
 void dispatcher::collect() {
@@ -80,7 +80,7 @@ bubble_summary dispatcher::summary() const {
   return summary_;
 }
 
-std::uint64_t dispatcher::raised() const {
+std::uint64_t dispatcher::groups_added() const {
   std::lock_guard const lock{mutex_};
   return raised_;
 }

@@ -163,7 +163,7 @@ class runtime::state {
     runtime_counts sum = captured_->counts();
     for (auto const& gate : gates_) sum += gate->counts();
     for (std::size_t i = 0; i < counted_kinds; ++i) sum[static_cast<counted>(i)] += passed_over_[i];
-    sum[counted::groups_added] += dispatcher_->raised();
+    sum[counted::groups_added] += dispatcher_->groups_added();
     return sum;
   }
 

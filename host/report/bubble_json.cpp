@@ -47,10 +47,10 @@ json figures(site_summary const& of) {
 json reserved(bubble_summary const& sum) {
   auto const& told = sum.reserved();
   if (!told) return nullptr;
-  json const at = told->raised != 0 ? json(told->raised_at) : json(nullptr);
+  json const at = told->groups_added != 0 ? json(told->last_added_at) : json(nullptr);
   return {{"sms", told->processors},
           {"for_workers", told->for_workers},
-          {"groups_added", told->raised},
+          {"groups_added", told->groups_added},
           {"last_added_at", at}};
 }
 

@@ -80,10 +80,11 @@ struct latest_bubble {
 
 /// Where side work may run.
 struct reserved_processors {
-  int processors = 0;        // of the machine
-  int for_workers = 0;       // the others are reserved
-  std::uint64_t raised = 0;  // how often a further group was reserved, since a kernel of training waited for side work
-  std::string raised_at{};   // in which site's bubble that was last
+  int processors = 0;   // of the machine
+  int for_workers = 0;  // the others are reserved
+  std::uint64_t groups_added =
+      0;  // how often a further group was reserved, since a kernel of training waited for side work
+  std::string last_added_at{};  // in which site's bubble that was last
 };
 
 /// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles

@@ -25,7 +25,7 @@ class threads_executor : public executor {
   thread_state adopt_thread() override { return {}; }
   void restore_thread(thread_state) noexcept override {}
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
-  bool keep_more_off() override { return false; }
+  bool reserve_group() override { return false; }
   stream_found look_at(stream_handle stream, thread_state) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;

@@ -81,7 +81,7 @@ class record {
   std::atomic<bool> capturing{false};  // in a way that cannot be asked for
   std::atomic<bool> foreign{false};
   std::atomic<bool> lost{false};
-  std::atomic<bool> can_keep_more_off{true};
+  std::atomic<bool> can_reserve_group{true};
   std::atomic<int> device{0};
   std::atomic<bool> exchanges_throw{false};     // asked for by the dispatcher
   executor_kind kind = executor_kind::threads;  // that it claims to be
@@ -115,9 +115,9 @@ class recording_executor final : public threads_executor {
     found.device = into_.device;
     return found;
   }
-  bool keep_more_off() override {
-    into_.note("keep_more_off");
-    return into_.can_keep_more_off;
+  bool reserve_group() override {
+    into_.note("reserve_group");
+    return into_.can_reserve_group;
   }
   void* allocate(std::size_t bytes) override {
     void* const made = threads_executor::allocate(bytes);

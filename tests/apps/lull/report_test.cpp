@@ -142,19 +142,22 @@ Interrupted: the report covers the time until then.
 
 Bubbles are the idle time between training kernels. Harvest is the side work
 done in them, as the time that the task alone would have taken for it.
+A chunk is what a block does between two looks at the gate; a phase is over when
+all its chunks are done.
 gained
   harvest               93.4 % of the bubbles' time
   ... on workers' SMs   97.1 %
   clocks of the SMs     1726 MHz in bubbles, 1980 alone
-  bubbles               200 of 900.5 ms in all, 198 harvested, 2 skipped
+  bubbles               200 of 900.5 ms in all, 198 harvested, 2 without
+                        side work
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
   other                 cancelled, 3 items in 2 chunks, 1 phase, not verified
-  wrong                 finished, 3 items in 2 chunks, 1 phase, 7 failed, WRONG
-                        RESULT
+  wrong                 finished, 3 items in 2 chunks, 1 phase, 7 unusable
+                        inputs, WRONG RESULT
 cost
-  training              330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %),
-                        pairs: 10
+  training              330.1 -> 331.2 ms, +0.34 % (95 % interval: +0.20 %
+                        to +0.48 %), pairs: 10
   drain (close to out)  p50 2.40, p99 3.10, p99.9 3.30, max 3.30 us (n=198)
   start (open to work)  p50 3.90, p99 4.20, p99.9 4.40, max 4.40 us (n=198)
 lost                    6.60 ms, 0.73 % of the bubbles' time
@@ -181,7 +184,7 @@ TEST(Report, TableSumsUpJobsThatEndedAlike) {
   result.jobs.push_back({"ranks", "finished", 300, 40, 5'000, false, 0});
   std::string const text = printed(result);
   EXPECT_NE(text.find("  ranks                 44 jobs finished, 220000 items in 1760 chunks, 13200\n"
-                      "                        phases, 44 failed, verified\n"
+                      "                        phases, 44 unusable inputs, verified\n"
                       "  ranks                 cancelled, 3 items in 2 chunks, 7 phases, not verified\n"
                       "  ranks                 finished, 5000 items in 40 chunks, 300 phases, WRONG\n"
                       "                        RESULT\n"),
@@ -229,7 +232,7 @@ TEST(Report, HeadlineSaysAllInOneLine) {
   EXPECT_EQ(headline(result),
             "lull harvest on cuda, Example GPU: 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations. "
             "pagerank used 93.4 % of the idle GPU time; training took 0.34 % longer. "
-            "Training: 330.1 -> 331.2 ms, +0.34 % (95 %: +0.20 % to +0.48 %), pairs: 10.");
+            "Training: 330.1 -> 331.2 ms, +0.34 % (95 % interval: +0.20 % to +0.48 %), pairs: 10.");
   result.training = {};
   result.time = "cpu";
   EXPECT_NE(headline(result).find("idle GPU time. Times are those of CPU threads"), std::string::npos);

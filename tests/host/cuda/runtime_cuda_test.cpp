@@ -210,7 +210,7 @@ TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_work
 }
 
 /// Beside a worker none of the kernel's blocks finds a place; in one group of eight they come one half after the other.
-TEST_F(runtime_on_cuda, keeps_off_more_where_a_kernel_was_seen_to_wait) {
+TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   std::mutex said_mutex;
   std::string said;
   side_.reset();

@@ -68,7 +68,7 @@ class runtime_held_up : public runtime_recorded {
   void note_kept_off() {
     side_->take_bubbles();  // waits for the end of the dispatcher's round
     for (std::string const& call : seen.take()) {
-      if (call == "keep_more_off") kept_off_.push_back(call);
+      if (call == "reserve_group") kept_off_.push_back(call);
     }
   }
 
@@ -86,9 +86,9 @@ class runtime_held_up : public runtime_recorded {
 TEST_F(runtime_held_up, twice_in_a_row_makes_workers_keep_off_more) {
   until_more_is_asked_for();
   EXPECT_EQ(side_->counts()[counted::groups_added], 1U);
-  EXPECT_EQ(kept_off_, calls{"keep_more_off"});
-  EXPECT_EQ(side_->summary().reserved()->raised, 1U);
-  EXPECT_EQ(side_->summary().reserved()->raised_at, "recv");
+  EXPECT_EQ(kept_off_, calls{"reserve_group"});
+  EXPECT_EQ(side_->summary().reserved()->groups_added, 1U);
+  EXPECT_EQ(side_->summary().reserved()->last_added_at, "recv");
   while (log().empty()) std::this_thread::yield();
   EXPECT_TRUE(any_line_has("'recv'"));
   EXPECT_TRUE(any_line_has("one more group of SMs"));
@@ -113,7 +113,7 @@ TEST_F(runtime_held_up, does_not_make_leases_longer) {
 }
 
 TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told) {
-  seen.can_keep_more_off = false;
+  seen.can_reserve_group = false;
   until_more_is_asked_for();
   EXPECT_EQ(side_->counts()[counted::groups_added], 0U);
   while (log().empty()) std::this_thread::yield();

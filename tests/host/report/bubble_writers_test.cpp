@@ -79,7 +79,7 @@ TEST(bubble_text, a_legend_says_what_its_words_mean) {
        {"site a bubble's place in the step", "a bubble is idle time on a trainer's stream",
         "harvest GPU time in a second that side work would get on the SMs that workers may use: of each bubble of 30.0 "
         "µs or more its length, less 17.0 µs for start and drain",
-        "p50, p99 within 0.8 %"}) {
+        "count, total bubbles, and their lengths added up", "p50, p99 within 0.8 %"}) {
     EXPECT_TRUE(contains(text, each)) << each << '\n' << text;
   }
   EXPECT_FALSE(contains(text, "handed back"));
@@ -175,13 +175,13 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
   EXPECT_FALSE(contains(bubble_text(sum), "keeps off"));
   sum.tell({.processors = 132, .for_workers = 116});
   EXPECT_TRUE(contains(bubble_text(sum), "Side work keeps off 16 of 132 SMs.\n"));
-  sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
+  sum.tell({.processors = 132, .for_workers = 108, .groups_added = 1, .last_added_at = "recv"});
   EXPECT_TRUE(contains(flowing(bubble_text(sum)),
                        "keeps off 24 of 132 SMs. 1 group of 8 of them was added since a kernel of training waited for "
                        "side work, last at 'recv'."));
-  sum.tell({.processors = 132, .for_workers = 100, .raised = 2, .raised_at = "recv"});
+  sum.tell({.processors = 132, .for_workers = 100, .groups_added = 2, .last_added_at = "recv"});
   EXPECT_TRUE(contains(flowing(bubble_text(sum)), "2 groups of 8 of them were added since kernels of training waited"));
-  sum.tell({.processors = 132, .for_workers = 108, .raised = 1, .raised_at = "recv"});
+  sum.tell({.processors = 132, .for_workers = 108, .groups_added = 1, .last_added_at = "recv"});
   json const told = json::parse(bubble_json(sum))["reserved"];
   EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"groups_added", 1}, {"last_added_at", "recv"}}));
   EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
