@@ -47,9 +47,7 @@ struct worker_streams::parts {
 };
 
 worker_streams::worker_streams(int of_each) : parts_(std::make_unique<parts>()) {
-  int lowest = 0;
-  int highest = 0;
-  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  int const lowest = priorities().lowest;
   // By turns, so that neither kind has all the early channels.
   for (int i = 0; i < of_each; ++i) {
     all_.push_back({parts_->owned.emplace_back(lowest).get(), false});

@@ -30,3 +30,18 @@ inline void check_cuda(cudaError_t code, char const* call, char const* file, int
 
 /// Throws cuda_error with the call's text and place.
 #define LULL_CUDA(call) ::lull::detail::check_cuda((call), #call, __FILE__, __LINE__)
+
+namespace lull {
+
+/// Whether what a query asked about is done. "Not ready" is no error, and a trainer that asks for its last one must not
+/// find it. Throws cuda_error for every other.
+inline bool is_done(cudaError_t queried) {
+  if (queried == cudaErrorNotReady) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
+    return false;
+  }
+  LULL_CUDA(queried);
+  return true;
+}
+
+}  // namespace lull

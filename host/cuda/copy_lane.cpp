@@ -13,10 +13,7 @@ namespace {
 
 cuda_stream lowest_on(int device) {
   cuda_device_guard const here{device};
-  int lowest = 0;
-  int highest = 0;
-  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  return cuda_stream{lowest};
+  return cuda_stream{priorities().lowest};
 }
 
 }  // namespace
@@ -43,14 +40,7 @@ void cuda_copy_lane::copy_out(void* to, void const* from_machine, std::size_t by
 
 bool cuda_copy_lane::done() {
   cuda_device_guard const here{device_};
-  cudaError_t const state = cudaStreamQuery(stream_.get());
-  if (state == cudaErrorNotReady) {
-    if (cudaPeekAtLastError() == cudaErrorNotReady)
-      cudaGetLastError();  // no error, and the thread may be the trainer's
-    return false;
-  }
-  LULL_CUDA(state);
-  return true;
+  return is_done(cudaStreamQuery(stream_.get()));
 }
 
 }  // namespace lull

@@ -57,24 +57,7 @@ class cuda_mark final : public bubble_mark {
   std::optional<cuda_event> closed_;
 };
 
-/// What a query said. "Not ready" is no error, and a trainer that asks for its last one must not find it.
-bool is_done(cudaError_t state) {
-  if (state == cudaErrorNotReady) {
-    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
-    return false;
-  }
-  LULL_CUDA(state);
-  return true;
-}
-
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
-
-cuda_stream stream_with(bool highest) {
-  int low = 0;
-  int high = 0;
-  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&low, &high));
-  return cuda_stream{highest ? high : low};
-}
 
 void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
   LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments,
@@ -102,8 +85,8 @@ cuda_executor::cuda_executor(executor_options const& options)
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
-      control_(stream_with(true)),
-      plain_(stream_with(false)),
+      control_(priorities().highest),
+      plain_(priorities().lowest),
       inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))) {
   detail::load_kernels(control_.get());
   LULL_CUDA(cudaStreamSynchronize(control_.get()));

@@ -20,10 +20,7 @@ constexpr std::chrono::minutes max_wait{1};
 }  // namespace
 
 cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device), limit_bytes_(limit_bytes) {
-  int lowest = 0;
-  int highest = 0;
-  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  stream_ = cuda_stream{lowest};
+  stream_ = cuda_stream{priorities().lowest};
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device};
@@ -56,8 +53,7 @@ cuda_memory::~cuda_memory() {
 void cuda_memory::wait() {
   auto const give_up = std::chrono::steady_clock::now() + max_wait;
   for (int looks = 0;; ++looks) {
-    cudaError_t const state = cudaStreamQuery(stream_.get());
-    if (state == cudaSuccess) {
+    if (is_done(cudaStreamQuery(stream_.get()))) {
       late_ = false;
       return;
     }
@@ -67,9 +63,6 @@ void cuda_memory::wait() {
           "the device did not reach a copy of Lull's within a minute: an operation that was enqueued before it does "
           "not end"};
     }
-    if (state != cudaErrorNotReady) LULL_CUDA(state);
-    if (cudaPeekAtLastError() == cudaErrorNotReady)
-      cudaGetLastError();  // no error, and the thread may be the trainer's
     if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
   }
 }
@@ -137,13 +130,10 @@ void cuda_memory::give_back() noexcept {
   try {
     cuda_device_guard const here{device_};
     constexpr int max_looks = 100;
-    cudaError_t state = cudaErrorNotReady;
-    for (int looks = 0; looks < max_looks && state == cudaErrorNotReady; ++looks) {
-      state = cudaStreamQuery(stream_.get());
-      if (state == cudaErrorNotReady) std::this_thread::sleep_for(std::chrono::microseconds{20});
+    for (int looks = 0; !is_done(cudaStreamQuery(stream_.get())); ++looks) {
+      if (looks == max_looks) return;
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
-    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();
-    if (state != cudaSuccess) return;
     cudaStreamSynchronize(stream_.get());  // it is done: only behind this does the pool take what was freed for free
     if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) cudaGetLastError();
   } catch (device_error const&) {  // the device is gone, and its memory with it

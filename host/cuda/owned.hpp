@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
+#include <memory>
+#include <type_traits>
 
 #include <cuda_runtime_api.h>
 
 #include <lull/host/cuda/check.hpp>
 
 namespace lull {
+namespace detail {
+
+template <class Handle, cudaError_t (*destroy)(Handle)>
+struct cuda_destroyer {
+  void operator()(Handle handle) const noexcept { destroy(handle); }
+};
+template <class Handle, cudaError_t (*destroy)(Handle)>
+using owned_handle = std::unique_ptr<std::remove_pointer_t<Handle>, cuda_destroyer<Handle, destroy>>;
+
+}  // namespace detail
 
 /// A CUDA stream, owned. Destroying it does not wait for its work.
 class cuda_stream {
@@ -15,23 +26,28 @@ class cuda_stream {
   cuda_stream() = default;
   /// Non-blocking: the legacy default stream does not wait for it, nor it for that. Lower numbers come first.
   explicit cuda_stream(int priority) {
-    LULL_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+    cudaStream_t made = nullptr;
+    LULL_CUDA(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, priority));
+    stream_.reset(made);
   }
   /// Takes a stream that was made elsewhere.
   explicit cuda_stream(cudaStream_t made) noexcept : stream_(made) {}
-  cuda_stream(cuda_stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
-  cuda_stream& operator=(cuda_stream&& other) noexcept {
-    std::swap(stream_, other.stream_);
-    return *this;
-  }
-  ~cuda_stream() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-  }
-  cudaStream_t get() const noexcept { return stream_; }
+  cudaStream_t get() const noexcept { return stream_.get(); }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  detail::owned_handle<cudaStream_t, cudaStreamDestroy> stream_;
 };
+
+/// The priorities that streams of the current device can have; the highest is the smaller number.
+struct stream_priorities {
+  int lowest = 0;
+  int highest = 0;
+};
+inline stream_priorities priorities() {
+  stream_priorities found;
+  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&found.lowest, &found.highest));
+  return found;
+}
 
 /// A CUDA graph and one executable of it, owned.
 class cuda_graph {
@@ -39,27 +55,16 @@ class cuda_graph {
   cuda_graph() = default;
   /// Takes the graph, and instantiates it.
   explicit cuda_graph(cudaGraph_t captured) : graph_(captured) {
-    cudaError_t const code = cudaGraphInstantiate(&executable_, graph_, 0);
-    if (code != cudaSuccess) cudaGraphDestroy(graph_);
-    LULL_CUDA(code);
+    cudaGraphExec_t made = nullptr;
+    LULL_CUDA(cudaGraphInstantiate(&made, captured, 0));
+    executable_.reset(made);
   }
-  cuda_graph(cuda_graph&& other) noexcept
-      : graph_(std::exchange(other.graph_, nullptr)), executable_(std::exchange(other.executable_, nullptr)) {}
-  cuda_graph& operator=(cuda_graph&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    std::swap(executable_, other.executable_);
-    return *this;
-  }
-  ~cuda_graph() {
-    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
-    if (graph_ != nullptr) cudaGraphDestroy(graph_);
-  }
-  cudaGraph_t get() const noexcept { return graph_; }
-  cudaGraphExec_t executable() const noexcept { return executable_; }
+  cudaGraph_t get() const noexcept { return graph_.get(); }
+  cudaGraphExec_t executable() const noexcept { return executable_.get(); }
 
  private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
+  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
+  detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
 };
 
 enum class event_timing { off, on };
@@ -68,21 +73,14 @@ enum class event_timing { off, on };
 class cuda_event {
  public:
   explicit cuda_event(event_timing timing = event_timing::on) {
-    LULL_CUDA(
-        cudaEventCreateWithFlags(&event_, timing == event_timing::on ? cudaEventDefault : cudaEventDisableTiming));
+    cudaEvent_t made = nullptr;
+    LULL_CUDA(cudaEventCreateWithFlags(&made, timing == event_timing::on ? cudaEventDefault : cudaEventDisableTiming));
+    event_.reset(made);
   }
-  cuda_event(cuda_event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  cuda_event& operator=(cuda_event&& other) noexcept {
-    std::swap(event_, other.event_);
-    return *this;
-  }
-  ~cuda_event() {
-    if (event_ != nullptr) cudaEventDestroy(event_);
-  }
-  cudaEvent_t get() const noexcept { return event_; }
+  cudaEvent_t get() const noexcept { return event_.get(); }
 
  private:
-  cudaEvent_t event_ = nullptr;
+  detail::owned_handle<cudaEvent_t, cudaEventDestroy> event_;
 };
 
 }  // namespace lull

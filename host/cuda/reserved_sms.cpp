@@ -32,9 +32,7 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
   if (rooms < 0 || max_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
   where_.processors = processors_;
   where_.device = device;
-  int lowest = 0;
-  int highest = 0;
-  LULL_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  int const lowest = priorities().lowest;
   auto groups = [&] {
     cuda_stream const everywhere{0};
     return detail::find_cluster_groups(everywhere.get(), processors_);

@@ -102,7 +102,7 @@ void atomic_file::open_temporary() {
     return;
   }
   int const code = errno;
-  temporary_.clear();
+  temporary_.clear();  // it is another's, or not there
   if (code == ENOENT || code == ENOTDIR) {
     throw usage_error(path_.string() + ": there is no folder " + folder.string() + ": create it first");
   }
@@ -130,9 +130,7 @@ void atomic_file::put(std::string_view text) {
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno != EINTR) {
-      int const code = errno;
-      discard();
-      fail(code, "writing it");
+      fail(errno, "writing it");
     }
   }
 }
@@ -141,11 +139,7 @@ void atomic_file::overwrite_begin(std::string_view text) {
   if (descriptor_ < 0) throw usage_error(path_.string() + " was written and closed already");
   if (written_directly_) throw usage_error(path_.string() + " takes each byte once: nothing in it can be written over");
   flush();
-  if (::lseek(descriptor_, 0, SEEK_SET) != 0) {
-    int const code = errno;
-    discard();
-    fail(code, "going back to its first byte");
-  }
+  if (::lseek(descriptor_, 0, SEEK_SET) != 0) fail(errno, "going back to its first byte");
   put(text);
 }
 
@@ -153,23 +147,10 @@ void atomic_file::commit() {
   if (descriptor_ < 0) throw usage_error(path_.string() + " was written and closed already");
   flush();
   // A pipe or a terminal has nothing to synchronise and says EINVAL.
-  if (!written_directly_ && ::fsync(descriptor_) != 0) {
-    int const code = errno;
-    discard();
-    fail(code, "flushing it to the disk");
-  }
-  int const closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0 && errno != EINTR) {
-    int const code = errno;
-    discard();
-    fail(code, "closing it");
-  }
+  if (!written_directly_ && ::fsync(descriptor_) != 0) fail(errno, "flushing it to the disk");
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno, "closing it");
   if (written_directly_) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    int const code = errno;
-    discard();
-    fail(code, "renaming the temporary file");
-  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno, "renaming the temporary file");
   temporary_.clear();
   // The new name itself reaches the disk with its folder. The file is in place whatever this says.
   int const folder_descriptor = open_retrying(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY, 0);
@@ -188,7 +169,8 @@ void atomic_file::discard() noexcept {
   buffer_.clear();
 }
 
-void atomic_file::fail(int code, std::string const& call) const {
+void atomic_file::fail(int code, char const* call) {
+  discard();
   std::string reason = std::strerror(code);
   if (!written_directly_) reason += "; the old file, if any, is unchanged";
   throw device_error(code, reason, call, path_.string());

@@ -41,7 +41,7 @@ class atomic_file {
   void open_temporary();
   void flush();
   void put(std::string_view text);
-  [[noreturn]] void fail(int code, std::string const& call) const;
+  [[noreturn]] void fail(int code, char const* call);  // discards, and throws device_error
   void discard() noexcept;
 
   std::filesystem::path path_;
