@@ -2,9 +2,11 @@
 #include <lull/apps/c/boundary.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
-#include <thread>
+#include <exception>
+#include <new>
 
 namespace lull::c {
 
@@ -58,18 +60,6 @@ lull_status failed_by_exception(char const* call) noexcept {
 
 void require(void const* pointer, char const* name) {
   if (pointer == nullptr) throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is null"};
-}
-
-void on_own_thread(std::function<void()> const& body) {
-  std::exception_ptr problem;
-  std::thread{[&] {
-    try {
-      body();
-    } catch (...) {
-      problem = std::current_exception();
-    }
-  }}.join();
-  if (problem != nullptr) std::rethrow_exception(problem);
 }
 
 void give(std::string_view whole, char* text, std::size_t size, std::size_t* needed) {
@@ -128,31 +118,19 @@ void detail::fill(void* into, void const* values, std::size_t known, char const*
 extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
 
 extern "C" char const* lull_status_text(int status) {
-  switch (status) {
-    case LULL_OK:
-      return "ok";
-    case LULL_TIMED_OUT:
-      return "timed out";
-    case LULL_ERROR_ARGUMENT:
-      return "bad argument";
-    case LULL_ERROR_HANDLE:
-      return "not a live handle";
-    case LULL_ERROR_ABI:
-      return "another ABI";
-    case LULL_ERROR_STATE:
-      return "not possible in this state";
-    case LULL_ERROR_SIZE:
-      return "text larger than its buffer";
-    case LULL_ERROR_INPUT:
-      return "bad input";
-    case LULL_ERROR_LIMIT:
-      return "a limit is reached";
-    case LULL_ERROR_DEVICE:
-      return "the device failed";
-    case LULL_ERROR_INTERNAL:
-      return "internal error";
-    case LULL_ERROR_EXCHANGE:
-      return "the program's exchange failed";
-  }
-  return "unknown status";
+  static constexpr std::array texts{"ok",
+                                    "timed out",
+                                    "bad argument",
+                                    "not a live handle",
+                                    "another ABI",
+                                    "not possible in this state",
+                                    "text larger than its buffer",
+                                    "bad input",
+                                    "a limit is reached",
+                                    "the device failed",
+                                    "internal error",
+                                    "the program's exchange failed"};
+  static_assert(texts.size() == LULL_ERROR_EXCHANGE + 1);
+  auto const index = static_cast<std::size_t>(status);
+  return index < texts.size() ? texts[index] : "unknown status";
 }

@@ -4,13 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
-#include <new>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <lull/host/lull.h>
 #include <lull/host/error.hpp>
@@ -54,7 +51,10 @@ void require(void const* pointer, char const* name);
 
 /// Runs `body` on a thread of its own, so that what it does to its thread (the current device, the capture mode) stays
 /// there; throws what it throws.
-void on_own_thread(std::function<void()> const& body);
+template <class Body>
+void on_own_thread(Body body) {
+  std::async(std::launch::async, body).get();
+}
 
 /// A text as the header says: asked for its size, or copied where it fits. Throws a refusal with LULL_ERROR_SIZE.
 void give(std::string_view whole, char* text, std::size_t size, std::size_t* needed);
@@ -64,29 +64,6 @@ std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept;
 
 /// An enumerator whose values are 0 to `count` - 1. Throws a refusal.
 template <class Enum>
-Enum one_of(std::int32_t value, std::int32_t count, char const* name);
-
-/// Throws a refusal.
-int at_least(int value, int least, char const* name);
-
-/// Refuses what a later library may give a meaning to.
-void require_zero(std::int32_t reserved, char const* name);
-
-/// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it
-/// in: the fields that it does not have keep their defaults; those that we do not know must be zero.
-template <class Struct>
-Struct taken(Struct const* given, char const* name);
-
-/// … and as it gets it back: the fields that it has.
-template <class Struct>
-void fill(Struct* into, Struct values, char const* name);
-
-namespace detail {
-void take(void* into, std::size_t known, void const* given, char const* name);
-void fill(void* into, void const* values, std::size_t known, char const* name);
-}  // namespace detail
-
-template <class Enum>
 Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
   if (value < 0 || value >= count) {
     throw refusal{LULL_ERROR_ARGUMENT,
@@ -95,6 +72,19 @@ Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
   return static_cast<Enum>(value);
 }
 
+/// Throws a refusal.
+int at_least(int value, int least, char const* name);
+
+/// Refuses what a later library may give a meaning to.
+void require_zero(std::int32_t reserved, char const* name);
+
+namespace detail {
+void take(void* into, std::size_t known, void const* given, char const* name);
+void fill(void* into, void const* values, std::size_t known, char const* name);
+}  // namespace detail
+
+/// A struct that begins with its size, as a program compiled against an older or newer header of the same ABI hands it
+/// in: the fields that it does not have keep their defaults; those that we do not know must be zero.
 template <class Struct>
 Struct taken(Struct const* given, char const* name) {
   Struct made{};
@@ -102,6 +92,7 @@ Struct taken(Struct const* given, char const* name) {
   return made;
 }
 
+/// … and as it gets it back: the fields that it has.
 template <class Struct>
 void fill(Struct* into, Struct values, char const* name) {
   detail::fill(into, &values, sizeof values, name);

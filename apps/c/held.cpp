@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/c/held.hpp>
 
-#include <chrono>
 #include <utility>
 
 namespace lull::c {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <utility>
 
 #include <lull/apps/c/held.hpp>
@@ -31,23 +30,9 @@ lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
   return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
 }
 
-lull_job_state state_of(job_state state) {
-  switch (state) {
-    case job_state::queued:
-      return LULL_JOB_QUEUED;
-    case job_state::placed:
-      return LULL_JOB_PLACED;
-    case job_state::paused:
-      return LULL_JOB_PAUSED;
-    case job_state::finished:
-      return LULL_JOB_FINISHED;
-    case job_state::failed:
-      return LULL_JOB_FAILED;
-    case job_state::cancelled:
-      return LULL_JOB_CANCELLED;
-  }
-  return LULL_JOB_FAILED;
-}
+static_assert(LULL_JOB_QUEUED == int(job_state::queued) && LULL_JOB_PLACED == int(job_state::placed) &&
+              LULL_JOB_PAUSED == int(job_state::paused) && LULL_JOB_FINISHED == int(job_state::finished) &&
+              LULL_JOB_FAILED == int(job_state::failed) && LULL_JOB_CANCELLED == int(job_state::cancelled));
 
 /// The caller holds the job's mutex.
 void require_finished(held_job& job) {
@@ -115,7 +100,7 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
     job_progress const now = one->handle.progress();
     fill(status,
          lull_job_status{.size = 0,
-                         .state = static_cast<std::int32_t>(state_of(now.state)),
+                         .state = static_cast<std::int32_t>(now.state),
                          .phases = now.phases,
                          .round = now.at.round,
                          .step = now.at.step,

@@ -50,16 +50,9 @@ std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
 
 runtime_options read_options(lull_options const& asked) {
   runtime_options made;
-  switch (one_of<lull_executor>(asked.executor, 3, "options->executor")) {
-    case LULL_EXECUTOR_ANY:
-      break;
-    case LULL_EXECUTOR_THREADS:
-      made.machine.kind = executor_kind::threads;
-      break;
-    case LULL_EXECUTOR_CUDA:
-      made.machine.kind = executor_kind::cuda;
-      break;
-  }
+  auto const kind = one_of<lull_executor>(asked.executor, 3, "options->executor");
+  if (kind == LULL_EXECUTOR_THREADS) made.machine.kind = executor_kind::threads;
+  if (kind == LULL_EXECUTOR_CUDA) made.machine.kind = executor_kind::cuda;
   made.machine.device = at_least(asked.device, 0, "options->device");
   int const rooms = at_least(asked.rooms, -1, "options->rooms");
   if (rooms != 0) made.machine.rooms = std::max(rooms, 0);
@@ -67,18 +60,9 @@ runtime_options read_options(lull_options const& asked) {
   if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
   made.armed_ahead = armed_ahead(asked.armed_ahead_us);
   made.machine.memory_limit_bytes = asked.memory_limit_bytes;
-  switch (one_of<lull_mode>(asked.mode, 4, "options->mode")) {
-    case LULL_MODE_OFF:
-      made.mode = runtime_mode::off;
-      break;
-    case LULL_MODE_OBSERVE:
-      made.mode = runtime_mode::observe;
-      break;
-    case LULL_MODE_DEFAULT:
-    case LULL_MODE_ON:
-      made.mode = runtime_mode::on;
-      break;
-  }
+  auto const mode = one_of<lull_mode>(asked.mode, 4, "options->mode");
+  if (mode == LULL_MODE_OFF) made.mode = runtime_mode::off;
+  if (mode == LULL_MODE_OBSERVE) made.mode = runtime_mode::observe;
   bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
   made.launch = at_open ? launch_time::at_open : launch_time::at_close;
   made.tasks = types_of(asked.tasks);

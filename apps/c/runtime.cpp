@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -115,17 +114,8 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
   return guarded("lull_get_mode", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(mode, "mode");
-    switch (side->side->mode()) {
-      case runtime_mode::off:
-        *mode = LULL_MODE_OFF;
-        break;
-      case runtime_mode::observe:
-        *mode = LULL_MODE_OBSERVE;
-        break;
-      case runtime_mode::on:
-        *mode = LULL_MODE_ON;
-        break;
-    }
+    runtime_mode const now = side->side->mode();
+    *mode = now == runtime_mode::off ? LULL_MODE_OFF : now == runtime_mode::observe ? LULL_MODE_OBSERVE : LULL_MODE_ON;
   });
 }
 
@@ -200,14 +190,10 @@ lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size
     }
     auto const which = one_of<lull_format>(format, 3, "format");
     bubble_summary const sum = side->side->summary();
-    switch (which) {
-      case LULL_FORMAT_TEXT:
-        return give(bubble_text(sum), text, size, needed);
-      case LULL_FORMAT_JSON:
-        return give(bubble_json(sum), text, size, needed);
-      case LULL_FORMAT_TRACE:
-        return give(bubble_trace(sum), text, size, needed);
-    }
+    auto const written = which == LULL_FORMAT_TEXT   ? bubble_text
+                         : which == LULL_FORMAT_JSON ? bubble_json
+                                                     : bubble_trace;
+    give(written(sum), text, size, needed);
   });
 }
 
