@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/always_on.hpp>
 
-#include <string>
 #include <utility>
 
 #include <lull/host/error.hpp>
@@ -18,33 +17,26 @@ always_on::always_on(executor& machine, task_owner& owner, results_kept kept)
       extents_(machine, kernel_.shape.steps),
       sizes_(kernel_.shape.steps) {
   machine_.load(kernel_, job_.blocks_per_processor);
-  thread_ = std::thread{[this] { serve(); }};
 }
 
 always_on::~always_on() {
-  {
-    std::lock_guard const lock{mutex_};
-    ending_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  wanted_ = false;
+  if (working_.valid()) working_.wait();
   machine_.synchronize(machine_.plain_stream());
 }
 
 void always_on::resume() {
-  {
-    std::lock_guard const lock{mutex_};
-    wanted_ = true;
-    quiet_ = false;
-  }
-  changed_.notify_all();
+  wanted_ = true;
+  working_ = std::async(std::launch::async, [this] {
+    machine_.adopt_thread();
+    while (wanted_) one_round();
+    machine_.synchronize(machine_.plain_stream());
+  });
 }
 
 void always_on::pause() {
-  std::unique_lock lock{mutex_};
   wanted_ = false;
-  changed_.wait(lock, [this] { return quiet_; });
-  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  if (working_.valid()) working_.get();
 }
 
 bool always_on::finish(std::function<bool()> const& stop) {
@@ -96,29 +88,6 @@ void always_on::one_round() {
     chunks_ += (size + job_.grain - 1) / job_.grain;
     ++phases_;
   }
-}
-
-void always_on::serve() {
-  std::unique_lock lock{mutex_};
-  try {
-    machine_.adopt_thread();
-    for (;;) {
-      changed_.wait(lock, [this] { return ending_ || wanted_; });
-      if (ending_) break;
-      lock.unlock();
-      one_round();
-      lock.lock();
-      if (wanted_ && !ending_) continue;
-      machine_.synchronize(machine_.plain_stream());
-      quiet_ = true;
-      changed_.notify_all();
-    }
-  } catch (...) {
-    if (!lock.owns_lock()) lock.lock();
-    problem_ = std::current_exception();
-  }
-  quiet_ = true;
-  changed_.notify_all();
 }
 
 }  // namespace lull

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
+#include <future>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <lull/apps/lull/same_result.hpp>
@@ -31,10 +28,10 @@ class always_on {
   always_on(always_on const&) = delete;
   always_on& operator=(always_on const&) = delete;
 
-  /// Lets our thread launch rounds from now on.
+  /// Launches rounds from now on, on a thread of ours.
   void resume();
-  /// Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a task whose phases
-  /// change their size.
+  /// Ends that thread. Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a
+  /// task whose phases change their size.
   void pause();
   /// Blocks until the task has come to its end, or `stop` says so (false); then nothing of it runs on the machine.
   /// Errors: as `pause`.
@@ -42,14 +39,13 @@ class always_on {
   /// After `finish` that returned true: judges every run of the task to its end, or with no results kept its last.
   verification verify() { return kept_ == results_kept::all ? same_.verify(owner_).all : owner_.verify(); }
 
-  // That were enqueued.
+  // That were enqueued. While it is paused.
   std::uint64_t items() const noexcept { return items_; }
   std::uint64_t chunks() const noexcept { return chunks_; }
   std::uint64_t phases() const noexcept { return phases_; }
-  std::uint64_t ended() const noexcept { return ended_; }  // runs of the task
+  std::uint64_t ended() const noexcept { return ended_; }  // runs of the task; at any time
 
  private:
-  void serve();
   void one_round();
   void ask(position at);
   mapped_memory word(std::uint32_t step) const { return {extents_.host() + step, extents_.device() + step}; }
@@ -66,17 +62,12 @@ class always_on {
   std::uint64_t rounds_ = 0;
   std::optional<position> at_;
   bool over_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wanted_ = false;
-  bool quiet_ = true;
-  bool ending_ = false;
-  std::exception_ptr problem_;
-  std::atomic<std::uint64_t> items_ = 0;
-  std::atomic<std::uint64_t> chunks_ = 0;
-  std::atomic<std::uint64_t> phases_ = 0;
+  std::uint64_t items_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t phases_ = 0;
   std::atomic<std::uint64_t> ended_ = 0;
-  std::thread thread_;  // last: it uses all of the above
+  std::atomic<bool> wanted_ = false;
+  std::future<void> working_;  // last: it uses all of the above
 };
 
 }  // namespace lull

@@ -2,6 +2,7 @@
 #include <lull/apps/lull/side_jobs.hpp>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <lull/apps/lull/replay.hpp>
@@ -32,13 +33,11 @@ side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_
     throw;
   }
   if (restores) side_.release();
-  thread_ = std::thread{[this] { serve(); }};
+  serving_ = std::async(std::launch::async, [this] { serve(); });
 }
 
-side_jobs::~side_jobs() {
-  ending_ = stopping_ = true;
-  if (thread_.joinable()) thread_.join();
-}
+/// What serves is waited for.
+side_jobs::~side_jobs() { ending_ = stopping_ = true; }
 
 void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
   for (side_task_asked& each : tasks) {
@@ -73,7 +72,6 @@ void side_jobs::serve() {
         for (task::one& one : tasks_[t]->jobs) left += look_after(t, one, ending, stopping) ? 1 : 0;
       }
       left_ = left;
-      is_ending_ = ending;
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
       if (stopping && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
@@ -83,10 +81,9 @@ void side_jobs::serve() {
             "smaller grain makes it shorter"};
     }
   } catch (...) {
-    problem_ = std::current_exception();
     failed_ = true;
     left_ = 0;
-    is_ending_ = true;
+    throw;
   }
 }
 
@@ -179,7 +176,7 @@ bool side_jobs::another_waits(task::one const& one) const {
 void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
   ending_ = true;
   auto length = long_bubble;
-  while (!(is_ending_ && left_ == 0) && !stop() && side_.mode() == runtime_mode::on) {
+  while (serving_.wait_for(0s) != std::future_status::ready && !stop() && side_.mode() == runtime_mode::on) {
     replayed const done = replay(on, {{}, {{gap_site::tail, 0, 0ns, length}}, length}, 1, &side_, stop);
     std::optional<std::uint64_t> const chunks = chunks_of(done.bubbles);
     last_chunks_ = last_chunks_ && chunks ? std::optional{*last_chunks_ + *chunks} : std::nullopt;
@@ -191,8 +188,7 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
     }
   }
   stopping_ = true;
-  thread_.join();
-  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  serving_.get();
 }
 
 std::vector<side_jobs::reached> side_jobs::progress() const {

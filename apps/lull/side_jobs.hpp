@@ -2,15 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <lull/apps/lull/checkpoints.hpp>
@@ -126,11 +124,9 @@ class side_jobs {
   std::atomic<std::size_t> left_;                 // jobs that are about
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> failed_ = false;
-  std::atomic<bool> ending_ = false;     // no job again
-  std::atomic<bool> is_ending_ = false;  // the thread has seen it
-  std::atomic<bool> stopping_ = false;   // all are cancelled
-  std::exception_ptr problem_;
-  std::thread thread_;  // last: it uses all of the above
+  std::atomic<bool> ending_ = false;    // no job again
+  std::atomic<bool> stopping_ = false;  // all are cancelled
+  std::future<void> serving_;           // last: it uses all of the above
 };
 
 }  // namespace lull
