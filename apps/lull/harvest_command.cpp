@@ -279,7 +279,7 @@ class harvest {
   }
 
   void sum_up() {
-    if (!with_ms_.empty()) report_.training = training_cost_of(paired_slowdown(without_ms_, with_ms_));
+    if (!with_ms_.empty()) report_.training = paired_slowdown(without_ms_, with_ms_);
     if (jobs_) {
       harvest_account const sum = account_of(bubbles_, speed_);
       report_.bubbles = sum.bubbles;

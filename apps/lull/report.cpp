@@ -27,7 +27,16 @@ json value_of(distribution const& times) {
           {"max", value_of(times.max)}};
 }
 
-json value_of(interval95 const& interval) { return json::array({interval.low, interval.high}); }
+json value_of(std::optional<slowdown> const& training) {
+  auto const known = [&](auto slowdown::*member) { return training ? json(*training.*member) : json(nullptr); };
+  json interval;
+  if (training && training->ci95_percent) interval = {training->ci95_percent->low, training->ci95_percent->high};
+  return {{"baseline_ms", known(&slowdown::baseline)},
+          {"with_side_tasks_ms", known(&slowdown::with_side_tasks)},
+          {"slowdown_pct", known(&slowdown::percent)},
+          {"pairs", known(&slowdown::pairs)},
+          {"ci95_pct", interval}};
+}
 
 json value_of(gpu_description const& gpu) {
   return {{"name", value_of(gpu.name)},
@@ -96,7 +105,6 @@ json value_of(report const& result) {
                     {"failures", value_of(job.failures)}});
   }
   report::bubble_counts const& bubbles = result.bubbles;
-  report::training_cost const& training = result.training;
   return {{"schema", report::schema},
           {"version", result.version},
           {"command", result.command},
@@ -112,12 +120,7 @@ json value_of(report const& result) {
             {"total_ms", value_of(bubbles.total_ms)}}},
           {"drain_us", value_of(result.drain_us)},
           {"start_us", value_of(result.start_us)},
-          {"training",
-           {{"baseline_ms", value_of(training.baseline_ms)},
-            {"with_side_tasks_ms", value_of(training.with_side_tasks_ms)},
-            {"slowdown_pct", value_of(training.slowdown_pct)},
-            {"pairs", value_of(training.pairs)},
-            {"ci95_pct", training.ci95_pct ? value_of(*training.ci95_pct) : json(nullptr)}}},
+          {"training", value_of(result.training)},
           {"harvest", value_of(result.harvest)},
           {"jobs", std::move(jobs)}};
 }
@@ -125,14 +128,6 @@ json value_of(report const& result) {
 }  // namespace
 
 std::string_view name_of(lost_cause cause) noexcept { return cause_names[static_cast<std::size_t>(cause)]; }
-
-report::training_cost training_cost_of(slowdown const& measured) {
-  return {.baseline_ms = measured.baseline,
-          .with_side_tasks_ms = measured.with_side_tasks,
-          .slowdown_pct = measured.percent,
-          .pairs = measured.pairs,
-          .ci95_pct = measured.ci95_percent};
-}
 
 std::string to_json(report const& result) {
   return value_of(result).dump(2, ' ', false, json::error_handler_t::replace) + "\n";

@@ -76,13 +76,6 @@ struct report {
     std::optional<std::uint64_t> skipped;
     std::optional<double> total_ms;
   };
-  struct training_cost {
-    std::optional<double> baseline_ms;  // of one replay, geometric mean over the pairs; so too the next
-    std::optional<double> with_side_tasks_ms;
-    std::optional<double> slowdown_pct;
-    std::optional<std::uint64_t> pairs;  // that were completed
-    std::optional<interval95> ci95_pct;
-  };
   struct harvest_gain {
     std::optional<double> ratio;                // against the task alone on all SMs
     std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
@@ -106,13 +99,10 @@ struct report {
   bubble_counts bubbles;
   distribution drain_us;
   distribution start_us;
-  training_cost training;
+  std::optional<slowdown> training;  // of completed pairs of replays, in ms
   harvest_gain harvest;
   std::vector<job_result> jobs;
 };
-
-/// The times of a slowdown, which were given in ms.
-report::training_cost training_cost_of(slowdown const& measured);
 
 /// JSON of schema "lull.report/1", indented, with a line end. Figures that are not finite are written as null, and
 /// bytes that are not UTF-8 (in a path) as U+FFFD.

@@ -157,57 +157,38 @@ void print_times(table& lines, std::string const& label, distribution const& tim
   lines.row(label, text + ", max " + number(*times.max, 3) + " us (n=" + std::to_string(times.n) + ")");
 }
 
-std::string training_text(report::training_cost const& training) {
-  std::string text = number(*training.baseline_ms) + " -> " + number(*training.with_side_tasks_ms) + " ms, " +
-                     signed_percent(*training.slowdown_pct);
-  text += training.ci95_pct ? " (95 % interval: " + signed_percent(training.ci95_pct->low) + " to " +
-                                  signed_percent(training.ci95_pct->high) + ")"
-                            : " (one pair: no interval)";
-  if (training.pairs) text += ", pairs: " + std::to_string(*training.pairs);
-  return text;
-}
-
-bool is_known(report::training_cost const& training) {
-  return training.baseline_ms && training.with_side_tasks_ms && training.slowdown_pct;
+std::string training_text(slowdown const& training) {
+  std::string text = number(training.baseline) + " -> " + number(training.with_side_tasks) + " ms, " +
+                     signed_percent(training.percent);
+  text += training.ci95_percent ? " (95 % interval: " + signed_percent(training.ci95_percent->low) + " to " +
+                                      signed_percent(training.ci95_percent->high) + ")"
+                                : " (one pair: no interval)";
+  return text + ", pairs: " + std::to_string(training.pairs);
 }
 
 void print_cost(table& lines, report const& result) {
-  report::training_cost const& training = result.training;
-  if (!training.baseline_ms && !result.drain_us.max && !result.start_us.max) return;
+  if (!result.training && !result.drain_us.max && !result.start_us.max) return;
   lines.title("cost");
-  if (is_known(training)) lines.row("  training", training_text(training));
+  if (result.training) lines.row("  training", training_text(*result.training));
   print_times(lines, "  drain (close to out)", result.drain_us);
   print_times(lines, "  start (open to work)", result.start_us);
 }
 
 std::string_view meaning_of(lost_cause cause, double lost_us) {
-  switch (cause) {
-    case lost_cause::start:
-      return "until blocks had their first chunk";
-    case lost_cause::drain:
-      return "after a bubble's end, until blocks were out";
-    case lost_cause::host_late:
-      return "the host launched workers too late";
-    case lost_cause::too_short:
-      return "sites whose bubbles are too short";
-    case lost_cause::no_job:
-      return "nothing to run";
-    case lost_cause::starved:
-      return "the task had no input";
-    case lost_cause::phase_wait:
-      return "waiting for a phase's last chunks";
-    case lost_cause::lease:
-      return "a worker's lease was over before the bubble";
-    case lost_cause::rooms:
-      return "SMs that are reserved for the trainer";
-    case lost_cause::grain:
-      return "chunks that were begun and handed back";
-    case lost_cause::held:
-      return "workers were kept out";
-    case lost_cause::slower:
-      return lost_us < 0 ? "gained: faster than alone" : "slower than alone";
-  }
-  return "";
+  constexpr std::array<std::string_view, lost_causes> meanings{"until blocks had their first chunk",
+                                                               "after a bubble's end, until blocks were out",
+                                                               "the host launched workers too late",
+                                                               "sites whose bubbles are too short",
+                                                               "nothing to run",
+                                                               "the task had no input",
+                                                               "waiting for a phase's last chunks",
+                                                               "a worker's lease was over before the bubble",
+                                                               "SMs that are reserved for the trainer",
+                                                               "chunks that were begun and handed back",
+                                                               "workers were kept out",
+                                                               "slower than alone"};
+  if (cause == lost_cause::slower && lost_us < 0) return "gained: faster than alone";
+  return meanings[static_cast<std::size_t>(cause)];
 }
 
 void print_lost(table& lines, report const& result) {
@@ -249,7 +230,7 @@ std::string headline(report const& result) {
   if (std::string const ran = what_ran(result); !ran.empty()) text += ": " + ran;
   text += ".";
   if (std::string const all = closing_sentence(result); !all.empty()) text += " " + all;
-  if (is_known(result.training)) text += " Training: " + training_text(result.training) + ".";
+  if (result.training) text += " Training: " + training_text(*result.training) + ".";
   if (result.time == "cpu") text += " " + std::string{cpu_time_note};
   return text;
 }
@@ -277,7 +258,6 @@ void print_report(std::ostream& out, report const& result) {
 }
 
 std::string closing_sentence(report const& result) {
-  report::training_cost const& training = result.training;
   std::string text;
   if (std::optional<double> const ratio = result.harvest.ratio) {
     bool const one_task = result.config.tasks.size() == 1;
@@ -285,13 +265,12 @@ std::string closing_sentence(report const& result) {
     text += " used " + (*ratio > 1 ? "all" : percent(100 * std::max(0.0, *ratio))) + " of the idle ";
     text += result.executor == "cuda" ? "GPU time" : "time";
   }
-  if (training.slowdown_pct) {
-    double const slowdown = *training.slowdown_pct;
+  if (result.training) {
+    auto const& interval = result.training->ci95_percent;
     text += text.empty() ? "Training" : "; training";
-    text += " took " + percent(std::abs(slowdown)) + (slowdown < 0 ? " less time" : " longer");
-    if (training.ci95_pct && training.ci95_pct->low <= 0 && training.ci95_pct->high >= 0) {
-      text += ", which is within the noise";
-    }
+    text += " took " + percent(std::abs(result.training->percent));
+    text += result.training->percent < 0 ? " less time" : " longer";
+    if (interval && interval->low <= 0 && interval->high >= 0) text += ", which is within the noise";
   }
   return text.empty() ? text : text + ".";
 }
