@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -23,26 +22,25 @@ struct saving {
 };
 
 /// As they were spelled; what they mean is checked by the command. Defaults are those of the help.
-struct run_settings {
-  std::string executor;  // empty: cuda if a device answers, else threads
-  std::string mode = "lull";
+struct device_settings {
   int device = 0;
   int rooms = 0;
-  std::vector<std::string> tasks;
-  std::optional<std::string> job_file;
-  std::string at_most;  // a duration; empty: to the end
-  saving checkpoint;
-  std::optional<std::string> report;
-  bool verify = false;
   bool json = false;
 };
 
-struct harvest_settings {
-  std::string executor;
+struct run_settings : device_settings {
+  std::string executor;  // empty: cuda if a device answers, else threads
   std::string mode = "lull";
+  std::vector<std::string> tasks;
+  std::optional<std::string> job_file;
+  std::string at_most;  // a duration; empty: the tasks to their end, and all pairs
+  saving checkpoint;
+  std::optional<std::string> report;
+  bool verify = false;
+};
+
+struct harvest_settings : run_settings {
   std::string schedule = "1f1b";
-  int device = 0;
-  int rooms = 2;
   std::uint32_t stages = 4;
   std::uint32_t microbatches = 8;
   std::uint32_t stage = 0;
@@ -50,21 +48,8 @@ struct harvest_settings {
   std::string max_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
-  std::string at_most;  // a duration; empty: all pairs, and the tasks to their end
-  std::vector<std::string> tasks;
-  std::optional<std::string> job_file;
-  saving checkpoint;
-  std::optional<std::string> report;
   std::optional<std::string> trace;
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
-  bool verify = false;
-  bool json = false;
-};
-
-struct doctor_settings {
-  int device = 0;
-  int rooms = 2;
-  bool json = false;
 };
 
 struct new_task_settings {
@@ -76,7 +61,7 @@ struct new_task_settings {
 /// those into exit codes.
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
-exit_code doctor_command(doctor_settings const& asked, std::ostream& out);
+exit_code doctor_command(device_settings const& asked, std::ostream& out);
 exit_code new_task_command(new_task_settings const& asked, std::ostream& out);
 
 }  // namespace lull

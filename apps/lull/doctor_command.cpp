@@ -59,7 +59,7 @@ finding check_device(cuda_facts const& facts, int device) {
   return {"device", health::good, found, ""};
 }
 
-finding check_rooms(cuda_facts const& facts, doctor_settings const& asked) {
+finding check_rooms(cuda_facts const& facts, device_settings const& asked) {
   std::string const what = "cluster rooms";
   if (!facts.device_name) return {what, health::stops, "not known without a device", ""};
   try {
@@ -139,7 +139,7 @@ finding check_power(std::optional<gpu_description> const& gpu) {
 
 }  // namespace
 
-exit_code doctor_command(doctor_settings const& asked, std::ostream& out) {
+exit_code doctor_command(device_settings const& asked, std::ostream& out) {
   cuda_facts const facts = ask_cuda(asked.device);
   std::optional<gpu_description> const gpu =
       facts.device_name ? gpu_monitor{pci_bus_id(asked.device)}.describe() : std::nullopt;

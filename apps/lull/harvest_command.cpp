@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <exception>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -34,24 +33,6 @@ constexpr auto solo_for = 1s;        // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;  // meanwhile, the GPU's clocks
 constexpr auto short_job = 100ms;    // a job shorter than this alone gets a successor that stands ready
 constexpr auto max_ready = 10s;      // from submit until a job stands ready
-
-report_config config_of(harvest_settings const& asked, plan_of_harvest const& plan) {
-  report_config made;
-  made.mode = name_of(plan.mode);
-  made.schedule = name_of(plan.shape.kind);
-  made.stages = asked.stages;
-  made.microbatches = asked.microbatches;
-  made.stage = asked.stage;
-  made.segment_ms = static_cast<double>(plan.shape.forward.count()) / 1e6;
-  made.iterations = asked.iterations;
-  made.pairs = asked.pairs;
-  made.rooms = static_cast<std::uint32_t>(asked.rooms);
-  made.verify = asked.verify;
-  for (job_spec const& each : plan.tasks) {
-    if (plan.mode != side_mode::none) made.tasks.push_back(setting_of(each));
-  }
-  return made;
-}
 
 /// What a task did alone, again and again.
 struct solo_measure {
@@ -91,8 +72,16 @@ class harvest {
         limit_(asked.at_most),
         side_(options_for(plan_.tasks, {.kind = plan_.kind, .device = asked.device, .rooms = asked.rooms})),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
-        report_(begin_report("harvest", plan_.kind, asked.device)) {
-    report_.config = config_of(asked_, plan_);
+        report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
+    report_config& config = report_.config;
+    config.schedule = name_of(plan_.shape.kind);
+    config.stages = asked.stages;
+    config.microbatches = asked.microbatches;
+    config.stage = asked.stage;
+    config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
+    config.iterations = asked.iterations;
+    config.pairs = asked.pairs;
+    for (job_spec const& each : plan_.tasks) config.tasks.push_back(setting_of(each));
     side_.machine().adopt_thread();
   }
 
@@ -112,7 +101,6 @@ class harvest {
 
   void prepare() {
     for (job_spec const& each : plan_.tasks) {
-      if (plan_.mode == side_mode::none) break;
       auto owner = prepared_owner(each, side_.machine());
       auto saves = checkpoints_of(asked_.checkpoint, each, *owner, side_.machine());
       tasks_.push_back({each.name, {}, each.priority, std::move(saves)});

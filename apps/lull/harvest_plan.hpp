@@ -17,7 +17,7 @@ struct plan_of_harvest {
   side_mode mode;
   schedule_shape shape;
   stage_plan stage;
-  std::vector<job_spec> tasks;
+  std::vector<job_spec> tasks;  // none in mode none
 };
 
 /// Throws usage_error.

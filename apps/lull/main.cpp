@@ -21,13 +21,16 @@ namespace {
 
 using namespace lull;
 
-template <class Settings>
-void add_task_options(CLI::App& command, Settings& into) {
-  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+void add_device_options(CLI::App& command, device_settings& into) {
   command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")
       ->capture_default_str()
       ->check(CLI::Range(0, 1023));
+}
+
+void add_task_options(CLI::App& command, run_settings& into) {
+  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+  add_device_options(command, into);
   CLI::Option* const tasks =
       command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
   tasks->allow_extra_args(false);
@@ -115,7 +118,8 @@ exit_code dispatch(int argc, char** argv) {
   app.get_formatter()->column_width(28);
   harvest_settings harvest;
   run_settings run;
-  doctor_settings doctor;
+  device_settings doctor;
+  harvest.rooms = doctor.rooms = 2;
   CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
   add_harvest(*harvests, harvest);
   CLI::App* const runs = app.add_subcommand(
@@ -125,10 +129,7 @@ exit_code dispatch(int argc, char** argv) {
   runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");
   CLI::App* const doctors = app.add_subcommand(
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
-  doctors->add_option("--device", doctor.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
-  doctors->add_option("--rooms", doctor.rooms, "groups of SMs that workers keep off")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1023));
+  add_device_options(*doctors, doctor);
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
   new_task_settings fresh;
   CLI::App* const news = app.add_subcommand("new", "create a project of your own");

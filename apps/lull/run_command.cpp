@@ -119,10 +119,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   machine->adopt_thread();
   prepared_tasks const prepared = prepare(asked, tasks, *machine);
 
-  report done = begin_report("run", kind, asked.device);
-  done.config.mode = name_of(mode);
-  done.config.rooms = static_cast<std::uint32_t>(asked.rooms);
-  done.config.verify = asked.verify;
+  report done = begin_report("run", kind, mode, asked);
   for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
 
   std::vector<solo_run> runs;

@@ -55,14 +55,17 @@ time_limit::time_limit(std::string asked)
 std::string_view name_of(side_mode mode) noexcept { return modes[static_cast<std::size_t>(mode)]; }
 std::string_view name_of(executor_kind kind) noexcept { return executors[static_cast<std::size_t>(kind)]; }
 
-report begin_report(std::string_view command, executor_kind kind, int device) {
+report begin_report(std::string_view command, executor_kind kind, side_mode mode, run_settings const& asked) {
   report begun;
   begun.version = LULL_VERSION;
   begun.command = command;
   begun.executor = name_of(kind);
   begun.time = kind == executor_kind::cuda ? "device" : "cpu";
   begun.machine = describe_host();
-  if (kind == executor_kind::cuda) begun.machine.gpu = gpu_monitor{pci_bus_id(device)}.describe();
+  if (kind == executor_kind::cuda) begun.machine.gpu = gpu_monitor{pci_bus_id(asked.device)}.describe();
+  begun.config.mode = name_of(mode);
+  begun.config.rooms = static_cast<std::uint32_t>(asked.rooms);
+  begun.config.verify = asked.verify;
   return begun;
 }
 

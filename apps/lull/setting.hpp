@@ -39,8 +39,8 @@ class time_limit {
 std::string_view name_of(side_mode mode) noexcept;
 std::string_view name_of(executor_kind kind) noexcept;
 
-/// Version, machine, whose times these are.
-report begin_report(std::string_view command, executor_kind kind, int device);
+/// Version, machine, whose times these are, and what every command is asked for.
+report begin_report(std::string_view command, executor_kind kind, side_mode mode, run_settings const& asked);
 
 /// Throws usage_error where the file could not be written later: its folder is missing, or it is one.
 void check_writable(std::optional<std::string> const& file, std::string_view option);
