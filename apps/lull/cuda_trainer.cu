@@ -15,8 +15,6 @@
 namespace lull {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead of the device
 // The worker's blocks are in 4 µs after the opening; 20 µs and a little later.
 constexpr std::uint64_t late_arrival_ns = 25'000;
@@ -31,43 +29,19 @@ void check(cublasStatus_t status, char const* call) {
     throw device_error{static_cast<int>(status), cublasGetStatusName(status), call, "cuda_trainer"};
 }
 
-/// Device memory, owned; freed when nothing runs.
-class device_bytes {
- public:
-  explicit device_bytes(std::size_t bytes) {
-    if (bytes != 0) LULL_CUDA(cudaMalloc(&memory_, bytes));
-  }
-  device_bytes(device_bytes const&) = delete;
-  device_bytes& operator=(device_bytes const&) = delete;
-  ~device_bytes() { cudaFree(memory_); }
-  void* get() const noexcept { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
-
-class cublas_handle {
- public:
-  cublas_handle() { check(cublasCreate(&handle_), "cublasCreate"); }
-  cublas_handle(cublas_handle const&) = delete;
-  cublas_handle& operator=(cublas_handle const&) = delete;
-  ~cublas_handle() { cublasDestroy(handle_); }
-  cublasHandle_t get() const noexcept { return handle_; }
-
- private:
-  cublasHandle_t handle_ = nullptr;
-};
-
 /// Segments are bf16 products of random matrices; a wait has the shape of NCCL's own receive.
 class cuda_trainer final : public stage_trainer {
  public:
-  cuda_trainer(int device, std::chrono::nanoseconds forward) : device_(device) {
-    LULL_CUDA(cudaSetDevice(device_));
+  cuda_trainer(int device, std::chrono::nanoseconds forward) {
+    LULL_CUDA(cudaSetDevice(device));
     stream_ = cuda_stream{0};  // the priority that a trainer's streams have by default
     trainer::load();
-    workspace_ = std::make_unique<device_bytes>(workspace_bytes);
+    workspace_ = device_memory{workspace_bytes};
+    cublasHandle_t handle = nullptr;
+    check(cublasCreate(&handle), "cublasCreate");
+    cublas_.reset(handle);
     check(cublasSetStream(cublas_.get(), stream_.get()), "cublasSetStream");
-    check(cublasSetWorkspace(cublas_.get(), workspace_->get(), workspace_bytes), "cublasSetWorkspace");
+    check(cublasSetWorkspace(cublas_.get(), workspace_.get(), workspace_bytes), "cublasSetWorkspace");
     for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(event_timing::off);
     calibrate(forward);
   }
@@ -84,17 +58,17 @@ class cuda_trainer final : public stage_trainer {
     late_.clear();
     iteration_ = 0;
     if (iterations > iteration_capacity_) {
-      iteration_stamps_ = std::make_unique<device_bytes>(iterations * sizeof(iteration_moments));
+      iteration_stamps_ = device_memory{iterations * sizeof(iteration_moments)};
       iteration_capacity_ = iterations;
     }
     if (waits > wait_capacity_) {
-      wait_stamps_ = std::make_unique<device_bytes>(waits * sizeof(trainer::stamps));
+      wait_stamps_ = device_memory{waits * sizeof(trainer::stamps)};
       wait_capacity_ = waits;
     }
-    LULL_CUDA(cudaMemsetAsync(iteration_stamps_->get(), 0, iterations * sizeof(iteration_moments), stream_.get()));
+    LULL_CUDA(cudaMemsetAsync(iteration_stamps_.get(), 0, iterations * sizeof(iteration_moments), stream_.get()));
     std::vector<trainer::stamps> const fresh(waits, {~std::uint64_t{0}, 0, 0});
     if (waits != 0) {
-      LULL_CUDA(cudaMemcpyAsync(wait_stamps_->get(), fresh.data(), waits * sizeof(trainer::stamps),
+      LULL_CUDA(cudaMemcpyAsync(wait_stamps_.get(), fresh.data(), waits * sizeof(trainer::stamps),
                                 cudaMemcpyHostToDevice, stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
@@ -109,7 +83,7 @@ class cuda_trainer final : public stage_trainer {
     for (int i = pass == segment::direction::backward ? 2 * products_ : products_; i > 0; --i) product();
   }
   void wait(std::chrono::nanoseconds length, wait_arrival arrival) override {
-    auto* const when = static_cast<trainer::stamps*>(wait_stamps_->get()) + waits_++;
+    auto* const when = static_cast<trainer::stamps*>(wait_stamps_.get()) + waits_++;
     auto ns = static_cast<std::uint64_t>(length.count());
     bool const late = arrival == wait_arrival::after_worker && ns >= shortest_late_ns;
     late_.push_back(late);
@@ -133,11 +107,11 @@ class cuda_trainer final : public stage_trainer {
     found.iterations.resize(iteration_);
     std::vector<trainer::stamps> stamps(waits_);
     if (iteration_ != 0) {
-      LULL_CUDA(cudaMemcpyAsync(found.iterations.data(), iteration_stamps_->get(),
+      LULL_CUDA(cudaMemcpyAsync(found.iterations.data(), iteration_stamps_.get(),
                                 iteration_ * sizeof(iteration_moments), cudaMemcpyDeviceToHost, stream_.get()));
     }
     if (waits_ != 0) {
-      LULL_CUDA(cudaMemcpyAsync(stamps.data(), wait_stamps_->get(), waits_ * sizeof(trainer::stamps),
+      LULL_CUDA(cudaMemcpyAsync(stamps.data(), wait_stamps_.get(), waits_ * sizeof(trainer::stamps),
                                 cudaMemcpyDeviceToHost, stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
@@ -151,14 +125,14 @@ class cuda_trainer final : public stage_trainer {
 
  private:
   iteration_moments* iteration_stamp() const {
-    return static_cast<iteration_moments*>(iteration_stamps_->get()) + std::min(iteration_, iterations_ - 1);
+    return static_cast<iteration_moments*>(iteration_stamps_.get()) + std::min(iteration_, iterations_ - 1);
   }
 
   void product() {
     float const one = 1;
     float const zero = 0;
-    check(cublasGemmEx(cublas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one, matrices_[0]->get(),
-                       CUDA_R_16BF, size_, matrices_[1]->get(), CUDA_R_16BF, size_, &zero, matrices_[2]->get(),
+    check(cublasGemmEx(cublas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one, matrices_[0].get(),
+                       CUDA_R_16BF, size_, matrices_[1].get(), CUDA_R_16BF, size_, &zero, matrices_[2].get(),
                        CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
           "cublasGemmEx");
   }
@@ -167,8 +141,8 @@ class cuda_trainer final : public stage_trainer {
     size_ = size;
     std::uint64_t const count = static_cast<std::uint64_t>(size) * static_cast<std::uint64_t>(size);
     for (std::uint64_t m = 0; m < 3; ++m) {
-      matrices_[m] = std::make_unique<device_bytes>(count * 2);
-      trainer::fill_random_bf16(stream_.get(), matrices_[m]->get(), count, m * count);
+      matrices_[m] = device_memory{count * 2};
+      trainer::fill_random_bf16(stream_.get(), matrices_[m].get(), count, m * count);
     }
   }
 
@@ -177,15 +151,16 @@ class cuda_trainer final : public stage_trainer {
     cuda_event begin;
     cuda_event end;
     float ms = 0;
+    double per_product_ns = 0;
     for (int count = 8; ms < 50 && count < 100'000; count *= 4) {
       LULL_CUDA(cudaEventRecord(begin.get(), stream_.get()));
       for (int i = 0; i < count; ++i) product();
       LULL_CUDA(cudaEventRecord(end.get(), stream_.get()));
       LULL_CUDA(cudaEventSynchronize(end.get()));
       LULL_CUDA(cudaEventElapsedTime(&ms, begin.get(), end.get()));
-      per_product_ = ms * 1e6 / count;
+      per_product_ns = ms * 1e6 / count;
     }
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(per_product_)};
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(per_product_ns)};
   }
 
   /// The largest product of which a forward holds some, and how many of it.
@@ -208,14 +183,13 @@ class cuda_trainer final : public stage_trainer {
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   }
 
-  int const device_;
   cuda_stream stream_;
-  cublas_handle cublas_;
-  std::unique_ptr<device_bytes> workspace_;
-  std::unique_ptr<device_bytes> matrices_[3];
+  device_memory workspace_;
+  std::unique_ptr<cublasContext, decltype(&cublasDestroy)> cublas_{nullptr, cublasDestroy};
+  device_memory matrices_[3];
   std::vector<cuda_event> events_;
-  std::unique_ptr<device_bytes> iteration_stamps_;
-  std::unique_ptr<device_bytes> wait_stamps_;
+  device_memory iteration_stamps_;
+  device_memory wait_stamps_;
   std::size_t iteration_capacity_ = 0;
   std::size_t wait_capacity_ = 0;
   std::size_t iterations_ = 0;
@@ -225,7 +199,6 @@ class cuda_trainer final : public stage_trainer {
   std::size_t marks_ = 0;
   int size_ = 0;
   int products_ = 1;
-  double per_product_ = 0;
 };
 
 }  // namespace

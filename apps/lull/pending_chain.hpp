@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
@@ -39,11 +40,20 @@ class pending_chain {
   void wait_for_end(stream_handle stream);
 
  private:
-  struct parts;
+  /// What the chain's kernels write on the device.
+  struct stamps {
+    std::uint64_t first;  // start of the first kernel, ns
+    std::uint64_t last;   // start of the last
+    std::uint32_t expired;
+  };
 
   int const kernels_;
   std::uint32_t round_ = 0;  // of the word that lets the trainer's stream go: it only grows
-  std::unique_ptr<parts> parts_;
+  std::unique_ptr<std::uint32_t, cudaError_t (*)(void*)> go_{nullptr, cudaFreeHost};  // that word, of host and device
+  std::uint32_t* go_on_device_ = nullptr;
+  device_memory samples_;
+  device_memory stamps_;
+  cuda_event end_{event_timing::off};
 };
 
 }  // namespace lull

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/worker_streams.hpp>
 
-#include <lull/host/cuda/driver.hpp>
-#include <lull/host/cuda/owned.hpp>
-
 namespace lull {
 
 namespace {
@@ -29,36 +26,19 @@ CUgreenCtx make_context() {
   return is_made ? made : nullptr;
 }
 
-struct green_context {
-  green_context() = default;
-  green_context(green_context const&) = delete;
-  green_context& operator=(green_context const&) = delete;
-  ~green_context() {
-    if (made != nullptr) driver().destroy_green(made);
-  }
-  CUgreenCtx made = make_context();
-};
-
 }  // namespace
 
-struct worker_streams::parts {
-  green_context context;
-  std::vector<cuda_stream> owned;  // goes before its context
-};
-
-worker_streams::worker_streams(int of_each) : parts_(std::make_unique<parts>()) {
+worker_streams::worker_streams(int of_each) : context_(make_context()) {
   int const lowest = priorities().lowest;
   // By turns, so that neither kind has all the early channels.
   for (int i = 0; i < of_each; ++i) {
-    all_.push_back({parts_->owned.emplace_back(lowest).get(), false});
-    if (parts_->context.made == nullptr) continue;
+    all_.push_back({owned_.emplace_back(lowest).get(), false});
+    if (context_ == nullptr) continue;
     CUstream green{};
-    LULL_DRIVER(driver().create_green_stream(&green, parts_->context.made, CU_STREAM_NON_BLOCKING, lowest));
-    all_.push_back({parts_->owned.emplace_back(static_cast<cudaStream_t>(green)).get(), true});
+    LULL_DRIVER(driver().create_green_stream(&green, context_.get(), CU_STREAM_NON_BLOCKING, lowest));
+    all_.push_back({owned_.emplace_back(static_cast<cudaStream_t>(green)).get(), true});
   }
 }
-
-worker_streams::~worker_streams() = default;
 
 stream_handle worker_streams::any(bool green) const noexcept {
   for (one const& each : all_) {
@@ -66,5 +46,7 @@ stream_handle worker_streams::any(bool green) const noexcept {
   }
   return nullptr;
 }
+
+void worker_streams::destroy::operator()(CUgreenCtx made) const noexcept { driver().destroy_green(made); }
 
 }  // namespace lull

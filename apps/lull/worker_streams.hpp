@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
@@ -20,7 +22,6 @@ class worker_streams {
   /// So many of each, on the current device; none of the second kind where the driver has no green contexts. Throws
   /// cuda_error.
   explicit worker_streams(int of_each);
-  ~worker_streams();
   worker_streams(worker_streams const&) = delete;
   worker_streams& operator=(worker_streams const&) = delete;
 
@@ -29,10 +30,13 @@ class worker_streams {
   stream_handle any(bool green) const noexcept;
 
  private:
-  struct parts;
+  struct destroy {
+    void operator()(CUgreenCtx made) const noexcept;
+  };
 
   std::vector<one> all_;
-  std::unique_ptr<parts> parts_;
+  std::unique_ptr<std::remove_pointer_t<CUgreenCtx>, destroy> context_;
+  std::vector<cuda_stream> owned_;  // goes before its context
 };
 
 }  // namespace lull

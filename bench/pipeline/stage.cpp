@@ -25,8 +25,8 @@ void check(cublasStatus_t code, char const* call) {
 }
 #define LULL_CHECK(call) check((call), #call)
 
-std::vector<device_array> arrays(std::size_t count, std::uint64_t values) {
-  std::vector<device_array> made;
+std::vector<device_memory> arrays(std::size_t count, std::uint64_t values) {
+  std::vector<device_memory> made;
   for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * value_bytes);
   return made;
 }
@@ -91,8 +91,8 @@ void stage::exchange(cudaStream_t stream) {
 
 void stage::reset() {
   std::uint64_t seed = static_cast<std::uint64_t>(me_.rank) << 40;
-  auto const fill = [&](std::vector<device_array> const& all, std::uint64_t count) {
-    for (device_array const& each : all) trainer::fill_random_bf16(train_.get(), each.get(), count, seed += count);
+  auto const fill = [&](std::vector<device_memory> const& all, std::uint64_t count) {
+    for (device_memory const& each : all) trainer::fill_random_bf16(train_.get(), each.get(), count, seed += count);
   };
   fill(weights_, size_.weights());
   fill(slopes_, size_.weights());
@@ -190,8 +190,8 @@ void stage::step(runtime* side, last_send ends) {
 std::uint64_t stage::checksum() {
   auto* const sum = static_cast<std::uint64_t*>(sum_.get());
   LULL_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, train_.get()));
-  auto const add = [&](std::vector<device_array> const& all, std::uint64_t values) {
-    for (device_array const& each : all) add_checksum(train_.get(), sum, each.get(), values);
+  auto const add = [&](std::vector<device_memory> const& all, std::uint64_t values) {
+    for (device_memory const& each : all) add_checksum(train_.get(), sum, each.get(), values);
   };
   add(weights_, size_.weights());
   add(slopes_, size_.weights());

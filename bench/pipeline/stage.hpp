@@ -30,22 +30,6 @@ struct stage_size {
   }
 };
 
-/// Device memory, owned.
-class device_array {
- public:
-  explicit device_array(std::size_t bytes) { LULL_CUDA(cudaMalloc(&memory_, bytes)); }
-  device_array(device_array&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
-  device_array& operator=(device_array&& other) noexcept {
-    std::swap(memory_, other.memory_);
-    return *this;
-  }
-  ~device_array() { cudaFree(memory_); }
-  void* get() const noexcept { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
-
 /// Whether a captured step waits for its last send: a capture has to.
 enum class last_send { flies, is_waited_for };
 
@@ -95,15 +79,15 @@ class stage {
   cuda_stream train_;
   cuda_stream sends_;
   cublasHandle_t cublas_ = nullptr;
-  device_array workspace_;
-  device_array sum_;                       // (1,) u64
-  std::vector<device_array> weights_;      // (layers,) of (width, width)
-  std::vector<device_array> slopes_;       // (layers,) of (width, width)
-  std::vector<device_array> activations_;  // (microbatches × (layers + 1),) of (tokens, width)
-  std::vector<device_array> passed_on_;    // (microbatches,) of (tokens, width): gradients for the stage before
-  std::vector<device_array> between_;      // (2,) of (tokens, width)
-  device_array gradient_;                  // (tokens, width): from the stage behind
-  std::vector<cuda_event> made_;           // (microbatches,)
+  device_memory workspace_;
+  device_memory sum_;                       // (1,) u64
+  std::vector<device_memory> weights_;      // (layers,) of (width, width)
+  std::vector<device_memory> slopes_;       // (layers,) of (width, width)
+  std::vector<device_memory> activations_;  // (microbatches × (layers + 1),) of (tokens, width)
+  std::vector<device_memory> passed_on_;    // (microbatches,) of (tokens, width): gradients for the stage before
+  std::vector<device_memory> between_;      // (2,) of (tokens, width)
+  device_memory gradient_;                  // (tokens, width): from the stage behind
+  std::vector<cuda_event> made_;            // (microbatches,)
   cuda_event sent_;
   std::vector<std::string> sites_;  // (microbatches,)
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 
@@ -65,6 +66,21 @@ class cuda_graph {
  private:
   detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
   detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
+};
+
+/// Memory of the current device, owned. Allocating and freeing may wait for the device.
+class device_memory {
+ public:
+  device_memory() = default;
+  explicit device_memory(std::size_t bytes) {
+    void* made = nullptr;
+    LULL_CUDA(cudaMalloc(&made, bytes));
+    memory_.reset(made);
+  }
+  void* get() const noexcept { return memory_.get(); }
+
+ private:
+  detail::owned_handle<void*, cudaFree> memory_;
 };
 
 enum class event_timing { off, on };
