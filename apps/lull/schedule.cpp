@@ -62,58 +62,40 @@ step step_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t n) 
   return {segment::direction::backward, paired / 2};
 }
 
-// When each stage is done with each micro-batch.
-class pipeline {
- public:
-  explicit pipeline(schedule_shape const& shape)
-      : shape_(shape),
-        forward_done_(std::size_t{shape.stages} * shape.microbatches, not_done),
-        backward_done_(forward_done_.size(), not_done) {}
-
-  // Goes round the stages; each does what it can. Every round advances some stage, since neither schedule has a cycle.
-  stage_plan run(std::uint32_t stage) {
-    stage_plan plan{};
-    std::vector<std::uint32_t> next(shape_.stages, 0);
-    std::vector<nanoseconds> free_at(shape_.stages, nanoseconds{0});
-    for (std::uint32_t finished = 0; finished < shape_.stages;) {
-      for (std::uint32_t s = 0; s < shape_.stages; ++s) {
-        while (next[s] < 2 * shape_.microbatches) {
-          step const todo = step_of(shape_, s, next[s]);
-          nanoseconds const ready = ready_at(s, todo);
-          if (ready == not_done) break;
-          nanoseconds const start = std::max(ready, free_at[s]);
-          nanoseconds const duration = duration_of(todo);
-          free_at[s] = start + duration;
-          done(s, todo) = free_at[s];
-          if (s == stage) plan.segments.push_back({todo.pass, todo.microbatch, start, duration});
-          if (++next[s] == 2 * shape_.microbatches) ++finished;
-        }
+// Goes round the stages; each does what it can. Every round advances some stage, since neither schedule has a cycle.
+stage_plan run(schedule_shape const& shape, std::uint32_t stage) {
+  std::array<std::vector<nanoseconds>, 2> times;  // by direction, (stages, microbatches): when it is done
+  times.fill(std::vector(std::size_t{shape.stages} * shape.microbatches, not_done));
+  auto const done = [&](std::uint32_t s, step todo) -> nanoseconds& {
+    return times[static_cast<std::size_t>(todo.pass)][std::size_t{s} * shape.microbatches + todo.microbatch];
+  };
+  auto const ready_at = [&](std::uint32_t s, step todo) {
+    if (todo.pass == segment::direction::forward) return s == 0 ? nanoseconds{0} : done(s - 1, todo);
+    if (s + 1 < shape.stages) return done(s + 1, todo);
+    return done(s, {segment::direction::forward, todo.microbatch});
+  };
+  stage_plan plan{};
+  std::vector<std::uint32_t> next(shape.stages, 0);
+  std::vector<nanoseconds> free_at(shape.stages, nanoseconds{0});
+  for (std::uint32_t finished = 0; finished < shape.stages;) {
+    for (std::uint32_t s = 0; s < shape.stages; ++s) {
+      while (next[s] < 2 * shape.microbatches) {
+        step const todo = step_of(shape, s, next[s]);
+        nanoseconds const ready = ready_at(s, todo);
+        if (ready == not_done) break;
+        nanoseconds const start = std::max(ready, free_at[s]);
+        nanoseconds const duration =
+            todo.pass == segment::direction::forward ? shape.forward : backward_ratio * shape.forward;
+        free_at[s] = start + duration;
+        done(s, todo) = free_at[s];
+        if (s == stage) plan.segments.push_back({todo.pass, todo.microbatch, start, duration});
+        if (++next[s] == 2 * shape.microbatches) ++finished;
       }
     }
-    plan.length = *std::max_element(free_at.begin(), free_at.end());
-    return plan;
   }
-
- private:
-  nanoseconds duration_of(step todo) const {
-    return todo.pass == segment::direction::forward ? shape_.forward : backward_ratio * shape_.forward;
-  }
-
-  nanoseconds& done(std::uint32_t stage, step todo) {
-    auto& times = todo.pass == segment::direction::forward ? forward_done_ : backward_done_;
-    return times[std::size_t{stage} * shape_.microbatches + todo.microbatch];
-  }
-
-  nanoseconds ready_at(std::uint32_t stage, step todo) {
-    if (todo.pass == segment::direction::forward) return stage == 0 ? nanoseconds{0} : done(stage - 1, todo);
-    if (stage + 1 < shape_.stages) return done(stage + 1, todo);
-    return done(stage, {segment::direction::forward, todo.microbatch});
-  }
-
-  schedule_shape shape_;
-  std::vector<nanoseconds> forward_done_;   // (stages, microbatches)
-  std::vector<nanoseconds> backward_done_;  // (stages, microbatches)
-};
+  plan.length = *std::max_element(free_at.begin(), free_at.end());
+  return plan;
+}
 
 void add_gaps(stage_plan& plan) {
   nanoseconds end{0};
@@ -158,15 +140,9 @@ std::string_view name_of(gap_site site) noexcept {
 
 stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage) {
   check(shape, stage);
-  stage_plan plan = pipeline(shape).run(stage);
+  stage_plan plan = run(shape, stage);
   add_gaps(plan);
   return plan;
-}
-
-nanoseconds idle_time(stage_plan const& plan) noexcept {
-  nanoseconds sum{0};
-  for (gap const& idle : plan.gaps) sum += idle.length;
-  return sum;
 }
 
 nanoseconds max_gap(stage_plan const& plan) noexcept {

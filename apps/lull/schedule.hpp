@@ -68,7 +68,6 @@ struct stage_plan {
 /// time. Errors: usage_error for a shape outside its limits or a stage that is not there.
 stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage);
 
-std::chrono::nanoseconds idle_time(stage_plan const& plan) noexcept;
 std::chrono::nanoseconds max_gap(stage_plan const& plan) noexcept;  // 0 if there is none
 
 /// The forward time at which the stage's longest gap is `length`, or as near as whole nanoseconds allow. Errors:

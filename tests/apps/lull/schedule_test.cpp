@@ -58,6 +58,12 @@ TEST(Schedule, GpipeByHand) {
   EXPECT_EQ(plan(2), "(warm-up 2) F0 F1 B1 B0 (tail 4)");
 }
 
+std::chrono::nanoseconds idle_time(stage_plan const& plan) {
+  std::chrono::nanoseconds sum{0};
+  for (gap const& idle : plan.gaps) sum += idle.length;
+  return sum;
+}
+
 // Bubble fraction (stages - 1) / (microbatches + stages - 1), for each stage of either schedule.
 TEST(Schedule, IdleTimeIsTheClosedForm) {
   for (schedule_kind const kind : kinds) {
