@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -15,28 +16,6 @@ constexpr std::size_t max_ahead = 96;  // bubbles: fewer than the runtime keeps 
 constexpr std::size_t min_ahead = 2;
 constexpr std::chrono::nanoseconds max_lead = 300ms;
 constexpr auto max_collect = 5s;  // for the records of bubbles that are over
-
-/// Keeps the host from running further ahead than it should.
-class throttle {
- public:
-  explicit throttle(stage_trainer& on) : on_(on) {}
-
-  void pass(std::chrono::nanoseconds at) {
-    ahead_.push_back({on_.mark(), at});
-    while (ahead_.size() > max_ahead || (ahead_.size() > min_ahead && at - ahead_.front().at > max_lead)) {
-      on_.wait_for_mark(ahead_.front().number);
-      ahead_.pop_front();
-    }
-  }
-
- private:
-  struct one {
-    std::size_t number;
-    std::chrono::nanoseconds at;
-  };
-  stage_trainer& on_;
-  std::deque<one> ahead_;
-};
 
 void collect(runtime& side, std::vector<replayed_bubble>& bubbles) {
   std::map<std::uint64_t, replayed_bubble*> missing;
@@ -90,7 +69,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
                 std::function<bool()> const& stop) {
   replayed done;
   bool stopped = false;
-  throttle ahead{on};
+  std::deque<std::pair<std::size_t, std::chrono::nanoseconds>> ahead;  // marks that the host has passed, and when
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();
@@ -101,7 +80,12 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       for (; next < until; ++next) on.work(plan.segments[next].pass);
       if (g == plan.gaps.size()) break;
       gap const& idle = plan.gaps[g];
-      ahead.pass(i * plan.length + idle.start);
+      auto const now = i * plan.length + idle.start;
+      ahead.emplace_back(on.mark(), now);
+      while (ahead.size() > max_ahead || (ahead.size() > min_ahead && now - ahead.front().second > max_lead)) {
+        on.wait_for_mark(ahead.front().first);
+        ahead.pop_front();
+      }
       if (stop()) {
         stopped = true;
         break;
