@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace lull {
@@ -28,8 +27,6 @@ class progress {
   };
 
   explicit progress(std::vector<part> const& parts, int descriptor = 2);
-  progress(std::string what, std::uint64_t total, int descriptor = 2)
-      : progress(std::vector<part>{{std::move(what), total}}, descriptor) {}
   /// Wipes the lines.
   ~progress();
   progress(progress const&) = delete;
@@ -37,7 +34,6 @@ class progress {
 
   /// A number for each part. One that is less than before is of a part that started again.
   void update(std::vector<std::uint64_t> const& done);
-  void update(std::uint64_t done) { update(std::vector{done}); }
 
  private:
   struct line {

@@ -54,8 +54,8 @@ TEST(Progress, NothingIsWrittenWhereThereIsNoTerminal) {
   ASSERT_EQ(::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC), 0);
   ::setenv("TERM", "xterm", 1);
   {
-    progress bar("pairs", 10, ends[1]);
-    bar.update(3);
+    progress bar({{"pairs", 10}}, ends[1]);
+    bar.update({3});
   }
   EXPECT_EQ(read_all(ends[0]), "");
   ::close(ends[0]);
@@ -84,9 +84,9 @@ class Terminal : public testing::Test {
 TEST_F(Terminal, DrawsTheLineAndWipesItAtTheEnd) {
   ::setenv("TERM", "xterm", 1);
   {
-    progress bar("pairs", 10, slave_);
+    progress bar({{"pairs", 10}}, slave_);
     EXPECT_EQ(read_all(master_), "");
-    bar.update(0);
+    bar.update({0});
     EXPECT_EQ(read_all(master_), "\r\033[Kpairs  0 of 10  [--------------------]  0 %");
   }
   EXPECT_EQ(read_all(master_), "\r\033[K");
@@ -116,8 +116,8 @@ TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
 TEST_F(Terminal, DumbTerminalsAreSpared) {
   ::setenv("TERM", "dumb", 1);
   {
-    progress bar("pairs", 10, slave_);
-    bar.update(3);
+    progress bar({{"pairs", 10}}, slave_);
+    bar.update({3});
   }
   EXPECT_EQ(read_all(master_), "");
 }
