@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/report/time_text.hpp>
 #include <lull/host/solo/solo_run.hpp>
 
 namespace lull {
@@ -69,32 +69,11 @@ job_state state_of(solo_run const& run) {
   return run.finished ? job_state::finished : run.problem ? job_state::failed : job_state::cancelled;
 }
 
-struct figures {
-  double seconds = 0;
-  std::optional<double> items_per_s;  // items of different tasks do not add up
-};
-
-figures figures_of(std::vector<solo_run> const& runs) {
-  figures made;
-  for (solo_run const& each : runs) made.seconds += std::chrono::duration<double>(each.time).count();
-  if (runs.size() == 1) made.items_per_s = runs.front().items_per_s();
-  return made;
-}
-
-std::string json_of(report const& done, figures const& found) {
+std::string json_of(report const& done, double seconds, std::optional<double> items_per_s) {
   auto whole = nlohmann::ordered_json::parse(to_json(done));
-  whole["run"] = {{"seconds", found.seconds}, {"items_per_s", nullptr}};
-  if (found.items_per_s) whole["run"]["items_per_s"] = *found.items_per_s;
+  whole["run"] = {{"seconds", seconds}, {"items_per_s", nullptr}};
+  if (items_per_s) whole["run"]["items_per_s"] = *items_per_s;
   return whole.dump(2) + "\n";
-}
-
-void print(std::ostream& out, report const& done, figures const& found) {
-  print_report(out, done);
-  char text[96];
-  int const n = std::snprintf(text, sizeof text, "%.6f s", found.seconds);
-  if (found.items_per_s)
-    std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), ", %.4g items/s", *found.items_per_s);
-  out << "time                    " << text << '\n';
 }
 
 }  // namespace
@@ -161,10 +140,16 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (stopped && !done.interrupted) found.lines.push_back("not finished: " + limit.was_over());
   good = good && found.good;
 
+  double seconds = 0;
+  for (solo_run const& each : runs) seconds += std::chrono::duration<double>(each.time).count();
+  std::optional<double> items_per_s;  // items of different tasks do not add up
+  if (runs.size() == 1) items_per_s = runs.front().items_per_s();
   if (asked.json) {
-    out << json_of(done, figures_of(runs));
+    out << json_of(done, seconds, items_per_s);
   } else {
-    print(out, done, figures_of(runs));
+    print_report(out, done);
+    out << "time                    " << formatted("%.6f s", seconds);
+    out << (items_per_s ? formatted(", %.4g items/s", *items_per_s) : "") << '\n';
   }
   if (!asked.json || !good) {
     for (std::string const& each : found.lines) (asked.json ? std::cerr : out) << each << '\n';
