@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <string_view>
 
@@ -46,9 +45,7 @@ std::optional<double> median_of(std::span<gpu_state const> samples, Member membe
   for (gpu_state const& sample : samples) {
     if (sample.*member) values.push_back(*(sample.*member));
   }
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  return median(values);
+  return values.empty() ? std::nullopt : std::optional{median(values)};
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include <lull/host/error.hpp>
 
@@ -27,10 +26,11 @@ double percentile(std::span<double const> sorted, std::uint32_t per_mille) {
   return sorted[rank - 1];
 }
 
-double median(std::span<double const> sorted) {
-  require(!sorted.empty(), "a median needs at least one sample");
-  std::size_t const middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : std::midpoint(sorted[middle - 1], sorted[middle]);
+double median(std::vector<double> samples) {
+  require(!samples.empty(), "a median needs at least one sample");
+  std::sort(samples.begin(), samples.end());
+  std::size_t const middle = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[middle] : std::midpoint(samples[middle - 1], samples[middle]);
 }
 
 distribution summarise(std::span<double const> samples) {

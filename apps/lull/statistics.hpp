@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace lull {
 
@@ -13,8 +14,8 @@ namespace lull {
 /// `sorted` ascends and is not empty; per_mille is 1 to 1000. Errors: usage_error.
 double percentile(std::span<double const> sorted, std::uint32_t per_mille);
 
-/// The middle sample, or the mean of the two in the middle. `sorted` as above.
-double median(std::span<double const> sorted);
+/// The middle sample, or the mean of the two in the middle. At least one, in any order. Errors: usage_error.
+double median(std::vector<double> samples);
 
 struct distribution {
   std::uint64_t n = 0;

@@ -23,11 +23,6 @@ std::optional<int> count_of(std::string const& connections) {
   return problem == std::errc{} && stop == end && count >= 1 && count <= 32 ? std::optional{count} : std::nullopt;
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return median(values);
-}
-
 waiting_range range_of(std::span<waiting_row const> rows, int waits) {
   std::map<std::size_t, std::vector<double>> more_us;  // by stream
   for (waiting_row const& row : rows) {
@@ -35,9 +30,9 @@ waiting_range range_of(std::span<waiting_row const> rows, int waits) {
   }
   if (more_us.empty()) return {};
   std::vector<double> medians;
-  for (auto const& [stream, values] : more_us) medians.push_back(median_of(values));
+  for (auto const& [stream, values] : more_us) medians.push_back(median(values));
   auto const [least, greatest] = std::minmax_element(medians.begin(), medians.end());
-  return {.streams = medians.size(), .min_us = *least, .median_us = median_of(medians), .max_us = *greatest};
+  return {.streams = medians.size(), .min_us = *least, .median_us = median(medians), .max_us = *greatest};
 }
 
 /// Two digits after the point, and no "-0.00".
@@ -67,7 +62,7 @@ waiting_cost summarise(std::span<waiting_row const> rows) {
   }
   std::vector<double> bases;
   for (waiting_row const& row : rows) bases.push_back(row.base_ns / 1e3);
-  cost.base_us = median_of(bases);
+  cost.base_us = median(bases);
   return cost;
 }
 
