@@ -10,46 +10,42 @@
 namespace lull {
 namespace {
 
-struct shown_segment {
-  segment const* what;
-  std::int64_t start_ns;
-  std::int64_t duration_ns;
-};
-
 std::int64_t signed_ns(std::uint64_t ns) { return static_cast<std::int64_t>(ns); }
 
 /// Segments are not stamped one by one, which would cost the trainer time: those between two stamps share what passed
 /// there, each by its planned length.
-void share_out(std::vector<shown_segment>& into, stage_plan const& plan, std::uint32_t from, std::uint32_t until,
-               std::uint64_t begin_ns, std::uint64_t end_ns) {
-  std::int64_t planned = 0;
-  for (std::uint32_t s = from; s < until; ++s) planned += plan.segments[s].duration.count();
-  if (planned == 0 || end_ns <= begin_ns) return;
-  double const scale = static_cast<double>(end_ns - begin_ns) / static_cast<double>(planned);
-  double at = 0;
-  for (std::uint32_t s = from; s < until; ++s) {
-    double const length = static_cast<double>(plan.segments[s].duration.count()) * scale;
-    into.push_back(
-        {&plan.segments[s], signed_ns(begin_ns) + static_cast<std::int64_t>(at), static_cast<std::int64_t>(length)});
-    at += length;
-  }
-}
-
-std::vector<shown_segment> segments_of(replayed const& done, stage_plan const& plan) {
-  std::vector<shown_segment> shown;
+void add_segments(std::vector<trace_event>& into, replayed const& done, stage_plan const& plan,
+                  replay_place const& place) {
+  auto const share_out = [&](std::uint32_t from, std::uint32_t until, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    std::int64_t planned = 0;
+    for (std::uint32_t s = from; s < until; ++s) planned += plan.segments[s].duration.count();
+    if (planned == 0 || end_ns <= begin_ns) return;
+    double const scale = static_cast<double>(end_ns - begin_ns) / static_cast<double>(planned);
+    double at = 0;
+    for (std::uint32_t s = from; s < until; ++s) {
+      segment const& one = plan.segments[s];
+      char const* const name = one.pass == segment::direction::forward ? "forward " : "backward ";
+      double const length = static_cast<double>(one.duration.count()) * scale;
+      into.push_back({place.lane + ": training",
+                      name + std::to_string(one.microbatch + 1),
+                      signed_ns(begin_ns) + static_cast<std::int64_t>(at),
+                      static_cast<std::int64_t>(length),
+                      {}});
+      at += length;
+    }
+  };
   std::size_t b = 0;
   for (std::uint32_t i = 0; i < done.iterations.size(); ++i) {
     std::uint64_t since_ns = done.iterations[i].begin_ns;
     std::uint32_t next = 0;
     for (; b < done.bubbles.size() && done.bubbles[b].iteration == i; ++b) {
       std::uint32_t const until = plan.gaps[done.bubbles[b].gap].next_segment;
-      share_out(shown, plan, next, until, since_ns, done.bubbles[b].moments.begin_ns);
+      share_out(next, until, since_ns, done.bubbles[b].moments.begin_ns);
       next = until;
       since_ns = done.bubbles[b].moments.end_ns;
     }
-    share_out(shown, plan, next, static_cast<std::uint32_t>(plan.segments.size()), since_ns, done.iterations[i].end_ns);
+    share_out(next, static_cast<std::uint32_t>(plan.segments.size()), since_ns, done.iterations[i].end_ns);
   }
-  return shown;
 }
 
 struct shown_work {
@@ -133,14 +129,7 @@ std::int64_t add_events(std::vector<trace_event>& into, replayed const& done, st
   if (done.iterations.empty()) return place.begin_ns;
   std::size_t const first = into.size();
   add_iterations(into, done, place);
-  for (shown_segment const& one : segments_of(done, plan)) {
-    char const* const name = one.what->pass == segment::direction::forward ? "forward " : "backward ";
-    into.push_back({place.lane + ": training",
-                    name + std::to_string(one.what->microbatch + 1),
-                    one.start_ns,
-                    one.duration_ns,
-                    {}});
-  }
+  add_segments(into, done, plan, place);
   for (replayed_bubble const& one : done.bubbles) {
     if (one.moments.end_ns > one.moments.begin_ns) add_bubble(into, one, name_of(plan.gaps[one.gap].site), place);
   }
