@@ -22,11 +22,6 @@ constexpr int candidates = 6;     // of each kind of stream
 constexpr int repeats = 3;        // of each trial
 constexpr auto long_enough = 1s;  // a GPU that does nothing else needs less than half of it
 
-struct trial {
-  std::size_t stream;
-  int waits;
-};
-
 std::vector<waiting_row> measure() {
   cuda_stream const trainer{0};
   cuda_stream const another{0};  // of the program's own, as NCCL's are
@@ -39,19 +34,20 @@ std::vector<waiting_row> measure() {
     });
   };
   for (int i = 0; i < 3; ++i) kernel_ns(0, 2);  // warms up
-  std::vector<trial> trials;
+  std::vector<waiting_row> trials;
   for (std::size_t stream = 0; stream < workers.all().size(); ++stream) {
-    for (int const waits : {1, 2}) trials.push_back({stream, waits});
+    for (int const waits : {1, 2}) trials.push_back({stream, waits, 0, 0});
   }
   std::mt19937_64 random{7};
   std::vector<waiting_row> rows;
   auto const until = std::chrono::steady_clock::now() + long_enough;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     std::shuffle(trials.begin(), trials.end(), random);
-    for (trial const& each : trials) {
+    for (waiting_row row : trials) {
       if (std::chrono::steady_clock::now() >= until) return rows;
-      double const base = kernel_ns(each.stream, 0);
-      rows.push_back({each.stream, each.waits, base, kernel_ns(each.stream, each.waits)});
+      row.base_ns = kernel_ns(row.stream, 0);
+      row.with_ns = kernel_ns(row.stream, row.waits);
+      rows.push_back(row);
     }
   }
   return rows;

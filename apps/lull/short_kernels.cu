@@ -2,7 +2,7 @@
 #include <lull/apps/lull/short_kernels.hpp>
 
 #include <lull/device/cuda_world.cuh>
-#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/owned.hpp>
 
 namespace lull::trainer {
 
@@ -51,15 +51,13 @@ void wait_for_word(stream_handle stream, std::uint32_t* word, std::uint32_t valu
 }
 
 void load_short_kernels() {
-  float* values = nullptr;
-  LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&values), 256));
-  LULL_CUDA(cudaMemset(values, 0, 256));
-  auto* const words = reinterpret_cast<std::uint32_t*>(values);
-  stir(nullptr, values, 0, 0, nullptr);
+  device_memory const two_words{2 * sizeof(std::uint32_t)};
+  LULL_CUDA(cudaMemset(two_words.get(), 0, 2 * sizeof(std::uint32_t)));
+  auto* const words = static_cast<std::uint32_t*>(two_words.get());
+  stir(nullptr, nullptr, 0, 0, nullptr);
   nothing(nullptr);
   wait_for_word(nullptr, words, 0, 0, words + 1);
   LULL_CUDA(cudaDeviceSynchronize());
-  LULL_CUDA(cudaFree(values));
 }
 
 }  // namespace lull::trainer
