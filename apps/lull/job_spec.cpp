@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/job_spec.hpp>
 
+#include <deque>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -21,21 +22,17 @@ constexpr option of_any_job[] = {
 
 /// The known tasks, each with the options of any job behind its own.
 std::span<task_options const> known_with_job_options() {
-  struct tables {
-    std::vector<std::vector<option>> rows;
-    std::vector<task_options> known;
-  };
-  static tables const made = [] {
-    tables all;
-    for (task_options const& each : known_tasks()) {
-      std::vector<option>& rows = all.rows.emplace_back(each.options.begin(), each.options.end());
+  static std::deque<std::vector<option>> tables;
+  static std::vector<task_options> const known = [] {
+    std::vector<task_options> made{known_tasks().begin(), known_tasks().end()};
+    for (task_options& each : made) {
+      std::vector<option>& rows = tables.emplace_back(each.options.begin(), each.options.end());
       rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
+      each.options = rows;
     }
-    for (std::size_t i = 0; i < all.rows.size(); ++i)
-      all.known.push_back({known_tasks()[i].name, known_tasks()[i].help, all.rows[i]});
-    return all;
+    return made;
   }();
-  return made.known;
+  return known;
 }
 
 /// What is the owner's alone, so that a checkpoint does not depend on what is the job's.

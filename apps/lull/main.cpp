@@ -78,17 +78,13 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
 std::string known_names(CLI::App const& app, int argc, char** argv) {
   std::vector<std::string> names;
   CLI::App const* command = &app;
-  int at = 1;  // what stands behind the command, or should be one
   std::string path;
-  for (CLI::App const* next = command; next != nullptr;) {
-    next = nullptr;
-    for (CLI::App const* each : command->get_subcommands({})) {
-      if (at < argc && each->get_name() == argv[at]) next = each;
-    }
-    if (next == nullptr) break;
-    command = next;
+  int at = 1;  // what stands behind the command, or should be one
+  for (; at < argc; ++at) {
+    auto const named = command->get_subcommands([&](CLI::App const* each) { return each->get_name() == argv[at]; });
+    if (named.empty()) break;
+    command = named.front();
     path += command->get_name() + " ";
-    ++at;
   }
   std::string wanted = at < argc ? argv[at] : "";
   std::string what = "commands";

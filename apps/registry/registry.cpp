@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/registry/registry.hpp>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -29,10 +30,9 @@ std::span<task_options const> known_tasks() {
 }
 
 task_entry const& entry_of(task_request const& request) {
-  for (task_entry const& each : registry()) {
-    if (each.name == request.name) return each;
-  }
-  throw usage_error{"unknown task \"" + request.name + "\""};
+  auto const found = std::ranges::find(registry(), request.name, &task_entry::name);
+  if (found == registry().end()) throw usage_error{"unknown task \"" + request.name + "\""};
+  return *found;
 }
 
 }  // namespace lull
