@@ -39,12 +39,12 @@ void always_on::pause() {
   if (working_.valid()) working_.get();
 }
 
-bool always_on::finish(std::function<bool()> const& stop) {
+bool always_on::finish(stop_question const& stop) {
   pause();
-  bool stopped = false;
-  while (!over_ && !(stopped = stop())) one_round();  // the result of one that has just ended stands
+  while (!over_ && !stop({&done_, 1})) one_round();  // the result of one that has just ended stands
   machine_.synchronize(machine_.plain_stream());
-  return !stopped;
+  done_.finished = over_;
+  return over_;
 }
 
 /// Ends the phase before `at`, if there was one, and asks for the size of the one at `at`.
@@ -84,9 +84,9 @@ void always_on::one_round() {
                         "': mode naive cannot run a task whose phases change their size: use mode lull"};
     }
     if (size != 0) machine_.plain_phase(stream, kernel_, job_.functor, {*at_, 0, size}, job_.grain);
-    items_ += size;
-    chunks_ += (size + job_.grain - 1) / job_.grain;
-    ++phases_;
+    done_.items += size;
+    done_.chunks += (size + job_.grain - 1) / job_.grain;
+    ++done_.phases;
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <future>
 #include <optional>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
@@ -33,17 +33,17 @@ class always_on {
   /// Ends that thread. Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a
   /// task whose phases change their size.
   void pause();
-  /// Blocks until the task has come to its end, or `stop` says so (false); then nothing of it runs on the machine.
+  /// Blocks until the task has come to its end, or `stop`, which is asked with `done`, says so (false); then nothing of
+  /// it runs on the machine.
   /// Errors: as `pause`.
-  bool finish(std::function<bool()> const& stop);
+  bool finish(stop_question const& stop);
   /// After `finish` that returned true: judges every run of the task to its end, or with no results kept its last.
   verification verify() { return kept_ == results_kept::all ? same_.verify(owner_).all : owner_.verify(); }
 
-  // That were enqueued. While it is paused.
-  std::uint64_t items() const noexcept { return items_; }
-  std::uint64_t chunks() const noexcept { return chunks_; }
-  std::uint64_t phases() const noexcept { return phases_; }
-  std::uint64_t ended() const noexcept { return ended_; }  // runs of the task; at any time
+  /// Items, chunks and phases that were enqueued, and whether `finish` brought the task to its end. While it is paused.
+  solo_run const& done() const noexcept { return done_; }
+  /// Runs of the task that came to their end. At any time.
+  std::uint64_t ended() const noexcept { return ended_; }
 
  private:
   void one_round();
@@ -62,9 +62,7 @@ class always_on {
   std::uint64_t rounds_ = 0;
   std::optional<position> at_;
   bool over_ = false;
-  std::uint64_t items_ = 0;
-  std::uint64_t chunks_ = 0;
-  std::uint64_t phases_ = 0;
+  solo_run done_;
   std::atomic<std::uint64_t> ended_ = 0;
   std::atomic<bool> wanted_ = false;
   std::future<void> working_;  // last: it uses all of the above

@@ -258,11 +258,11 @@ class harvest {
   void end_naive() {
     task_owner& owner = *tasks_.front().owners.front();
     std::string const& name = plan_.tasks.front().name;
-    bool const finished = naive_->finish([this] { return stopped(); });
+    bool const finished = naive_->finish([this](auto const&) { return stopped(); });
     outcome const found = finish({{name, finished ? &owner : nullptr, [this] { return naive_->verify(); }}}, judged());
     note(found);
-    report_.jobs.push_back({name, finished ? "finished" : "cancelled", naive_->phases(), naive_->chunks(),
-                            naive_->items(), found.verified.front(),
+    report_.jobs.push_back({name, finished ? "finished" : "cancelled", naive_->done().phases, naive_->done().chunks,
+                            naive_->done().items, found.verified.front(),
                             finished ? std::optional{owner.failures()} : std::nullopt});
   }
 

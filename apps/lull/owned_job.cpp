@@ -29,8 +29,9 @@ void leave_behind(std::unique_ptr<task_owner> owner, std::unique_ptr<feeder_thre
 
 }  // namespace
 
-owned_job::owned_job(runtime& side, std::unique_ptr<task_owner> owner, settings as)
-    : side_(side), owner_(std::move(owner)), as_(std::move(as)) {}
+owned_job::owned_job(runtime& side, std::unique_ptr<task_owner> owner, std::string name, int priority,
+                     checkpoints* saves)
+    : side_(side), owner_(std::move(owner)), name_(std::move(name)), priority_(priority), saves_(saves) {}
 
 owned_job::~owned_job() {
   if (!handle_) return;
@@ -45,8 +46,8 @@ job owned_job::now() const {
 
 void owned_job::submit(from begin) {
   job_description what = owner_->describe();
-  what.name = as_.name;
-  what.priority = as_.priority;
+  what.name = name_;
+  what.priority = priority_;
   job made = side_.submit(std::move(what));
   std::uint64_t brought = 0;
   {
@@ -58,9 +59,9 @@ void owned_job::submit(from begin) {
   turn_ = job_turn::in_turn;
   since_ = std::chrono::steady_clock::now();
   phases_ = 0;
-  if (begin == from::where_saved && as_.saves != nullptr) {
+  if (begin == from::where_saved && saves_ != nullptr) {
     detail::job_record& state = detail::state_of(made);
-    as_.saves->begin(state);
+    saves_->begin(state);
     state.read_totals();
     brought = made.progress().items;
     std::lock_guard const lock{mutex_};
@@ -78,7 +79,7 @@ void owned_job::look_after(bool another_waits) {
       // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the
       // next pause.
       if (reached.state == job_state::paused) return;
-      if (as_.saves != nullptr && as_.saves->due()) {
+      if (saves_ != nullptr && saves_->due()) {
         handle.pause();
         turn_ = job_turn::is_saved;
       } else if (another_waits && starves_long) {
@@ -114,12 +115,12 @@ bool owned_job::starves(job_progress const& reached) {
 void owned_job::finish_serving() { served_->finish(); }
 
 void owned_job::save() {
-  if (as_.saves == nullptr) return;
+  if (saves_ == nullptr) return;
   try {
-    as_.saves->save(detail::state_of(now()));
+    saves_->save(detail::state_of(now()));
   } catch (std::exception const& problem) {
     save_problem_ = problem.what();
-    as_.saves = nullptr;
+    saves_ = nullptr;
   }
 }
 

@@ -21,13 +21,8 @@ namespace lull {
 /// bubbles meanwhile.
 class owned_job {
  public:
-  struct settings {
-    std::string name;
-    int priority = 0;
-    checkpoints* saves = nullptr;  // outlives this
-  };
-  /// Of an owner that is prepared.
-  owned_job(runtime& side, std::unique_ptr<task_owner> owner, settings as);
+  /// Of an owner that is prepared. `saves`, if any, outlives this.
+  owned_job(runtime& side, std::unique_ptr<task_owner> owner, std::string name, int priority, checkpoints* saves);
   /// Cancels the job and waits, 10 s at most, until no block is inside; else the owner is left alone for ever.
   ~owned_job();
   owned_job(owned_job const&) = delete;
@@ -46,7 +41,6 @@ class owned_job {
   void save();
 
   task_owner& owner() noexcept { return *owner_; }
-  std::string const& name() const noexcept { return as_.name; }
   std::string const& save_problem() const noexcept { return save_problem_; }
   bool over() const { return now().wait(std::chrono::nanoseconds{0}); }
   /// Stands in the queue for a place.
@@ -62,7 +56,9 @@ class owned_job {
 
   runtime& side_;
   std::unique_ptr<task_owner> owner_;
-  settings as_;
+  std::string const name_;
+  int const priority_;
+  checkpoints* saves_;
   std::string save_problem_;
   job_turn turn_ = job_turn::in_turn;
   std::chrono::steady_clock::time_point since_;  // it makes way; or starves, and has opened no phase

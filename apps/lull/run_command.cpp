@@ -52,16 +52,10 @@ prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& t
 /// The task as ordinary code, one kernel a phase: what people do today.
 solo_run run_naive(executor& machine, task_owner& owner, stop_question const& stop) {
   always_on work{machine, owner, results_kept::none};
-  solo_run found;
   auto const begin = std::chrono::steady_clock::now();
-  found.finished = work.finish([&] {
-    found.phases = work.phases();
-    return stop({&found, 1});
-  });
+  work.finish(stop);
+  solo_run found = work.done();
   found.time = std::chrono::steady_clock::now() - begin;
-  found.items = work.items();
-  found.chunks = work.chunks();
-  found.phases = work.phases();
   return found;
 }
 

@@ -45,8 +45,8 @@ void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
     made->saves = std::move(each.saves);
     made->max_rounds = each.owners.front()->max_rounds();
     for (auto& owner : each.owners) {
-      made->jobs.push_back({std::make_unique<owned_job>(
-          side_, std::move(owner), owned_job::settings{made->name, each.priority, made->saves.get()})});
+      made->jobs.push_back(
+          {std::make_unique<owned_job>(side_, std::move(owner), made->name, each.priority, made->saves.get())});
     }
     tasks_.push_back(std::move(made));
   }
