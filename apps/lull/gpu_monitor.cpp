@@ -22,72 +22,46 @@ constexpr double per_thousand = 1e-3;
 
 }  // namespace
 
-// Each pointer is null where this driver has no such function.
 struct gpu_monitor::library {
   void* handle = nullptr;
   nvml_device device = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*driver_version)(char*, unsigned) = nullptr;
-  int (*name)(nvml_device, char*, unsigned) = nullptr;
-  int (*clock)(nvml_device, int, unsigned*) = nullptr;
-  int (*max_clock)(nvml_device, int, unsigned*) = nullptr;
-  int (*power)(nvml_device, unsigned*) = nullptr;
-  int (*power_limit)(nvml_device, unsigned*) = nullptr;
-  int (*temperature)(nvml_device, int, unsigned*) = nullptr;
-  int (*throttle_reasons)(nvml_device, unsigned long long*) = nullptr;
+  bool initialised = false;
 
   library() = default;
   library(library const&) = delete;
   library& operator=(library const&) = delete;
   ~library() {
-    if (shutdown != nullptr) shutdown();
+    if (initialised) call("nvmlShutdown");
     if (handle != nullptr) ::dlclose(handle);
   }
 
-  template <class Function>
-  bool find(Function*& function, char const* symbol) const {
-    function = reinterpret_cast<Function*>(::dlsym(handle, symbol));
-    return function != nullptr;
+  // The types of the arguments are those of the function. Returns false if this driver has no such function, or it
+  // fails.
+  template <class... Arguments>
+  bool call(char const* symbol, Arguments... arguments) const {
+    auto* const function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(handle, symbol));
+    return function != nullptr && function(arguments...) == nvml_success;
   }
 
   bool open(std::string const& path, std::string const& pci_bus_id) {
     handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return false;
-    int (*init)() = nullptr;
-    int (*by_index)(unsigned, nvml_device*) = nullptr;
-    int (*by_bus_id)(char const*, nvml_device*) = nullptr;
-    int (*end)() = nullptr;
-    if (!find(init, "nvmlInit_v2") || !find(end, "nvmlShutdown") || init() != nvml_success) return false;
-    shutdown = end;  // owed from here on only
-    if (pci_bus_id.empty()) {
-      if (!find(by_index, "nvmlDeviceGetHandleByIndex_v2") || by_index(0, &device) != nvml_success) return false;
-    } else if (!find(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2") ||
-               by_bus_id(pci_bus_id.c_str(), &device) != nvml_success) {
-      return false;
-    }
-    find(driver_version, "nvmlSystemGetDriverVersion");
-    find(name, "nvmlDeviceGetName");
-    find(clock, "nvmlDeviceGetClockInfo");
-    find(max_clock, "nvmlDeviceGetMaxClockInfo");
-    find(power, "nvmlDeviceGetPowerUsage");
-    find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    find(temperature, "nvmlDeviceGetTemperature");
-    find(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    return true;
+    initialised = handle != nullptr && call("nvmlInit_v2");
+    if (!initialised) return false;
+    return pci_bus_id.empty() ? call("nvmlDeviceGetHandleByIndex_v2", 0U, &device)
+                              : call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id.c_str(), &device);
   }
 
-  // A getter's last argument, in `unit`s; nothing if there is no such getter or it fails.
-  template <class Getter, class... Arguments>
-  static std::optional<double> number(double unit, Getter get, Arguments... arguments) {
+  // A getter's last argument, in `unit`s.
+  template <class... Arguments>
+  std::optional<double> number(double unit, char const* getter, Arguments... arguments) const {
     unsigned value = 0;
-    if (get == nullptr || get(arguments..., &value) != nvml_success) return std::nullopt;
-    return value * unit;
+    return call(getter, arguments..., &value) ? std::optional{value * unit} : std::nullopt;
   }
 
-  template <class Getter, class... Arguments>
-  static std::optional<std::string> text(Getter get, Arguments... arguments) {
+  template <class... Arguments>
+  std::optional<std::string> text(char const* getter, Arguments... arguments) const {
     std::array<char, text_bytes> buffer{};
-    if (get == nullptr || get(arguments..., buffer.data(), text_bytes) != nvml_success) return std::nullopt;
+    if (!call(getter, arguments..., buffer.data(), text_bytes)) return std::nullopt;
     buffer.back() = '\0';
     return std::string{buffer.data()};
   }
@@ -104,14 +78,13 @@ gpu_state gpu_monitor::sample() const {
   if (!available()) return {};
   library const& nvml = *library_;
   gpu_state state;
-  state.sm_mhz = library::number(1, nvml.clock, nvml.device, clock_sm);
-  state.memory_mhz = library::number(1, nvml.clock, nvml.device, clock_memory);
-  state.power_w = library::number(per_thousand, nvml.power, nvml.device);
-  state.temperature_c = library::number(1, nvml.temperature, nvml.device, temperature_gpu);
+  state.sm_mhz = nvml.number(1, "nvmlDeviceGetClockInfo", nvml.device, clock_sm);
+  state.memory_mhz = nvml.number(1, "nvmlDeviceGetClockInfo", nvml.device, clock_memory);
+  state.power_w = nvml.number(per_thousand, "nvmlDeviceGetPowerUsage", nvml.device);
+  state.temperature_c = nvml.number(1, "nvmlDeviceGetTemperature", nvml.device, temperature_gpu);
   unsigned long long reasons = 0;
-  if (nvml.throttle_reasons != nullptr && nvml.throttle_reasons(nvml.device, &reasons) == nvml_success) {
+  if (nvml.call("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.device, &reasons))
     state.power_capped = (reasons & (reason_sw_power_cap | reason_hw_power_brake)) != 0;
-  }
   return state;
 }
 
@@ -119,11 +92,11 @@ std::optional<gpu_description> gpu_monitor::describe() const {
   if (!available()) return std::nullopt;
   library const& nvml = *library_;
   gpu_description gpu;
-  gpu.name = library::text(nvml.name, nvml.device);
-  gpu.driver = library::text(nvml.driver_version);
-  gpu.sm_max_mhz = library::number(1, nvml.max_clock, nvml.device, clock_sm);
-  gpu.memory_max_mhz = library::number(1, nvml.max_clock, nvml.device, clock_memory);
-  gpu.power_limit_w = library::number(per_thousand, nvml.power_limit, nvml.device);
+  gpu.name = nvml.text("nvmlDeviceGetName", nvml.device);
+  gpu.driver = nvml.text("nvmlSystemGetDriverVersion");
+  gpu.sm_max_mhz = nvml.number(1, "nvmlDeviceGetMaxClockInfo", nvml.device, clock_sm);
+  gpu.memory_max_mhz = nvml.number(1, "nvmlDeviceGetMaxClockInfo", nvml.device, clock_memory);
+  gpu.power_limit_w = nvml.number(per_thousand, "nvmlDeviceGetEnforcedPowerLimit", nvml.device);
   gpu.state = sample();
   return gpu;
 }
