@@ -106,17 +106,9 @@ finding check_mps() {
           "a fault of another MPS client ends this process, too; stop the daemon if you need isolation"};
 }
 
-finding check_profilers() {
-  std::optional<std::string> const tool = detail::injected_tool();
-  if (!tool) return {"profilers", health::good, "none is injected", ""};
-  return {"profilers", health::stops, *tool,
-          "such a tool may run one kernel at a time, so no worker runs beside training; LULL=on harvests nevertheless"};
-}
-
-finding check_blocking() {
-  std::optional<std::string> const blocking = detail::launches_that_block();
-  if (!blocking) return {"blocking", health::good, "launches do not block", ""};
-  return {"blocking", health::stops, *blocking, "unset it: the host would wait for each kernel, inside bubbles too"};
+/// Of what should not be there: `problem`, or else `fine`.
+finding check_absent(char const* what, std::optional<std::string> const& problem, char const* fine, char const* to_do) {
+  return problem ? finding{what, health::stops, *problem, to_do} : finding{what, health::good, fine, ""};
 }
 
 finding check_lull() {
@@ -152,8 +144,11 @@ exit_code doctor_command(device_settings const& asked, std::ostream& out) {
       check_connections(),
       check_waiting(measure_waiting(asked.device), environment("CUDA_DEVICE_MAX_CONNECTIONS")),
       check_mps(),
-      check_profilers(),
-      check_blocking(),
+      check_absent("profilers", detail::injected_tool(), "none is injected",
+                   "such a tool may run one kernel at a time, so no worker runs beside training; LULL=on harvests "
+                   "nevertheless"),
+      check_absent("blocking", detail::launches_that_block(), "launches do not block",
+                   "unset it: the host would wait for each kernel, inside bubbles too"),
       check_lull(),
       check_power(gpu)};
   out << (asked.json ? findings_json(all, LULL_VERSION) : findings_text(all));

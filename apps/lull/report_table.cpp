@@ -96,10 +96,7 @@ std::vector<job_group> grouped(std::vector<job_result> const& jobs) {
       return each.sum.name == job.name && each.sum.state == job.state && each.sum.verified == job.verified;
     });
     if (group == groups.end()) {
-      group = groups.emplace(groups.end());
-      group->sum.name = job.name;
-      group->sum.state = job.state;
-      group->sum.verified = job.verified;
+      group = groups.insert(groups.end(), {{job.name, job.state, {}, {}, {}, job.verified, {}}, 0});
     }
     ++group->jobs;
     add(group->sum.items, job.items);
