@@ -137,7 +137,6 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
     sum.items += record.items;
-    sum.chunks += record.chunks;
     sum.lease_blocks += record.lease_blocks;
     if (record.not_saw_ns != 0 && record.blocks != 0 && record.last_out_ns > one.moments.end_ns) {
       drain.push_back(us(static_cast<double>(record.last_out_ns - one.moments.end_ns)));

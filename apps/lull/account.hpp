@@ -39,7 +39,6 @@ struct harvest_account {
   distribution drain_us;
   distribution start_us;
   std::uint64_t items = 0;
-  std::uint64_t chunks = 0;
   std::uint64_t lease_blocks = 0;  // left by lease while the bubble was open
 };
 

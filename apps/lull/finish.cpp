@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/finish.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 

@@ -88,7 +88,8 @@ class harvest {
   exit_code go(std::ostream& out) {
     prepare();
     replay_pairs();
-    end_jobs();
+    if (jobs_) end_side_jobs();
+    if (naive_) end_naive();
     sum_up();
     write(out);
     if (report_.interrupted) return exit_code::interrupted;
@@ -169,13 +170,13 @@ class harvest {
     progress lines{shown_parts()};
     limit_.begin();
     for (std::uint32_t pair = 0; pair < asked_.pairs && !stopped(); ++pair) {
-      lines.update(shown_now(pair));
+      replayed without;
+      replayed with;
       bool const with_first = pair % 2 == 1;  // in turn, so that drift hits both alike
-      replayed first = one_replay(with_first);
-      lines.update(shown_now(pair));
-      replayed second = one_replay(!with_first);
-      replayed& without = with_first ? second : first;
-      replayed& with = with_first ? first : second;
+      for (bool const side_work : {with_first, !with_first}) {
+        lines.update(shown_now(pair));
+        (side_work ? with : without) = one_replay(side_work);
+      }
       if (without.complete && with.complete) {
         without_ms_.push_back(without.ms());
         with_ms_.push_back(with.ms());
@@ -219,11 +220,6 @@ class harvest {
     if (!jobs_) return done;
     for (side_jobs::reached const& each : jobs_->progress()) done.push_back(each.rounds);
     return done;
-  }
-
-  void end_jobs() {
-    if (jobs_) end_side_jobs();
-    if (naive_) end_naive();
   }
 
   /// Runs what is unfinished to its end, outside the timing, then verifies and writes.

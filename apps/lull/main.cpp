@@ -127,13 +127,14 @@ exit_code dispatch(int argc, char** argv) {
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   add_device_options(*doctors, doctor);
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
-  new_task_settings fresh;
+  std::string name;
+  std::optional<std::string> folder;
   CLI::App* const news = app.add_subcommand("new", "create a project of your own");
   news->require_subcommand(1);
   CLI::App* const new_task =
       news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
-  new_task->add_option("NAME", fresh.name, "name of the task in C++, such as word_count")->required();
-  new_task->add_option("--in", fresh.folder, "folder for the project; must be empty or not exist [./NAME]");
+  new_task->add_option("NAME", name, "name of the task in C++, such as word_count")->required();
+  new_task->add_option("--in", folder, "folder for the project; must be empty or not exist [./NAME]");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
 
   try {
@@ -151,7 +152,7 @@ exit_code dispatch(int argc, char** argv) {
     print_options(std::cout, job_options());
     return exit_code::done;
   }
-  if (*new_task) return new_task_command(fresh, std::cout);
+  if (*new_task) return new_task_command(name, folder, std::cout);
   if (*doctors) return doctor_command(doctor, std::cout);
   return *runs ? run_command(run, std::cout) : harvest_command(harvest, std::cout);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -36,12 +35,12 @@ std::string quoted(std::string const& text) {
 
 }  // namespace
 
-exit_code new_task_command(new_task_settings const& asked, std::ostream& out) {
+exit_code new_task_command(std::string const& name, std::optional<std::string> const& asked_folder, std::ostream& out) {
   std::vector<std::string_view> taken;
   for (task_entry const& each : registry()) taken.push_back(each.name);
-  check_task_name(asked.name, taken);
-  fs::path const folder = asked.folder ? fs::path{*asked.folder} : fs::path{asked.name};
-  std::vector<std::string> const names = write_task(asked.name, folder);
+  check_task_name(name, taken);
+  fs::path const folder = asked_folder.value_or(name);
+  std::vector<std::string> const names = write_task(name, folder);
 
   out << "wrote " << folder.string() << ":\n";
   for (std::string const& each : names) out << "  " << each << '\n';
@@ -51,7 +50,7 @@ exit_code new_task_command(new_task_settings const& asked, std::ostream& out) {
       << "  cmake -S " << quoted(folder.string()) << " -B " << build
       << " -DCMAKE_PREFIX_PATH=" << (prefix.empty() ? "PREFIX" : quoted(prefix.string())) << "\n  cmake --build "
       << build << "\n  ctest --test-dir " << build << " --output-on-failure\n  "
-      << quoted((folder / "build" / (asked.name + "_bench")).string()) << '\n';
+      << quoted((folder / "build" / (name + "_bench")).string()) << '\n';
   if (prefix.empty())
     out << "PREFIX is where Lull is installed. This program is not: run cmake --install BUILD --prefix PREFIX\n";
   return exit_code::done;

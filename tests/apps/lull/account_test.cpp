@@ -57,7 +57,6 @@ TEST(account, a_perfect_bubble_loses_nothing) {
   EXPECT_DOUBLE_EQ(*found.gain.ratio, 1);
   EXPECT_DOUBLE_EQ(*found.gain.ratio_without_rooms, 1);
   EXPECT_EQ(found.items, 2 * length_ns);
-  EXPECT_EQ(found.chunks, 2000U);
   EXPECT_EQ(found.bubbles.count, 2U);
   EXPECT_EQ(found.bubbles.harvested, 2U);
   EXPECT_EQ(found.start_us.n, 2U);
