@@ -146,9 +146,7 @@ stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage) {
 }
 
 nanoseconds max_gap(stage_plan const& plan) noexcept {
-  nanoseconds longest{0};
-  for (gap const& idle : plan.gaps) longest = std::max(longest, idle.length);
-  return longest;
+  return plan.gaps.empty() ? nanoseconds{0} : std::ranges::max(plan.gaps, {}, &gap::length).length;
 }
 
 nanoseconds forward_for_max_gap(schedule_shape shape, std::uint32_t stage, nanoseconds length) {
