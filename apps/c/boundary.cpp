@@ -81,6 +81,14 @@ std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
   return std::chrono::nanoseconds{std::min(at_most_ns, max)};
 }
 
+int in_range(int value, int least, int most, char const* name) {
+  if (value < least || value > most) {
+    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": " +
+                                           std::to_string(least) + " to " + std::to_string(most)};
+  }
+  return value;
+}
+
 int at_least(int value, int least, char const* name) {
   if (value < least) {
     throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": it must be at least " +

@@ -62,14 +62,13 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
 /// What is beyond the type's range, UINT64_MAX above all, is nanoseconds::max(), which has no end.
 std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept;
 
+/// Returns the value. Throws a refusal.
+int in_range(int value, int least, int most, char const* name);
+
 /// An enumerator whose values are 0 to `count` - 1. Throws a refusal.
 template <class Enum>
 Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
-  if (value < 0 || value >= count) {
-    throw refusal{LULL_ERROR_ARGUMENT,
-                  std::string{name} + " is " + std::to_string(value) + ": 0 to " + std::to_string(count - 1)};
-  }
-  return static_cast<Enum>(value);
+  return static_cast<Enum>(in_range(value, 0, count - 1, name));
 }
 
 /// Throws a refusal.

@@ -38,11 +38,7 @@ std::vector<task_type> types_of(char const* tasks) {
 }
 
 std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
-  if (us < -1 || us > max_armed_ahead_us) {
-    throw refusal{LULL_ERROR_ARGUMENT,
-                  "options->armed_ahead_us is " + std::to_string(us) + ": -1 to " + std::to_string(max_armed_ahead_us)};
-  }
-  if (us == 0) return std::nullopt;
+  if (in_range(us, -1, max_armed_ahead_us, "options->armed_ahead_us") == 0) return std::nullopt;
   return std::chrono::microseconds{std::max(us, 0)};
 }
 
