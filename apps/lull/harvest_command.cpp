@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <span>
 #include <thread>
@@ -91,9 +90,15 @@ class harvest {
     if (jobs_) end_side_jobs();
     if (naive_) end_naive();
     sum_up();
-    write(out);
-    if (report_.interrupted) return exit_code::interrupted;
-    return failed_ ? exit_code::failed : exit_code::done;
+    if (asked_.json) {
+      out << to_json(report_);
+    } else {
+      print_report(out, report_);
+      out << "trained with            " << trainer_->describe() << " a forward\n";
+    }
+    exit_code const code = conclude(out, asked_, report_, lines_, !failed_);
+    if (asked_.trace) write_trace(*asked_.trace, events_, {.process = headline(report_), .time = report_.time});
+    return code;
   }
 
  private:
@@ -210,9 +215,8 @@ class harvest {
   /// The pairs, and behind them how far the tasks' jobs are.
   std::vector<progress::part> shown_parts() const {
     std::vector<progress::part> parts{{"pairs", asked_.pairs}};
-    if (!jobs_) return parts;
-    for (side_jobs::reached const& each : jobs_->progress())
-      parts.push_back({plan_.tasks[parts.size() - 1].name, each.most});
+    for (std::size_t t = 0; jobs_ && t < plan_.tasks.size(); ++t)
+      parts.push_back({plan_.tasks[t].name, jobs_->progress()[t].most});
     return parts;
   }
   std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
@@ -280,23 +284,6 @@ class harvest {
       report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
     }
     if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
-  }
-
-  /// First what goes to the screen: a file that cannot be written shall not take it along.
-  void write(std::ostream& out) {
-    if (asked_.json) {
-      out << to_json(report_);
-    } else {
-      print_report(out, report_);
-      out << "trained with            " << trainer_->describe() << " a forward\n";
-    }
-    if (!asked_.json || failed_) {
-      for (std::string const& each : lines_) (asked_.json ? std::cerr : out) << each << '\n';
-    }
-    if (std::string const all = closing_sentence(report_); !asked_.json && !all.empty()) out << all << '\n';
-    out.flush();
-    if (asked_.report) write_report(*asked_.report, report_);
-    if (asked_.trace) write_trace(*asked_.trace, events_, {.process = headline(report_), .time = report_.time});
   }
 
   harvest_settings const& asked_;

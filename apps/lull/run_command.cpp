@@ -145,13 +145,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     out << "time                    " << formatted("%.6f s", seconds);
     out << (items_per_s ? formatted(", %.4g items/s", *items_per_s) : "") << '\n';
   }
-  if (!asked.json || !good) {
-    for (std::string const& each : found.lines) (asked.json ? std::cerr : out) << each << '\n';
-  }
-  out.flush();
-  if (asked.report) write_report(*asked.report, done);
-  if (done.interrupted) return exit_code::interrupted;
-  return good ? exit_code::done : exit_code::failed;
+  return conclude(out, asked, done, found.lines, good);
 }
 
 }  // namespace lull

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <iostream>
 #include <utility>
 
 #include <lull/apps/lull/cuda_facts.hpp>
@@ -67,6 +68,18 @@ report begin_report(std::string_view command, executor_kind kind, side_mode mode
   begun.config.rooms = static_cast<std::uint32_t>(asked.rooms);
   begun.config.verify = asked.verify;
   return begun;
+}
+
+exit_code conclude(std::ostream& out, run_settings const& asked, report const& found,
+                   std::vector<std::string> const& lines, bool good) {
+  if (!asked.json || !good) {
+    for (std::string const& each : lines) (asked.json ? std::cerr : out) << each << '\n';
+  }
+  if (std::string const all = closing_sentence(found); !asked.json && !all.empty()) out << all << '\n';
+  out.flush();
+  if (asked.report) write_report(*asked.report, found);
+  if (found.interrupted) return exit_code::interrupted;
+  return good ? exit_code::done : exit_code::failed;
 }
 
 void check_writable(std::optional<std::string> const& file, std::string_view option) {

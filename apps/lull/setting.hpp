@@ -42,6 +42,12 @@ std::string_view name_of(executor_kind kind) noexcept;
 /// Version, machine, whose times these are, and what every command is asked for.
 report begin_report(std::string_view command, executor_kind kind, side_mode mode, run_settings const& asked);
 
+/// After the report is shown: says what became of the tasks, beside a table, or on standard error where there was JSON
+/// and something failed. Then writes the report's file, if one is asked for: one that cannot be written shall not take
+/// along what goes to the screen.
+exit_code conclude(std::ostream& out, run_settings const& asked, report const& found,
+                   std::vector<std::string> const& lines, bool good);
+
 /// Throws usage_error where the file could not be written later: its folder is missing, or it is one.
 void check_writable(std::optional<std::string> const& file, std::string_view option);
 
