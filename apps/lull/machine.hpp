@@ -31,8 +31,6 @@ struct gpu_description {
   std::optional<double> memory_max_mhz;
   std::optional<double> power_limit_w;  // that is enforced now
   gpu_state state;                      // when it was described, or over a run where that was sampled
-
-  bool operator==(gpu_description const&) const = default;
 };
 
 struct machine_description {
@@ -43,8 +41,6 @@ struct machine_description {
   std::optional<std::string> kernel;
   std::optional<std::string> os;
   std::optional<gpu_description> gpu;
-
-  bool operator==(machine_description const&) const = default;
 };
 
 /// The host's part; `gpu` is left empty. `root` stands before /proc and /etc, for tests.

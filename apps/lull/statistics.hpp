@@ -24,8 +24,6 @@ struct distribution {
   std::optional<double> p99;
   std::optional<double> p999;
   std::optional<double> max;
-
-  bool operator==(distribution const&) const = default;
 };
 
 /// All of them finite; in any order. Errors: usage_error for one that is not finite.
@@ -34,8 +32,6 @@ distribution summarise(std::span<double const> samples);
 struct interval95 {
   double low;
   double high;
-
-  bool operator==(interval95 const&) const = default;
 };
 
 struct slowdown {

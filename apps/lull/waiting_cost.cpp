@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <optional>
 
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/host/report/time_text.hpp>
 
 namespace lull {
 namespace {
@@ -36,11 +36,7 @@ waiting_range range_of(std::span<waiting_row const> rows, int waits) {
 }
 
 /// Two digits after the point, and no "-0.00".
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", std::round(value * 100) / 100 + 0.0);
-  return text;
-}
+std::string digits(double value) { return formatted("%.2f", std::round(value * 100) / 100 + 0.0); }
 
 std::string text_of(waiting_range const& range) {
   return digits(range.min_us) + " to " + digits(range.max_us) + " us later (median " + digits(range.median_us) + ")";
