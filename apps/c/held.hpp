@@ -24,7 +24,6 @@ namespace lull::c {
 /// What a lull_runtime* stands for.
 struct held_runtime {
   std::unique_ptr<runtime> side;
-  executor_kind kind = executor_kind::threads;
   std::atomic<std::uint64_t> quiets{0};  // that were not released yet; of no lock, since lull_release must not wait
   std::mutex mutex;                      // held over a whole submission; the rest
   std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them

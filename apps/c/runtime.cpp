@@ -44,7 +44,7 @@ std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& han
 class trainer_stream {
  public:
   trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
-    if (side.kind != executor_kind::threads) return;
+    if (side.side->machine().kind() != executor_kind::threads) return;
     pin_.emplace(alive<stream_table>(static_cast<lull_threads_stream*>(stream)));
     stream_ = &**pin_;
   }
@@ -85,10 +85,7 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     }
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
-    on_own_thread([&] {
-      made->side = std::make_unique<lull::runtime>(read_options(asked));
-      made->kind = made->side->machine().kind();
-    });
+    on_own_thread([&] { made->side = std::make_unique<lull::runtime>(read_options(asked)); });
     *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
   });
 }
