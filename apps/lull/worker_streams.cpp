@@ -40,13 +40,6 @@ worker_streams::worker_streams(int of_each) : context_(make_context()) {
   }
 }
 
-stream_handle worker_streams::any(bool green) const noexcept {
-  for (one const& each : all_) {
-    if (each.green == green) return each.stream;
-  }
-  return nullptr;
-}
-
 void worker_streams::destroy::operator()(CUgreenCtx made) const noexcept { driver().destroy_green(made); }
 
 }  // namespace lull

@@ -26,8 +26,6 @@ class worker_streams {
   worker_streams& operator=(worker_streams const&) = delete;
 
   std::vector<one> const& all() const noexcept { return all_; }
-  /// The first of a kind; null: there is none.
-  stream_handle any(bool green) const noexcept;
 
  private:
   struct destroy {
