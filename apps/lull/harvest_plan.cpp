@@ -43,7 +43,7 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"--trace " + *asked.trace + ": " + instead_of_svg(*asked.trace)};
   std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}};
   for (report_file const& each : reports) check_writable(each.file, each.option);
-  check_files_apart(made.tasks, {reports, asked.job_file, asked.checkpoint.folder});
+  check_files_apart(made.tasks, asked, reports);
   if (made.mode == side_mode::none) made.tasks.clear();
   return made;
 }

@@ -62,19 +62,20 @@ struct use {
 
 }  // namespace
 
-void check_files_apart(std::vector<job_spec> const& tasks, program_files const& own) {
+void check_files_apart(std::vector<job_spec> const& tasks, run_settings const& asked,
+                       std::vector<report_file> const& reports) {
   used_files read;
   std::vector<use> to_write;
-  if (own.job_file) read.add(*own.job_file, "--job");
-  for (report_file const& each : own.reports) {
+  if (asked.job_file) read.add(*asked.job_file, "--job");
+  for (report_file const& each : reports) {
     if (each.file) to_write.push_back({*each.file, std::string{each.option}});
   }
   for (job_spec const& each : tasks) {
     std::unique_ptr<task_owner> const owner = entry_of(each.request).make(each.request.values);
     for (fs::path const& file : owner->inputs()) read.add(file, each.name);
     for (fs::path& file : owner->outputs()) to_write.push_back({std::move(file), each.name});
-    if (!own.checkpoints) continue;
-    for (fs::path& file : checkpoints::files_of(*own.checkpoints, each.name))
+    if (!asked.checkpoint.folder) continue;
+    for (fs::path& file : checkpoints::files_of(*asked.checkpoint.folder, each.name))
       to_write.push_back({std::move(file), "--checkpoint"});
   }
   used_files written;

@@ -16,15 +16,9 @@ struct report_file {
   std::optional<std::string> const& file;
 };
 
-/// What the program itself reads and writes.
-struct program_files {
-  std::vector<report_file> reports;
-  std::optional<std::string> const& job_file;     // that was read
-  std::optional<std::string> const& checkpoints;  // folder
-};
-
 /// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws
 /// usage_error.
-void check_files_apart(std::vector<job_spec> const& tasks, program_files const& own);
+void check_files_apart(std::vector<job_spec> const& tasks, run_settings const& asked,
+                       std::vector<report_file> const& reports);
 
 }  // namespace lull
