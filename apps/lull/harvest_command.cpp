@@ -14,7 +14,6 @@
 #include <lull/apps/lull/harvest_plan.hpp>
 #include <lull/apps/lull/harvest_trace.hpp>
 #include <lull/apps/lull/job_spec.hpp>
-#include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>

@@ -55,7 +55,7 @@ std::string progress_line(std::string_view what, std::uint64_t done, std::uint64
 progress::progress(std::vector<part> const& parts, int descriptor)
     : descriptor_(descriptor), on_terminal_(is_terminal(descriptor)), last_(steady_clock::now()) {
   for (std::size_t i = 0; i < parts.size() && lines_.size() < max_lines; ++i) {
-    if (parts[i].total != 0) lines_.push_back({parts[i], i, 0, last_, 0});
+    if (parts[i].total != 0) lines_.push_back({parts[i], i, 0, std::nullopt, 0});
   }
 }
 
@@ -76,13 +76,12 @@ void progress::update(std::vector<std::uint64_t> const& done) {
   auto const now = steady_clock::now();
   for (line& each : lines_) {
     std::uint64_t const reached = done.at(each.index);
-    if (!begun_ || reached < each.last) {
+    if (!each.start || reached < each.last) {
       each.from = reached;
       each.start = now;
     }
     each.last = reached;
   }
-  begun_ = true;
   if (drawn_ && now - last_ < between_updates) return;
   std::string all = drawn_ ? to_first_line() : "";
   for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -90,7 +89,7 @@ void progress::update(std::vector<std::uint64_t> const& done) {
     // One column stays free: a line that fills the last one would wrap and could not be wiped.
     std::size_t const width = columns_of(descriptor_) - 1;
     all += (i == 0 ? "" : "\n") + std::string{wipe_line} +
-           progress_line(each.of.what, each.last, each.of.total, now - each.start, width, each.from);
+           progress_line(each.of.what, each.last, each.of.total, now - *each.start, width, each.from);
   }
   drawn_ = true;
   last_ = now;

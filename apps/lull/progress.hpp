@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,7 @@ class progress {
     part of;
     std::size_t index;       // among the parts
     std::uint64_t from = 0;  // done when it began, and when that was
-    std::chrono::steady_clock::time_point start;
+    std::optional<std::chrono::steady_clock::time_point> start;
     std::uint64_t last = 0;
   };
   void write(std::string_view text) const noexcept;
@@ -50,7 +51,6 @@ class progress {
   int descriptor_;
   bool on_terminal_;
   bool drawn_ = false;
-  bool begun_ = false;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -90,10 +90,8 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
         ahead.front().wait();
         ahead.pop_front();
       }
-      if (stop()) {
-        stopped = true;
-        break;
-      }
+      stopped = stop();
+      if (stopped) break;
       // In turn, and the other way round in the next iteration, so that each site gets both.
       wait_arrival const arrival = (i + g) % 2 == 0 ? wait_arrival::before_worker : wait_arrival::after_worker;
       replayed_bubble one{i, g, 0, std::nullopt, {}, std::nullopt};

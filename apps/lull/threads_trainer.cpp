@@ -38,8 +38,7 @@ class threads_trainer final : public stage_trainer {
   }
 
   void begin_replay(std::size_t iterations, std::size_t waits) override {
-    moments_.iterations.clear();
-    moments_.waits.clear();
+    moments_ = {};
     moments_.iterations.reserve(iterations);  // the stream's thread adds to them; nothing may move meanwhile
     moments_.waits.reserve(waits);
   }
@@ -75,18 +74,16 @@ class threads_trainer final : public stage_trainer {
     pool_.run(0, [units](thread_block const&, int) { arithmetic(units); });
   }
 
-  std::chrono::nanoseconds time_of(std::uint64_t units) {
-    auto const begin = std::chrono::steady_clock::now();
-    compute(units);
-    return std::chrono::steady_clock::now() - begin;
-  }
-
   /// As many units as fill a forward; the least of some times, for others share the cores.
   void calibrate(std::chrono::nanoseconds forward) {
     units_ = 1;
     for (int turn = 0; turn < 6; ++turn) {
       auto least = std::chrono::nanoseconds::max();
-      for (int i = 0; i < 5; ++i) least = std::min(least, time_of(units_));
+      for (int i = 0; i < 5; ++i) {
+        auto const begin = std::chrono::steady_clock::now();
+        compute(units_);
+        least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - begin);
+      }
       double const scale =
           static_cast<double>(forward.count()) / static_cast<double>(std::max<std::int64_t>(1, least.count()));
       units_ = std::max<std::uint64_t>(
