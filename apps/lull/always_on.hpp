@@ -28,7 +28,7 @@ class always_on {
   always_on(always_on const&) = delete;
   always_on& operator=(always_on const&) = delete;
 
-  /// Launches rounds from now on, on a thread of ours.
+  /// Launches rounds from now on, on a thread of its own.
   void resume();
   /// Ends that thread. Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a
   /// task whose phases change their size.
