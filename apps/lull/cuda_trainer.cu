@@ -20,6 +20,7 @@ constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead o
 constexpr std::uint64_t late_arrival_ns = 25'000;
 constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no room for a late arrival
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+constexpr std::size_t marks = 1024;  // events, used in turn
 constexpr int sizes[] = {512, 1024, 2048, 4096, 8192};
 constexpr int min_products = 4;  // a forward is made of at least so many, where products can be that short
 
@@ -41,6 +42,7 @@ class cuda_trainer final : public stage_trainer {
     cublas_.reset(handle);
     check(cublasSetStream(cublas_.get(), stream_.get()), "cublasSetStream");
     check(cublasSetWorkspace(cublas_.get(), workspace_.get(), workspace_bytes), "cublasSetWorkspace");
+    for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(event_timing::off);
     calibrate(forward);
   }
   ~cuda_trainer() override { cudaStreamSynchronize(stream_.get()); }
@@ -91,10 +93,13 @@ class cuda_trainer final : public stage_trainer {
     }
     trainer::wait_nccl_shape(stream_.get(), ns, when);
   }
-  std::function<void()> mark() override {
-    auto const reached = std::make_shared<cuda_event>(event_timing::off);
-    LULL_CUDA(cudaEventRecord(reached->get(), stream_.get()));
-    return [reached] { LULL_CUDA(cudaEventSynchronize(reached->get())); };
+  std::size_t mark() override {
+    LULL_CUDA(cudaEventRecord(events_[marks_ % marks].get(), stream_.get()));
+    return marks_++;
+  }
+  void wait_for_mark(std::size_t number) override {
+    if (marks_ - number > marks) return;  // its event marks something later by now, and the caller waited for others
+    LULL_CUDA(cudaEventSynchronize(events_[number % marks].get()));
   }
   replay_moments end_replay() override {
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
@@ -182,6 +187,7 @@ class cuda_trainer final : public stage_trainer {
   device_memory workspace_;
   std::unique_ptr<cublasContext, decltype(&cublasDestroy)> cublas_{nullptr, cublasDestroy};
   device_memory matrices_[3];
+  std::vector<cuda_event> events_;
   device_memory iteration_stamps_;
   device_memory wait_stamps_;
   std::size_t iteration_capacity_ = 0;
@@ -190,6 +196,7 @@ class cuda_trainer final : public stage_trainer {
   std::size_t iteration_ = 0;
   std::size_t waits_ = 0;
   std::vector<bool> late_;  // (waits_,)
+  std::size_t marks_ = 0;
   int size_ = 0;
   int products_ = 1;
 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <regex>
+#include <cstdio>
 #include <system_error>
 
 #include <lull/host/error.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char const* placeholder = "my_task";
+constexpr std::string_view placeholder = "my_task";
 // The pages' own; what is written belongs to its author.
 constexpr std::string_view licence = "SPDX-License-Identifier";
 constexpr std::size_t max_name = 64;
@@ -31,16 +31,42 @@ constexpr std::string_view keywords =
     "typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
     "linux unix ";
 
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_snake_case(std::string_view name) {
+  if (name.empty() || !is_letter(name.front()) || name.back() == '_') return false;
+  bool const plain =
+      std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  return plain && name.find("__") == std::string_view::npos;
+}
+
+bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || (c >= 'A' && c <= 'Z'); }
+
 /// As a word of its own, in code or in a comment.
-bool stands_in_pages(std::string const& name) {
-  std::regex const word{"\\b" + name + "\\b"};
+bool stands_in(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    std::size_t const end = at + name.size();
+    if ((at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]))) return true;
+  }
+  return false;
+}
+
+bool stands_in_pages(std::string_view name) {
   return name != placeholder && std::ranges::any_of(task_pages(), [&](task_page const& page) {
-           return page.name.ends_with("pp") && std::regex_search(page.text.begin(), page.text.end(), word);
+           return page.name.ends_with("pp") && stands_in(page.text, name);
          });
 }
 
-std::string with_name(std::string_view text, std::string const& name) {
-  return std::regex_replace(std::string{text}, std::regex{placeholder}, name);
+std::string with_name(std::string_view text, std::string_view name) {
+  std::string made;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const found = std::min(text.find(placeholder, at), text.size());
+    made.append(text, at, found - at);
+    if (found < text.size()) made += name;
+    at = found + placeholder.size();
+  }
+  return made;
 }
 
 std::string_view without_licence(std::string_view text) {
@@ -108,11 +134,10 @@ void check_folder(fs::path const& folder, fs::path const& place) {
 
 void check_task_name(std::string_view name, std::span<std::string_view const> taken) {
   std::string const text{name.substr(0, 2 * max_name)};
-  static std::regex const snake_case{"[a-z][a-z0-9]*(_[a-z0-9]+)*"};
   auto const refused = [&](std::string const& why) {
     throw usage_error{"\"" + text + "\" cannot be a task's name: " + why};
   };
-  if (!std::regex_match(text, snake_case))
+  if (!is_snake_case(name))
     refused(
         "it becomes a C++ type: use small letters, digits and single underscores, a letter first, such as word_count");
   if (name.size() > max_name) refused("it is longer than " + std::to_string(max_name) + " characters");
@@ -120,10 +145,10 @@ void check_task_name(std::string_view name, std::span<std::string_view const> ta
     refused("it is a reserved word of C++: choose another");
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
     refused("a task has this name, see lull tasks: choose another");
-  if (stands_in_pages(text)) refused("the new files use this word for something else: choose another");
+  if (stands_in_pages(name)) refused("the new files use this word for something else: choose another");
 }
 
-std::vector<std::string> write_task(std::string const& name, fs::path const& folder) {
+std::vector<std::string> write_task(std::string_view name, fs::path const& folder) {
   fs::path const place = place_of(folder);
   check_folder(folder, place);
   temporary_folder made{place};

@@ -23,6 +23,6 @@ void check_task_name(std::string_view name, std::span<std::string_view const> ta
 
 /// Writes the project of a task into a folder that is not there, or is there and empty: all of it or nothing. Returns
 /// the files' names. Throws usage_error, with the reason, where the folder cannot be written.
-std::vector<std::string> write_task(std::string const& name, std::filesystem::path const& folder);
+std::vector<std::string> write_task(std::string_view name, std::filesystem::path const& folder);
 
 }  // namespace lull

@@ -69,11 +69,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
                 std::function<bool()> const& stop) {
   replayed done;
   bool stopped = false;
-  struct mark {
-    std::function<void()> wait;
-    std::chrono::nanoseconds at;
-  };
-  std::deque<mark> ahead;  // that the host has passed
+  std::deque<std::pair<std::size_t, std::chrono::nanoseconds>> ahead;  // marks that the host has passed, and when
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();
@@ -85,9 +81,9 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       if (g == plan.gaps.size()) break;
       gap const& idle = plan.gaps[g];
       auto const now = i * plan.length + idle.start;
-      ahead.push_back({on.mark(), now});
-      while (ahead.size() > max_ahead || (ahead.size() > min_ahead && now - ahead.front().at > max_lead)) {
-        ahead.front().wait();
+      ahead.emplace_back(on.mark(), now);
+      while (ahead.size() > max_ahead || (ahead.size() > min_ahead && now - ahead.front().second > max_lead)) {
+        on.wait_for_mark(ahead.front().first);
         ahead.pop_front();
       }
       stopped = stop();

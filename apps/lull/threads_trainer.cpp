@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <future>
 #include <thread>
 
 #include <lull/apps/lull/trainer.hpp>
@@ -59,10 +58,18 @@ class threads_trainer final : public stage_trainer {
       moments_.waits.push_back({begin_ns, threads_world::now_ns(), std::nullopt});
     });
   }
-  std::function<void()> mark() override {
-    auto const reached = std::make_shared<std::promise<void>>();
-    stream_.enqueue([reached] { reached->set_value(); });
-    return [reached] { reached->get_future().wait(); };
+  std::size_t mark() override {
+    stream_.enqueue([this] {
+      reached_.fetch_add(1, std::memory_order_release);
+      reached_.notify_all();
+    });
+    return ++marks_;
+  }
+  void wait_for_mark(std::size_t number) override {
+    for (std::size_t now = reached_.load(std::memory_order_acquire); now < number;
+         now = reached_.load(std::memory_order_acquire)) {
+      reached_.wait(now, std::memory_order_acquire);
+    }
   }
   replay_moments end_replay() override {
     stream_.synchronize();
@@ -96,6 +103,8 @@ class threads_trainer final : public stage_trainer {
   block_pool pool_;
   std::uint64_t units_ = 1;
   replay_moments moments_;
+  std::atomic<std::size_t> reached_ = 0;
+  std::size_t marks_ = 0;
   threads_stream stream_;  // last: its operations use all of the above
 };
 

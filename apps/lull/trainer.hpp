@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,8 +51,10 @@ class stage_trainer {
   /// next.
   virtual void wait(std::chrono::nanoseconds length, wait_arrival arrival) = 0;
   virtual void end_iteration() = 0;  // enqueue
-  /// Enqueue. Returns what blocks until the stream has come here; to be called once at most.
-  virtual std::function<void()> mark() = 0;
+  /// Enqueue. Returns a number for `wait_for_mark`.
+  virtual std::size_t mark() = 0;
+  /// Blocks until the stream has come to that mark.
+  virtual void wait_for_mark(std::size_t number) = 0;
   /// Blocks until the stream is done.
   virtual replay_moments end_replay() = 0;
 };

@@ -43,11 +43,10 @@ class noting_trainer final : public stage_trainer {
     note("]");
     stream_.enqueue([this] { moments_.iterations.back().end_ns = threads_world::now_ns(); });
   }
-  std::function<void()> mark() override {
-    return [this, number = ++marks_] {
-      max_ahead_ = std::max(max_ahead_, marks_ - number);
-      stream_.synchronize();
-    };
+  std::size_t mark() override { return ++marks_; }
+  void wait_for_mark(std::size_t number) override {
+    max_ahead_ = std::max(max_ahead_, marks_ - number);
+    stream_.synchronize();
   }
   replay_moments end_replay() override {
     stream_.synchronize();
