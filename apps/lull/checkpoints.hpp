@@ -29,7 +29,7 @@ class checkpoints final : public job_saver {
   void begin(detail::job_record& job) override;
   void save(detail::job_record& job) override;
   /// Saving takes at most a fifth of a job's time, however often it is asked for.
-  bool due() const override { return std::chrono::steady_clock::now() >= next_; }
+  bool wants_save() const override { return std::chrono::steady_clock::now() >= next_; }
   /// Removes the file: nothing of the job is to be done any more.
   void forget() noexcept;
 

@@ -79,7 +79,7 @@ void owned_job::look_after(bool another_waits) {
       // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the
       // next pause.
       if (reached.state == job_state::paused) return;
-      if (saves_ != nullptr && saves_->due()) {
+      if (saves_ != nullptr && saves_->wants_save()) {
         handle.pause();
         turn_ = job_turn::is_saved;
       } else if (another_waits && starves_long) {

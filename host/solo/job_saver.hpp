@@ -8,7 +8,7 @@ class job_record;
 }
 
 /// Saves a job between two of its bubbles, and takes up what was saved. `begin` and `save` are called only while no
-/// block is inside. `due` may be called while blocks work.
+/// block is inside. `wants_save` may be called while blocks work.
 class job_saver {
  public:
   virtual ~job_saver() = default;
@@ -16,7 +16,7 @@ class job_saver {
   virtual void begin(detail::job_record& job) = 0;
   virtual void save(detail::job_record& job) = 0;
   /// Returns whether it is time to save.
-  virtual bool due() const = 0;
+  virtual bool wants_save() const = 0;
 };
 
 }  // namespace lull

@@ -75,7 +75,7 @@ class solo_job {
       } else {
         std::this_thread::yield();
       }
-      if (is_due()) break;  // not before the blocks have had some time
+      if (save_is_due()) break;  // not before the blocks have had some time
     }
     bubble_record const one = bubbles_.close(log_);
     add(one);
@@ -85,7 +85,7 @@ class solo_job {
       fail("the task starves, and its owner no longer feeds it");
     if (over_ || bubbles_.serving_failed()) {
       end();
-    } else if (is_due()) {
+    } else if (save_is_due()) {
       save();
     }
     return one;
@@ -118,7 +118,7 @@ class solo_job {
     return job;
   }
 
-  bool is_due() const { return saves_ != nullptr && saves_->due(); }
+  bool save_is_due() const { return saves_ != nullptr && saves_->wants_save(); }
 
   void add(bubble_record const& one) {
     found_.bubbles += 1;

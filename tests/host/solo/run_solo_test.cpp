@@ -128,7 +128,7 @@ class kept_state final : public job_saver {
     if (fails) throw std::runtime_error{"the disk is full"};
     words = job.save();
   }
-  bool due() const override { return due_; }
+  bool wants_save() const override { return due_; }
 
   std::vector<std::uint64_t> words;
   int saves = 0;
