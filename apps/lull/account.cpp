@@ -11,7 +11,7 @@ double us(double ns) { return ns / 1e3; }
 
 using losses = std::valarray<double>;  // (lost_causes,)
 
-std::size_t of(lost_cause cause) { return static_cast<std::size_t>(cause); }
+std::size_t index_of(lost_cause cause) { return static_cast<std::size_t>(cause); }
 
 /// From the opening edge to the end of the trainer's own wait.
 double length_ns(replayed_bubble const& one) {
@@ -43,9 +43,9 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const left_early = std::max(0.0, early * length - over_machine(report, &bubble_record::early_ns));
   bool const may_be_replaced = idle + starved != 0;
   double const missed = may_be_replaced ? std::clamp(nobodys, 0.0, left_early) : left_early;
-  lost[of(lost_cause::start)] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
+  lost[index_of(lost_cause::start)] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
   auto const left = [&](lost_cause cause, double blocks) {
-    if (blocks != 0) lost[of(cause)] = missed * blocks / early;
+    if (blocks != 0) lost[index_of(cause)] = missed * blocks / early;
   };
   left(lost_cause::lease, by_lease);
   left(lost_cause::held, held);
@@ -58,19 +58,19 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
                         : length == 0 ? 0
                                       : std::max(0.0, nobodys - missed) / length;
   double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
-  lost[of(lost_cause::host_late)] = late * length;
-  if (came == 0) lost[of(lost_cause::start)] += (absent - late) * length;
+  lost[index_of(lost_cause::host_late)] = late * length;
+  if (came == 0) lost[index_of(lost_cause::start)] += (absent - late) * length;
 
   double const waited = over_machine(report, &bubble_record::wait_ns);
-  lost[of(lost_cause::phase_wait)] = waited - wait_share * stay;
+  lost[index_of(lost_cause::phase_wait)] = waited - wait_share * stay;
   double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
-  lost[of(lost_cause::drain)] = after_close;
+  lost[index_of(lost_cause::drain)] = after_close;
 
   // The close meets a chunk in its middle, on average: so much of each that is started again was for nothing.
   double const begun_anew = static_cast<double>(record.handed_back) + record.refused;
   if (begun_anew != 0) {
     double const halves = 2 * (static_cast<double>(record.chunks) - record.refused) + begun_anew;
-    lost[of(lost_cause::grain)] = std::max(0.0, stay - waited - after_close) * begun_anew / halves;
+    lost[index_of(lost_cause::grain)] = std::max(0.0, stay - waited - after_close) * begun_anew / halves;
   }
   return lost;
 }
@@ -110,17 +110,17 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     if (!one.harvested) {
       double const length_us = us(static_cast<double>(one.moments.end_ns - one.moments.begin_ns));
       total_us += length_us;
-      lost_us[of(one.cause.value_or(lost_cause::host_late))] += length_us;
+      lost_us[index_of(one.cause.value_or(lost_cause::host_late))] += length_us;
       continue;
     }
     bubble_record const record = one.harvested->record();
     double const length_us = us(length_ns(one));
     total_us += length_us;
     if (one.harvested->current.launched == 0 && record.blocks == 0) {  // the job went before its worker was launched
-      lost_us[of(lost_cause::no_job)] += length_us;
+      lost_us[index_of(lost_cause::no_job)] += length_us;
       continue;
     }
-    lost_us[of(lost_cause::rooms)] += length_us * (1 - reach);
+    lost_us[index_of(lost_cause::rooms)] += length_us * (1 - reach);
     lost_us += us(reach) * lost_by_blocks(one, solo.wait_share);
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
@@ -144,8 +144,8 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
   if (solo.items_per_s_with_rooms > 0) {
     sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / solo.items_per_s_with_rooms * 1e6 / total_us;
   }
-  lost_us[of(lost_cause::phase_wait)] = std::max(0.0, lost_us[of(lost_cause::phase_wait)]);
-  lost_us[of(lost_cause::slower)] = total_us - worth_us - lost_us.sum();
+  lost_us[index_of(lost_cause::phase_wait)] = std::max(0.0, lost_us[index_of(lost_cause::phase_wait)]);
+  lost_us[index_of(lost_cause::slower)] = total_us - worth_us - lost_us.sum();
   std::copy(std::begin(lost_us), std::end(lost_us), sum.gain.lost_us.begin());
   return sum;
 }

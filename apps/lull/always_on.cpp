@@ -26,6 +26,7 @@ always_on::~always_on() {
 }
 
 void always_on::resume() {
+  if (working_.valid()) return;
   wanted_ = true;
   working_ = std::async(std::launch::async, [this] {
     machine_.adopt_thread();

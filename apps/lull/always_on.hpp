@@ -30,12 +30,11 @@ class always_on {
 
   /// Launches rounds from now on, on a thread of its own.
   void resume();
-  /// Ends that thread. Blocks until nothing of it runs on the machine. Errors: those of the work; usage_error for a
-  /// task whose phases change their size.
+  /// Ends that thread. Blocks until nothing of it runs on the machine. Errors, each told once: those of the work;
+  /// usage_error for a task whose phases change their size.
   void pause();
   /// Blocks until the task has come to its end, or `stop`, which is asked with `done`, says so (false); then nothing of
-  /// it runs on the machine.
-  /// Errors: as `pause`.
+  /// it runs on the machine. Errors: as `pause`.
   bool finish(stop_question const& stop);
   /// After `finish` that returned true: judges every run of the task to its end, or with no results kept its last.
   verification verify() { return kept_ == results_kept::all ? same_.verify(owner_).all : owner_.verify(); }

@@ -24,7 +24,7 @@ struct saving {
 /// As they were spelled; what they mean is checked by the command. Defaults are those of the help.
 struct device_settings {
   int device = 0;
-  int rooms = 0;
+  int rooms = 0;  // harvest and doctor: 2
   bool json = false;
 };
 
@@ -57,7 +57,7 @@ struct harvest_settings : run_settings {
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
-/// `folder`: none: one of the task's name, here.
-exit_code new_task_command(std::string const& name, std::optional<std::string> const& folder, std::ostream& out);
+/// `asked_folder`: none: one of the task's name, here.
+exit_code new_task_command(std::string const& name, std::optional<std::string> const& asked_folder, std::ostream& out);
 
 }  // namespace lull

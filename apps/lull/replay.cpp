@@ -69,7 +69,8 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
                 std::function<bool()> const& stop) {
   replayed done;
   bool stopped = false;
-  std::deque<std::pair<std::size_t, std::chrono::nanoseconds>> ahead;  // marks that the host has passed, and when
+  std::deque<std::pair<std::size_t, std::chrono::nanoseconds>>
+      ahead;  // marks that the host has passed, and their planned moments
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();

@@ -96,7 +96,10 @@ std::vector<job_group> grouped(std::vector<job_result> const& jobs) {
       return each.sum.name == job.name && each.sum.state == job.state && each.sum.verified == job.verified;
     });
     if (group == groups.end()) {
-      group = groups.insert(groups.end(), {{job.name, job.state, {}, {}, {}, job.verified, {}}, 0});
+      group = groups.emplace(groups.end());
+      group->sum.name = job.name;
+      group->sum.state = job.state;
+      group->sum.verified = job.verified;
     }
     ++group->jobs;
     add(group->sum.items, job.items);
@@ -185,6 +188,7 @@ std::string_view meaning_of(lost_cause cause, double lost_us) {
                                                                "workers were kept out",
                                                                "slower than alone"};
   if (cause == lost_cause::slower && lost_us < 0) return "gained: faster than alone";
+  static_assert(!meanings.back().empty());
   return meanings[static_cast<std::size_t>(cause)];
 }
 

@@ -39,12 +39,12 @@ class time_limit {
 std::string_view name_of(side_mode mode) noexcept;
 std::string_view name_of(executor_kind kind) noexcept;
 
-/// Version, machine, whose times these are, and what every command is asked for.
+/// Version, machine, whose times these are, and what `run` and `harvest` are both asked for.
 report begin_report(std::string_view command, executor_kind kind, side_mode mode, run_settings const& asked);
 
-/// After the report is shown: says what became of the tasks, beside a table, or on standard error where there was JSON
-/// and something failed. Then writes the report's file, if one is asked for: one that cannot be written shall not take
-/// along what goes to the screen.
+/// After the report is shown: says what became of the tasks and what it all came to, beside a table, or on standard
+/// error where there was JSON and something failed. Then writes the report's file, if one is asked for: one that cannot
+/// be written shall not take along what goes to the screen.
 exit_code conclude(std::ostream& out, run_settings const& asked, report const& found,
                    std::vector<std::string> const& lines, bool good);
 

@@ -2,6 +2,7 @@
 #include <lull/apps/lull/side_jobs.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -36,7 +37,7 @@ side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_
   serving_ = std::async(std::launch::async, [this] { serve(); });
 }
 
-/// What serves is waited for.
+/// The destructor of `serving_` waits for its thread.
 side_jobs::~side_jobs() { ending_ = stopping_ = true; }
 
 void side_jobs::submit_all(std::vector<side_task_asked> tasks) {

@@ -135,7 +135,7 @@ class dispatcher {
   std::vector<gate*> copying_;       // gates whose records are under way on it
   bool copying_captures_ = false;    // and those of graphs
   std::deque<bubble_report> bubbles_;
-  std::uint64_t raised_ = 0;
+  std::uint64_t groups_added_ = 0;
   bool said_no_more_ = false;
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};

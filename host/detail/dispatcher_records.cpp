@@ -49,7 +49,7 @@ void dispatcher::reserve_more(std::unique_lock<std::mutex>& lock) {
   if (!where) return;
   bool const more = machine_->reserve_group();
   if (!more && std::exchange(said_no_more_, true)) return;
-  if (more) tell_reserved(*where, ++raised_);
+  if (more) tell_reserved(*where, ++groups_added_);
   std::string const outcome =
       more ? "workers keep off one more group of SMs from now on" : "there is no further group of SMs to keep off";
   say("in the bubble '" + *where + "' a kernel of training waited until side work left by its lease: " + outcome, lock);
@@ -82,7 +82,7 @@ bubble_summary dispatcher::summary() const {
 
 std::uint64_t dispatcher::groups_added() const {
   std::lock_guard const lock{mutex_};
-  return raised_;
+  return groups_added_;
 }
 
 std::uint64_t dispatcher::collected() const {

@@ -5,8 +5,20 @@
 
 namespace lull {
 
+namespace {
+
+bool begins(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
+
+/// The bytes of the first `count` characters, of which there are more.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (std::size_t found = 0; found <= count; ++at) found += begins(text[at]) ? 1 : 0;
+  return at - 1;
+}
+
+}  // namespace
+
 std::size_t columns(std::string_view text) {
-  auto const begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; };
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
 }
 
@@ -15,13 +27,18 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
   std::size_t column = indent;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t const end = std::min(text.find(' ', at), text.size());
-    std::string_view const word = text.substr(at, end - at);
+    std::string_view word = text.substr(at, end - at);
     if (at != 0 && column + 1 + columns(word) > width) {
       lines += '\n' + std::string(indent, ' ');
       column = indent;
     } else if (at != 0) {
       lines += ' ';
       ++column;
+    }
+    for (; column + columns(word) > width; column = indent) {  // it stands at a line's beginning
+      std::size_t const fits = bytes_of(word, width - column);
+      lines += std::string{word.substr(0, fits)} + '\n' + std::string(indent, ' ');
+      word.remove_prefix(fits);
     }
     column += columns(word);
     lines += word;

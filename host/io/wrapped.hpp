@@ -11,8 +11,8 @@ namespace lull {
 std::size_t columns(std::string_view text);
 
 /// Breaks text between words into lines of at most `width` columns; each ends with a line feed. The first goes on
-/// behind `indent` columns that stand already, the others begin with as many blanks. A word that is wider than a line
-/// has one of its own.
+/// behind `indent` columns (fewer than `width`) that stand already, the others begin with as many blanks. A word that
+/// is wider than a line is broken, too.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace lull

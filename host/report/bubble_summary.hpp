@@ -82,8 +82,8 @@ struct latest_bubble {
 struct reserved_processors {
   int processors = 0;   // of the machine
   int for_workers = 0;  // the others are reserved
-  std::uint64_t groups_added =
-      0;  // how often a further group was reserved, since a kernel of training waited for side work
+  /// How often a further group was reserved, because a kernel of training had waited for side work.
+  std::uint64_t groups_added = 0;
   std::string last_added_at{};  // in which site's bubble that was last
 };
 

@@ -148,16 +148,16 @@ gained
   harvest               93.4 % of the bubbles' time
   ... on workers' SMs   97.1 %
   clocks of the SMs     1726 MHz in bubbles, 1980 alone
-  bubbles               200 of 900.5 ms in all, 198 harvested, 2 without
-                        side work
+  bubbles               200 of 900.5 ms in all, 198 harvested, 2 without side
+                        work
   ranks                 finished, 5000000000 items in 40000 chunks, 300 phases,
                         verified
   other                 cancelled, 3 items in 2 chunks, 1 phase, not verified
   wrong                 finished, 3 items in 2 chunks, 1 phase, 7 unusable
                         inputs, WRONG RESULT
 cost
-  training              330.1 -> 331.2 ms, +0.34 % (95 % interval: +0.20 %
-                        to +0.48 %), pairs: 10
+  training              330.1 -> 331.2 ms, +0.34 % (95 % interval: +0.20 % to
+                        +0.48 %), pairs: 10
   drain (close to out)  p50 2.40, p99 3.10, p99.9 3.30, max 3.30 us (n=198)
   start (open to work)  p50 3.90, p99 4.20, p99.9 4.40, max 4.40 us (n=198)
 lost                    6.60 ms, 0.73 % of the bubbles' time
