@@ -2,6 +2,7 @@
 #include <lull/apps/lull/job_spec.hpp>
 
 #include <deque>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -81,8 +82,11 @@ std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machi
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
                                             executor& machine) {
   if (!asked.folder) return nullptr;
-  return std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume,
-                                       task.name, task.request, owner, machine);
+  auto made = std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume,
+                                            task.name, task.request, owner, machine);
+  if (asked.resume && !std::filesystem::exists(made->file()))
+    say("--resume: there is no " + made->file().string() + ": '" + task.name + "' begins from the start");
+  return made;
 }
 
 void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }

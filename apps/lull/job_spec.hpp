@@ -33,7 +33,8 @@ option_table job_options();
 /// Makes the task's owner, and prepares it.
 std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine);
 
-/// What saves the task's jobs, under its name; null: nothing is to be saved. Errors: usage_error.
+/// What saves the task's jobs, under its name; null: nothing is to be saved. Says on standard error where nothing is
+/// there to resume from. Errors: usage_error.
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
                                             executor& machine);
 

@@ -74,8 +74,8 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
 }
 
-/// For a name that is not known: those that are, the nearest first.
-std::string known_names(CLI::App const& app, int argc, char** argv) {
+/// What was wrong; for a name that is not known, those that are, the nearest first.
+std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
   std::vector<std::string> names;
   CLI::App const* command = &app;
   std::string path;
@@ -87,10 +87,12 @@ std::string known_names(CLI::App const& app, int argc, char** argv) {
     path += command->get_name() + " ";
   }
   std::string wanted = at < argc ? argv[at] : "";
-  std::string what = "commands";
+  std::string what = wrong + "\nlull: options: ";
   for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
-  if (names.empty()) {
-    what = "options";
+  if (!names.empty()) {
+    bool const is_unknown = !wanted.empty() && !wanted.starts_with('-');
+    what = is_unknown ? "unknown command \"" + wanted + "\"; known: " : wrong + "\nlull: commands: ";
+  } else {
     for (CLI::Option const* each : command->get_options({})) {
       if (!each->get_group().empty()) names.push_back(each->get_name());
     }
@@ -100,7 +102,7 @@ std::string known_names(CLI::App const& app, int argc, char** argv) {
     }
   }
   std::vector<std::string_view> const views{names.begin(), names.end()};
-  return "lull: " + what + ": " + list_known(wanted, views) + "; see lull " + path + "--help\n";
+  return "lull: " + what + list_known(wanted, views) + "; see lull " + path + "--help\n";
 }
 
 exit_code dispatch(int argc, char** argv) {
@@ -143,7 +145,7 @@ exit_code dispatch(int argc, char** argv) {
     app.exit(asked);
     return exit_code::done;
   } catch (CLI::ParseError const& wrong) {
-    std::cerr << "lull: " << wrong.what() << '\n' << known_names(app, argc, argv);
+    std::cerr << refusal(app, argc, argv, wrong.what());
     return exit_code::usage;
   }
   if (*lists) {

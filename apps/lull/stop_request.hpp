@@ -6,10 +6,10 @@
 
 namespace lull {
 
-/// While it lives, the first SIGINT or SIGTERM only sets a flag, which the work looks at where it can end in order; one
-/// that comes a second later or more acts as if nothing had been installed, so a run that hangs can still be ended from
-/// the keyboard. Those between are the same wish: `timeout` tells a process, and then the group that it is in. A signal
-/// that was ignored from the start (nohup, a shell's background job) stays ignored.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP only sets a flag, which the work looks at where it can end in
+/// order; one that comes a second later or more acts as if nothing had been installed, so a run that hangs can still be
+/// ended from the keyboard. Those between are the same wish: `timeout` tells a process, and then the group that it is
+/// in. A signal that was ignored from the start (nohup, a shell's background job) stays ignored.
 ///
 /// One at a time in a process. Errors: usage_error for a second one; device_error if the system refuses.
 class stop_request {
@@ -24,7 +24,7 @@ class stop_request {
   bool requested() const noexcept;
 
  private:
-  static constexpr std::array signals{SIGINT, SIGTERM};
+  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
 
   void restore() noexcept;
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <system_error>
 
 #include <lull/host/error.hpp>
@@ -26,8 +27,10 @@ constexpr std::array size_units{unit{"TiB", 1ull << 40},
                                 unit{"MB", 1'000'000},
                                 unit{"KB", 1'000},
                                 unit{"B", 1}};
-// Largest first: the order in which a printer tries them.
-constexpr std::array duration_units{unit{"s", 1'000'000'000}, unit{"ms", 1'000'000}, unit{"us", 1'000}, unit{"ns", 1}};
+// Largest first: the order in which a printer tries them. It begins at seconds.
+constexpr std::array duration_units{unit{"h", 3'600'000'000'000}, unit{"min", 60'000'000'000}, unit{"s", 1'000'000'000},
+                                    unit{"ms", 1'000'000},        unit{"us", 1'000},           unit{"ns", 1}};
+constexpr std::span printed_units = std::span{duration_units}.subspan<2>();
 constexpr std::chrono::nanoseconds max_duration = std::chrono::hours{24 * 365 * 100};
 
 std::string quoted(std::string_view text) { return "\"" + std::string{text} + "\""; }
@@ -112,12 +115,12 @@ std::uint64_t parse_size(std::string_view text) {
 }
 
 std::chrono::nanoseconds parse_duration(std::string_view text) {
-  constexpr std::string_view expected = "a duration, such as 500ns, 100us, 2ms or 1.5s";
+  constexpr std::string_view expected = "a duration, such as 100us, 2ms, 1.5s or 30min";
   measure const parts = split_measure(text, expected);
   if (parts.unit_name.empty() && parts.number == 0) return {};
   unit const* const found = find_unit(duration_units, parts.unit_name);
   if (found == nullptr) {
-    throw usage_error(quoted(text) + " is not " + std::string{expected} + ": units are ns, us, ms and s");
+    throw usage_error(quoted(text) + " is not " + std::string{expected} + ": units are ns, us, ms, s, min and h");
   }
   double const nanoseconds = std::round(parts.number * static_cast<double>(found->factor));
   if (nanoseconds > static_cast<double>(max_duration.count())) {
@@ -131,7 +134,7 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   std::uint64_t const magnitude = duration.count() < 0 ? 0 - static_cast<std::uint64_t>(duration.count())
                                                        : static_cast<std::uint64_t>(duration.count());
   std::string text = duration.count() < 0 ? "-" : "";
-  for (unit const& candidate : duration_units) {
+  for (unit const& candidate : printed_units) {
     if (magnitude < candidate.factor) continue;
     text += std::to_string(magnitude / candidate.factor);
     if (std::uint64_t const rest = magnitude % candidate.factor; rest != 0) {

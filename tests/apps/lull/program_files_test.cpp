@@ -93,6 +93,15 @@ TEST_F(program, what_was_saved_is_not_begun_anew_by_mistake) {
   EXPECT_EQ(content(file("saved/images.manifest")), "an hour's work");
 }
 
+TEST_F(program, resume_says_where_nothing_was_saved) {
+  outcome const found =
+      ask("run --executor threads --task compute:items=10,rounds=2 --resume --checkpoint " + file("saved"));
+  EXPECT_EQ(found.code, 0) << found.text;
+  EXPECT_NE(found.text.find("there is no " + file("saved/compute.safetensors") + ": 'compute' begins from the start"),
+            std::string::npos)
+      << found.text;
+}
+
 TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
   std::string const asked = " --executor threads --task compute:items=10,rounds=2 --checkpoint " + file("saved");
   std::filesystem::create_directories(file("saved"));

@@ -21,7 +21,8 @@ TEST_F(program, says_its_version) {
 }
 
 TEST_F(program, unknown_names_list_the_known_ones) {
-  expect_refused("harvst", "harvest");
+  expect_refused("harvst", "unknown command \"harvst\"; known: harvest, ");
+  expect_refused("", "commands: ");
   expect_refused("harvest --segmnt 2ms", "--segment");
   expect_refused("harvest --mode naiv", "naive");
   expect_refused("harvest --schedule gpip", "gpipe");
@@ -43,7 +44,7 @@ TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
   expect_refused("new task class --in " + file("other"), "a reserved word of C++");
   expect_refused("new task word_count --on " + file("other"), "--in");
   expect_refused("new task", "NAME");
-  expect_refused("new tsk", "commands: task; see lull new --help");
+  expect_refused("new tsk", "unknown command \"tsk\"; known: task; see lull new --help");
   EXPECT_FALSE(std::filesystem::exists(file("other")));
 }
 

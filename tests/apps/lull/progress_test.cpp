@@ -123,7 +123,7 @@ TEST_F(Terminal, DumbTerminalsAreSpared) {
 }
 
 TEST(StopRequest, FirstSignalOnlySetsTheFlag) {
-  for (int const signal : {SIGINT, SIGTERM}) {
+  for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
     stop_request const stop;
     EXPECT_FALSE(stop.requested());
     std::raise(signal);

@@ -50,6 +50,8 @@ TEST(Units, DurationsInEveryUnit) {
   EXPECT_EQ(parse_duration("100us"), 100us);
   EXPECT_EQ(parse_duration("1.5s"), 1500ms);
   EXPECT_EQ(parse_duration("500ns"), 500ns);
+  EXPECT_EQ(parse_duration("30min"), 30min);
+  EXPECT_EQ(parse_duration("1.5h"), 90min);
   EXPECT_EQ(parse_duration("0"), 0ns);
   EXPECT_EQ(parse_duration(".5us"), 500ns);
 }
@@ -79,6 +81,7 @@ TEST(Units, WhatIsNoQuantityIsRefused) {
 
 TEST(Units, PrintedAsTheyAreRead) {
   EXPECT_EQ(format_duration(1500ms), "1.5s");
+  EXPECT_EQ(format_duration(90min), "5400s");
   EXPECT_EQ(format_duration(100us), "100us");
   EXPECT_EQ(format_duration(1000001ns), "1.000001ms");
   EXPECT_EQ(format_duration(0ns), "0");
