@@ -83,10 +83,10 @@ class record {
   std::atomic<bool> lost{false};
   std::atomic<bool> can_reserve_group{true};
   std::atomic<int> device{0};
-  std::atomic<bool> exchanges_throw{false};     // asked for by the dispatcher
-  executor_kind kind = executor_kind::threads;  // that it claims to be
-  threads_stream* launches_behind = nullptr;    // a launch waits until this stream is done
-  std::atomic<int> lengths_not_there{0};        // so many questions for a length come too early
+  std::atomic<bool> exchanges_throw{false};                 // asked for by the dispatcher
+  std::atomic<executor_kind> kind{executor_kind::threads};  // that it claims to be
+  threads_stream* launches_behind = nullptr;                // a launch waits until this stream is done
+  std::atomic<int> lengths_not_there{0};                    // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
   std::atomic<int> memories{0};    // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
