@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/bench/side_work/endless_work.hpp>
 #include <lull/bench/step/step_trainer.hpp>
-#include <lull/bench/work/endless_work.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {

@@ -11,7 +11,7 @@
 #include <benchmark/benchmark.h>
 #include <CLI/CLI.hpp>
 
-#include <lull/bench/work/endless_work.hpp>
+#include <lull/bench/side_work/endless_work.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 
 namespace {

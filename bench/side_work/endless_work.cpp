@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/bench/work/endless_work.hpp>
+#include <lull/bench/side_work/endless_work.hpp>
 
 #include <chrono>
 #include <utility>
