@@ -8,6 +8,7 @@ import pathlib
 import platform
 import statistics
 import subprocess
+import tempfile
 
 
 def shell(command, limit=400):
@@ -33,14 +34,13 @@ def read_json(done, ends=(0,)):
 
 
 def query(fields):
-    """Of the first GPU; nothing for what it does not say."""
+    """Of the GPU that programs find first, then of the others; nothing for what is not told."""
     found = shell(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"])
-    said = (
-        found.stdout.splitlines()[0].split(",")
-        if found.returncode == 0 and found.stdout.strip()
-        else [""] * len(fields.split(","))
-    )
-    return [part.strip() or None for part in said]
+    lines = found.stdout.splitlines() if found.returncode == 0 else []
+    said = [[part.strip() or None for part in line.split(",")] for line in lines]
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
+    ours = int(first) if first.isdigit() and int(first) < len(said) else 0
+    return (said.pop(ours) if said else [None] * len(fields.split(","))), said
 
 
 def number(text):
@@ -60,13 +60,14 @@ def processor(field):
 
 
 def machine():
-    gpu, driver, limit, clock = query("name,driver_version,power.limit,clocks.max.sm")
+    (gpu, driver, limit, clock), others = query("name,driver_version,power.limit,clocks.max.sm")
     cuda = shell(["nvcc", "--version"]).stdout.strip().splitlines()
     return {
         "gpu": gpu,
         "driver": driver,
         "power_limit_w": number(limit),
         "max_sm_mhz": number(clock),
+        "other_gpus": len(others),
         "cuda": cuda[-1] if cuda else None,
         "cpu": next(iter(processor("model name")), platform.processor() or None),
         "cores": len(os.sched_getaffinity(0)),
@@ -75,11 +76,13 @@ def machine():
 
 
 def condition():
-    """Clocks, power and load now. The GPU's power is its own mean over the last second."""
-    values = map(number, query("clocks.sm,clocks.mem,power.draw,temperature.gpu"))
+    """Clocks, power and load now. A GPU's power is its own mean over the last second; that of the machine's other GPUs
+    says whether they worked meanwhile."""
+    ours, others = query("clocks.sm,clocks.mem,power.draw,temperature.gpu")
     clocks = [value for value in map(number, processor("cpu MHz")) if value]
     return {
-        **dict(zip(("sm_mhz", "mem_mhz", "power_w", "temperature_c"), values)),
+        **dict(zip(("sm_mhz", "mem_mhz", "power_w", "temperature_c"), map(number, ours))),
+        **({"other_gpus_power_w": [number(each[2]) for each in others]} if others else {}),
         "cpu_mhz": statistics.median(clocks) if clocks else None,
         "load_1min": round(os.getloadavg()[0], 2),
     }
@@ -185,10 +188,10 @@ def twice(build, names, limit=120):
 
 
 def lull(build, arguments, limit):
-    report = pathlib.Path(f"{build}/report.json")
-    report.unlink(missing_ok=True)
-    done = shell([f"{build}/bin/lull", *arguments, "--report", str(report)], limit)
-    return {"report": json.loads(report.read_text())} if done.returncode == 0 and report.exists() else not_run(done)
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        done = shell([f"{build}/bin/lull", *arguments, "--report", str(report)], limit)
+        return {"report": json.loads(report.read_text())} if done.returncode == 0 and report.exists() else not_run(done)
 
 
 def why_empty(record):

@@ -12,6 +12,7 @@ the median without. One JSON object on standard output. A trace slows the host, 
 measure_stage.py's to tell."""
 
 import json
+import math
 import os
 import signal
 import statistics
@@ -23,6 +24,7 @@ STEPS = 8  # of each kind
 BUBBLE_NS = 1_000_000  # a gap that long is a bubble
 NEXT_NS = 20_000  # a longer one is no gap between two kernels that were enqueued together
 AGES_MS = (1, 5, 20)  # since the last bubble
+AHEAD_MS = (0.5, 2, 5)  # before the next one
 OURS = ("open_edge", "close_edge", "wait", "resident_kernel", "exchange_kernel")
 
 
@@ -67,6 +69,50 @@ def ages(step):
     return found
 
 
+def times_ahead(step):
+    """Until the next bubble, for the gap behind each kernel but the last; the last ones' step ends without one."""
+    found, until = [], float("inf")
+    for now, after in reversed(list(zip(step, step[1:]))):
+        if after[0] - now[1] > BUBBLE_NS:
+            until = now[1]
+        found.append((until - now[1]) / 1e6)
+    return found[::-1]
+
+
+def gaps(steps):
+    """Behind each kernel of a step, the mean over the steps in which the next one followed at once; None: in none."""
+    found = []
+    for one, now in zip(zip(*steps), list(zip(*steps))[1:]):
+        followed = [after[0] - before[1] for before, after in zip(one, now) if after[0] - before[1] < NEXT_NS]
+        found.append(statistics.fmean(followed) if followed else None)
+    return found
+
+
+def gaps_compared(plain, lull):
+    """Microseconds, in the mean over gaps; by how long before the next bubble they are, too."""
+    pairs = [
+        each
+        for each in zip(gaps(plain), gaps(lull), times_ahead(lull[0]))
+        if each[0] is not None and each[1] is not None
+    ]
+    edges = (0, *AHEAD_MS, float("inf"))
+
+    def change(holds):
+        chosen = [(one, other) for one, other, ahead in pairs if holds(ahead)]
+        means = [statistics.fmean(each) / 1e3 for each in zip(*chosen)] if chosen else [None, None]
+        return {"gaps": len(chosen), "without": means[0], "with": means[1]}
+
+    by_time = {
+        f"{low} to {high}": change(lambda ahead, low=low, high=high: low <= ahead < high)
+        for low, high in zip(edges, edges[1:])
+    }
+    return {
+        "all": change(lambda ahead: True),
+        "by_ms_before_a_bubble": by_time,
+        "behind_the_last": change(math.isinf),
+    }
+
+
 def compared(plain, lull):
     def medians(steps):
         return [statistics.median(one[1] - one[0] for one in each) for each in zip(*steps)]
@@ -83,13 +129,8 @@ def compared(plain, lull):
             "longer_percent": 100 * (sum(after[at] for at in chosen) / base - 1) if base else 0,
         }
 
-    def gaps(steps):
-        every = [now[0] - one[1] for step in steps for one, now in zip(step, step[1:])]
-        return [each for each in every if each < NEXT_NS]
-
     all_of_them = range(len(before))
     edges = (0, *AGES_MS, float("inf"))
-    without, with_lull = gaps(plain), gaps(lull)
     return {
         "all": change(all_of_them),
         "by_kind": {
@@ -100,18 +141,7 @@ def compared(plain, lull):
             f"{low} to {high}": change(at for at in all_of_them if low <= since[at] < high)
             for low, high in zip(edges, edges[1:])
         },
-        "gap_us": {
-            "without": {
-                "n": len(without),
-                "mean": statistics.fmean(without) / 1e3,
-                "median": statistics.median(without) / 1e3,
-            },
-            "with": {
-                "n": len(with_lull),
-                "mean": statistics.fmean(with_lull) / 1e3,
-                "median": statistics.median(with_lull) / 1e3,
-            },
-        },
+        "gap_us": gaps_compared(plain, lull),
     }
 
 

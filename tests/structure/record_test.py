@@ -2,11 +2,13 @@
 """record_test.py ROOT: scripts/record.py and measured.py, with programs that stand for the benches."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -149,6 +151,19 @@ sys.exit(None if equal else "array 'rank' differs")
         second = {"report": {"training": {"ms": 5.0, "ci": [1, 3]}, "verified": True}}
         self.assertEqual(measured.difference(first, second), {"report": {"training": {"ms": 1.5}}})
         self.assertIsNone(measured.difference({"not_run": "no"}, second))
+
+    def test_a_record_names_the_gpu_that_its_programs_use(self):
+        program = self.build / "nvidia-smi"
+        program.write_text(
+            "#!/bin/sh\ncase $1 in *name*) echo 'first, 1, 700, 1980'; echo 'second, 1, 700, 1755' ;;\n"
+            "*) echo '300, 3201, 70, 30'; echo '1500, 3201, 650, 50' ;; esac\n"
+        )
+        program.chmod(0o755)
+        for visible, name, other_w in (("", "first", 650), ("1", "second", 70), ("1,0", "second", 70)):
+            with mock.patch.dict(os.environ, PATH=f"{self.build}:{os.environ['PATH']}", CUDA_VISIBLE_DEVICES=visible):
+                self.assertEqual(measured.machine()["gpu"], name)
+                self.assertEqual(measured.machine()["other_gpus"], 1)
+                self.assertEqual(measured.condition()["other_gpus_power_w"], [other_w])
 
 
 if __name__ == "__main__":
