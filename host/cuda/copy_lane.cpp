@@ -26,6 +26,7 @@ cuda_copy_lane::~cuda_copy_lane() {
     while (!done()) std::this_thread::sleep_for(std::chrono::microseconds{20});
   } catch (device_error const&) {
   }
+  destroy_on(device_, [this] { stream_ = {}; });
 }
 
 void cuda_copy_lane::copy_in(void* to_machine, void const* from, std::size_t bytes) {

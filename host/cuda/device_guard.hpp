@@ -3,6 +3,7 @@
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {
@@ -41,5 +42,16 @@ class cuda_device_guard {
  private:
   thread_state from_;
 };
+
+/// What a destructor does, on whichever thread: a call without a context would make one on the thread's current device.
+/// Nothing is done where the device's context cannot be entered any more; all that was in it went with it.
+template <class Work>
+void destroy_on(int device, Work&& work) noexcept {
+  try {
+    cuda_device_guard const here{device};
+    work();
+  } catch (device_error const&) {
+  }
+}
 
 }  // namespace lull

@@ -9,6 +9,7 @@
 
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/copy_lane.hpp>
+#include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull {
@@ -40,6 +41,16 @@ constexpr std::uint64_t max_wait_ns = 50'000;
 /// Events are made when they are first recorded: an observed bubble has no worker, another one is not timed.
 class cuda_mark final : public bubble_mark {
  public:
+  explicit cuda_mark(int device) : device_(device) {}
+  ~cuda_mark() override {
+    destroy_on(device_, [this] {
+      left_.reset();
+      opened_.reset();
+      closed_.reset();
+    });
+  }
+  cuda_mark(cuda_mark const&) = delete;
+  cuda_mark& operator=(cuda_mark const&) = delete;
   cudaEvent_t left() { return made(left_, event_timing::off); }  // after the last worker
   cudaEvent_t opened() { return made(opened_, event_timing::on); }
   cudaEvent_t closed() { return made(closed_, event_timing::on); }
@@ -52,6 +63,7 @@ class cuda_mark final : public bubble_mark {
     return event->get();
   }
 
+  int const device_;
   std::optional<cuda_event> left_;
   std::optional<cuda_event> opened_;
   std::optional<cuda_event> closed_;
@@ -92,7 +104,13 @@ cuda_executor::cuda_executor(executor_options const& options)
   LULL_CUDA(cudaStreamSynchronize(control_.get()));
 }
 
-cuda_executor::~cuda_executor() { memory_.release(inside_); }
+cuda_executor::~cuda_executor() {
+  destroy_on(device_, [this] {
+    memory_.release(inside_);
+    control_ = {};
+    plain_ = {};
+  });
+}
 
 worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
@@ -156,7 +174,7 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }
 
-std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(); }
+std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(device_); }
 
 stream_found cuda_executor::look_at(stream_handle stream, thread_state from) {
   bool const here = from.device == device_;

@@ -41,13 +41,16 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device),
 }
 
 cuda_memory::~cuda_memory() {
-  // The end of the runtime may wait; errors of a CUDA runtime that is gone already have nobody to go to.
-  cudaStreamSynchronize(stream_.get());
-  if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
-  if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
-  if (small_device_ != nullptr) cudaFree(small_device_);
-  for (pinned const& each : pinned_) cudaFreeHost(each.memory);
-  cudaGetLastError();
+  // The end of the runtime may wait; errors have nobody to go to.
+  destroy_on(device_, [this] {
+    cudaStreamSynchronize(stream_.get());
+    if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
+    if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
+    if (small_device_ != nullptr) cudaFree(small_device_);
+    for (pinned const& each : pinned_) cudaFreeHost(each.memory);
+    stream_ = {};
+    cudaGetLastError();
+  });
 }
 
 void cuda_memory::wait() {
@@ -118,7 +121,7 @@ void cuda_memory::release(void* memory) noexcept {
     small_.give_back(static_cast<std::size_t>(at - small_device_), bytes);
     return;
   }
-  cudaFreeAsync(memory, stream_.get());
+  destroy_on(device_, [&] { cudaFreeAsync(memory, stream_.get()); });
   lock.unlock();
   if (bytes >= min_given_back) give_back();
 }

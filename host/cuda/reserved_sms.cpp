@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull {
@@ -54,8 +55,10 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
 }
 
 worker_place::~worker_place() {
-  stream_ = cuda_stream{};
-  if (green_ != nullptr) driver().destroy_green(green_);
+  destroy_on(where_.device, [this] {
+    stream_ = {};
+    if (green_ != nullptr) driver().destroy_green(green_);
+  });
 }
 
 bool worker_place::try_green(int device, int rooms, int max_processors, int priority) {

@@ -30,8 +30,7 @@ void on_a_new_thread(Work&& work) {
 bool has_context(int device) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult status{};
-  LULL_CUDA(
-      cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &found, 7000, cudaEnableDefault, &status));
+  LULL_CUDA(cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &found, 7000, cudaEnableDefault, &status));
   unsigned flags = 0;
   int active = -1;
   auto const state_of = reinterpret_cast<CUresult (*)(CUdevice, unsigned*, int*)>(found);
@@ -65,9 +64,12 @@ void work_on_gpu_1() {
   });
   on_a_new_thread([&] {
     side->close(side->open(stream.get(), site{"from elsewhere"}), stream.get());
-    task.pause();
-    task.resume();
     side->take_bubbles();
+    device_probe more{side->machine(), std::vector<std::uint64_t>(2'000, 100)};  // too large for the arena
+    job cancelled = side->submit(more.task());
+    cancelled.pause();
+    cancelled.cancel();
+    if (!cancelled.wait(20s)) std::exit(6);
   });
   on_a_new_thread([&] {
     LULL_CUDA(cudaSetDevice(1));
