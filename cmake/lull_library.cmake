@@ -31,6 +31,38 @@ function(lull_library)
   install(TARGETS ${target} EXPORT lullTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# lull_everything(): target lull::lull, all that a trainer links: the runtime, its executors and the shipped side tasks.
+function(lull_everything)
+  add_library(lull_everything INTERFACE)
+  target_link_libraries(lull_everything INTERFACE lull_runtime lull_report lull_solo lull_threads lull_cuda lull_pagerank lull_images lull_mlp lull_product
+                                                  lull_tasks)
+  set_target_properties(lull_everything PROPERTIES EXPORT_NAME lull)
+  add_library(lull::lull ALIAS lull_everything)
+  install(TARGETS lull_everything EXPORT lullTargets)
+endfunction()
+
+# Installs lull.pc for the C library and lull-cpp.pc for the static ones, of which a linker needs some twice.
+function(lull_pkg_config)
+  set(archives)
+  foreach(target IN ITEMS lull_tasks lull_product lull_mlp lull_images lull_image_files lull_pagerank lull_graph lull_solo lull_options lull_report
+                          lull_runtime lull_io lull_threads lull_cuda)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      string(APPEND archives " -l${target}")
+    endif()
+  endforeach()
+  file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  set(more "-lpthread")
+  if(LULL_CUDA_ENABLED)
+    set(more "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lpthread")
+    set(cuda_flags " -isystem ${CUDAToolkit_INCLUDE_DIRS}")
+  endif()
+  foreach(name IN ITEMS lull lull-cpp)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endforeach()
+endfunction()
+
 # Installs the headers, the program, the targets named so far and the package files. Called once, last.
 function(lull_install)
   set(headers ${CMAKE_INSTALL_INCLUDEDIR}/lull)
@@ -47,6 +79,9 @@ function(lull_install)
   if(LULL_PROGRAM)
     install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
+
+  lull_everything()
+  lull_pkg_config()
 
   include(CMakePackageConfigHelpers)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)

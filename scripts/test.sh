@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every test that this machine can run:
+# scripts/test.sh          the tests that a change needs: part dev without the models and the projects outside the tree
+# scripts/test.sh --all    every test that this machine can run:
 #   dev    all tests; where nvcc is found all device code is compiled, and GPU tests run if a device answers
 #   tsan   the host tests under ThreadSanitizer
 #   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang
@@ -8,7 +9,17 @@
 #   format each file as scripts/format.sh leaves it, which counts as one test
 # What cannot run here is said and counted as skipped. The last line is the sum: N passed, N failed, N skipped.
 set -euo pipefail
+all=$#
+if [[ $# -gt 1 || ${1:---all} != --all ]]; then
+  echo "test.sh: unknown: $*; the only option is --all, which adds the sanitizers, clang, the models and the projects outside the tree" >&2
+  exit 2
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if ((all)); then
+  echo "test.sh: takes about an hour on two cores without a compiler cache, half of it with one"
+else
+  echo "test.sh: takes about 20 minutes on two cores without a compiler cache, a few with one; --all runs everything, in an hour"
+fi
 scripts/setup.sh
 
 jobs=$(nproc)
@@ -34,10 +45,11 @@ cannot() {
   failed=$((failed + 1))
 }
 
-# configuration PRESET [COMPILER]: configures, builds and tests it, and adds to the sums. What is done is in
-# build/PRESET.log. The compiler is g++, or a clang++.
+# configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
+# build/PRESET.log. The compiler is empty for g++, or a clang++.
 configuration() {
-  local preset=$1 compiler=${2:-} log=build/$1.log status=0 tests failures absent compilers=()
+  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=()
+  shift 2
   part "$preset, see $log"
   if [[ -n $compiler ]]; then
     grep -qs "^CMAKE_CXX_COMPILER:[A-Z]*=$compiler\$" "build/$preset/CMakeCache.txt" || rm -rf "build/$preset"
@@ -54,7 +66,7 @@ configuration() {
   fi
   echo "built after $((SECONDS - part_started)) s"
   rm -f "build/$preset.xml"
-  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$jobs" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
+  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$jobs" "$@" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
     status=$?
   if ! read -r tests failures absent < <(scripts/test_results.py "build/$preset.xml"); then
     tests=0 failures=0 absent=0
@@ -99,12 +111,16 @@ if ! PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin command -v
 elif ! nvidia-smi -L > /dev/null 2>&1; then
   echo "NOT RUN: no GPU answers here: device code is compiled, GPU tests are skipped"
 fi
-formatting
-clang=$(scripts/clang.sh)
-configuration dev
-configuration tsan
-configuration asan "$clang"
-clang_warnings "$clang"
+if ((all)); then
+  clang=$(scripts/clang.sh)
+  formatting
+  configuration dev ""
+  configuration tsan ""
+  configuration asan "$clang"
+  clang_warnings "$clang"
+else
+  configuration dev "" --label-exclude '^(consumer|model)$'
+fi
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"

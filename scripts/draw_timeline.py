@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws one iteration of a stage without and with side work, from what `lull harvest` wrote:
+
+    scripts/draw_timeline.py build/demo/harvest.trace.json build/demo/report.json build/demo/timeline.svg
+
+The iteration is the one whose time with side work is the median. Perfetto shows the whole trace."""
+
+import argparse
+import html
+import json
+import sys
+
+WIDTH, LEFT, RIGHT, BAR, GAP, TOP = 960, 150, 20, 34, 14, 64
+FORWARD, BACKWARD, IDLE, INK = "#9db4c8", "#5f7f9c", "#f3f3f3", "#222222"
+TASKS = ("#e07b39", "#3a9b72", "#8a63c6", "#c9a227", "#c2487b")  # in the order in which they appear
+STEPS_US = [base * 10**power for power in range(7) for base in (1, 2, 5)]
+MAX_TICKS = 10
+
+
+def threads_of(events):
+    return {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+
+
+def spans_of(events, tid):
+    return [event for event in events if event["tid"] == tid and event["ph"] == "X"]
+
+
+def chosen_iteration(spans):
+    return sorted(range(len(spans)), key=lambda at: spans[at]["dur"])[len(spans) // 2]
+
+
+def within(spans, window):
+    """The parts of spans inside an iteration, from its beginning: (begin, end, name)."""
+    begin, end = window["ts"], window["ts"] + window["dur"]
+    parts = [(max(one["ts"], begin), min(one["ts"] + one["dur"], end), one["name"]) for one in spans]
+    return [(low - begin, high - begin, name) for low, high, name in parts if low < high]
+
+
+def cost(training):
+    """The slowdown in words: nothing that the interval does not show."""
+    low, high = training.get("ci95_pct") or (None, None)
+    if low is None:
+        return f"training {training['slowdown_pct']:+.2g} %"
+    interval = f"95 % interval {low:+.2g} to {high:+.2g} %"
+    if low <= 0 <= high:
+        return f"no measurable slowdown of training ({interval})"
+    return f"training took {training['slowdown_pct']:+.2g} % longer ({interval})"
+
+
+def time_text(us):
+    return f"{us / 1e6:g} s" if us >= 1e6 else f"{us / 1e3:g} ms" if us >= 1e3 else f"{us:g} µs"
+
+
+class Drawing:
+    def __init__(self, longest_us):
+        self._scale = (WIDTH - LEFT - RIGHT) / longest_us
+        self._parts = []
+
+    def x(self, us):
+        return LEFT + us * self._scale
+
+    def bar(self, row, span, color, inset=0):
+        begin, end, name = span
+        y, width = TOP + row * (BAR + GAP) + inset, max((end - begin) * self._scale, 0.5)
+        self._parts.append(
+            f'<rect x="{self.x(begin):.1f}" y="{y}" width="{width:.1f}" height="{BAR - 2 * inset}" fill="{color}" '
+            f'stroke="white" stroke-width="0.5"><title>{html.escape(name)}, {time_text(end - begin)}</title></rect>'
+        )
+
+    def text(self, x, y, words, anchor="start", size=13):
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}" font-size="{size}">{html.escape(words)}</text>'
+        )
+
+    def axis(self, longest_us, y):
+        step = next((each for each in STEPS_US if longest_us / each <= MAX_TICKS), STEPS_US[-1])
+        for at in range(int(longest_us // step) + 1):
+            self._parts.append(
+                f'<line x1="{self.x(at * step):.1f}" x2="{self.x(at * step):.1f}" y1="{y}" y2="{y + 5}" stroke="{INK}"/>'
+            )
+            self.text(self.x(at * step), y + 19, time_text(at * step), "middle", 11)
+
+    def legend(self, colors, y):
+        x = LEFT
+        for name, color in colors:
+            self._parts.append(f'<rect x="{x}" y="{y - 11}" width="14" height="12" fill="{color}" stroke="#999"/>')
+            self.text(x + 19, y, name, size=12)
+            x += 34 + 7.5 * len(name)
+
+    def svg(self, height):
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+            f'font-family="sans-serif" fill="{INK}"><rect width="{WIDTH}" height="{height}" fill="white"/>'
+            + "\n".join(self._parts)
+            + "</svg>\n"
+        )
+
+
+def draw(trace, report):
+    events = trace["traceEvents"]
+    tids = {name: tid for tid, name in threads_of(events).items()}
+    iterations = {who: spans_of(events, tids[f"{who}: iterations"]) for who in ("alone", "with side work")}
+    if not all(iterations.values()):
+        raise ValueError("the trace holds no iteration of each kind")
+    at = min(chosen_iteration(iterations["with side work"]), len(iterations["alone"]) - 1)
+    longest_us = max(each[at]["dur"] for each in iterations.values())
+    drawing, colors = Drawing(longest_us), {}
+    drawing.text(LEFT, 24, "One iteration of a pipeline stage, without and with side work in its bubbles", size=16)
+    clock = "times of CPU threads" if report["time"] == "cpu" else report["machine"].get("gpu") or report["executor"]
+    drawing.text(LEFT, 46, f"{cost(report['training'])}; {clock}", size=13)
+    for row, (who, spans) in enumerate(iterations.items()):
+        window = spans[at]
+        drawing.text(LEFT - 10, TOP + row * (BAR + GAP) + BAR / 2 + 4, who, "end")
+        for span in within(spans_of(events, tids[f"{who}: bubbles"]), window):
+            drawing.bar(row, span, IDLE)
+        for span in within(spans_of(events, tids[f"{who}: training"]), window):
+            drawing.bar(row, span, FORWARD if span[2].startswith("forward") else BACKWARD)
+        for span in within(spans_of(events, tids["with side work: workers"]), window) if row else ():
+            drawing.bar(row, span, colors.setdefault(span[2], TASKS[len(colors) % len(TASKS)]), 6)
+    bottom = TOP + 2 * (BAR + GAP)
+    drawing.axis(longest_us, bottom)
+    names = [("forward", FORWARD), ("backward", BACKWARD), ("idle", IDLE), *colors.items()]
+    drawing.legend(names, bottom + 46)
+    return drawing.svg(bottom + 62)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", help="file of lull harvest --trace")
+    parser.add_argument("report", help="file of lull harvest --report")
+    parser.add_argument("picture", help="SVG to write")
+    given = parser.parse_args()
+    try:
+        with open(given.trace, encoding="utf-8") as trace, open(given.report, encoding="utf-8") as report:
+            picture = draw(json.load(trace), json.load(report))
+        with open(given.picture, "w", encoding="utf-8") as file:
+            file.write(picture)
+    except (OSError, ValueError, KeyError) as why:
+        sys.exit(f"draw_timeline.py: {given.trace}, {given.report}: {why!r}")
+
+
+if __name__ == "__main__":
+    main()
