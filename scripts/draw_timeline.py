@@ -45,7 +45,7 @@ def cost(training):
     interval = f"95 % interval {low:+.2g} to {high:+.2g} %"
     if low <= 0 <= high:
         return f"no measurable slowdown of training ({interval})"
-    return f"training took {training['slowdown_pct']:+.2g} % longer ({interval})"
+    return f"training took {abs(training['slowdown_pct']):.2g} % {'longer' if low > 0 else 'less'} ({interval})"
 
 
 def time_text(us):
@@ -76,10 +76,9 @@ class Drawing:
     def axis(self, longest_us, y):
         step = next((each for each in STEPS_US if longest_us / each <= MAX_TICKS), STEPS_US[-1])
         for at in range(int(longest_us // step) + 1):
-            self._parts.append(
-                f'<line x1="{self.x(at * step):.1f}" x2="{self.x(at * step):.1f}" y1="{y}" y2="{y + 5}" stroke="{INK}"/>'
-            )
-            self.text(self.x(at * step), y + 19, time_text(at * step), "middle", 11)
+            x = self.x(at * step)
+            self._parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 5}" stroke="{INK}"/>')
+            self.text(x, y + 19, time_text(at * step), "middle", 11)
 
     def legend(self, colors, y):
         x = LEFT

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""documents.py ROOT: holds README.md, docs/*.md and docs/decisions/*.md to the records and the examples.
+"""documents.py ROOT: holds README.md, docs/*.md and docs/decisions/*.md to the records, the examples and the files and
+headings that they link to.
 
 A figure is followed by the place that it comes from, in a comment that renders nothing:
 
@@ -27,6 +28,8 @@ FIGURE = re.compile(
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
 OVER = {
     "mean": statistics.fmean,
@@ -102,12 +105,32 @@ def snippets_of(root, name, text):
             yield f"{place}is no piece of {example}"
 
 
+def anchors_of(path):
+    """Of a document's headings, as GitHub makes them."""
+    headings = HEADING.findall(path.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links_of(path, name, text):
+    for found in LINK.finditer(text):
+        file, anchor = found.groups()
+        target = (path.parent / file).resolve() if file else path
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors_of(target)):
+            yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: leads nowhere: {found.group()[2:-1]}"
+
+
 def check(root):
     findings, checked = [], 0
     decisions = sorted(pathlib.Path(root, "docs", "decisions").glob("*.md"))
-    for path in [pathlib.Path(root, "README.md"), *sorted(pathlib.Path(root, "docs").glob("*.md")), *decisions]:
+    chapters = sorted(pathlib.Path(root, "docs").glob("*.md"))
+    others = [pathlib.Path(root, name) for name in ("README.md", "CONTRIBUTING.md", "apps/python/README.md")]
+    for path in [*others, *chapters, *decisions]:
         if path.is_file():
             text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
+            findings += links_of(path, name, text)
+            checked += len(LINK.findall(text))
+            if path in others[1:]:  # their code is told as it is typed
+                continue
             checked += len(FIGURE.findall(text)) + len(SNIPPET.findall(text))
             findings += [*figures_of(root, name, text, path not in decisions), *snippets_of(root, name, text)]
     return findings, checked

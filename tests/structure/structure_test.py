@@ -139,7 +139,7 @@ class checks(unittest.TestCase):
             {"name": "a", "first": {"drain": 4.0}, "second": {"drain": 4.4}},
             {"name": "b", "report": {"deep": {"gain": -1098.4}}},
         ]
-        place, link = "<!-- results/r.json {} -->", "[r](docs/results/r.json)"
+        place, link = "<!-- results/r.json {} -->", "[r](results/r.json)"
         good = (
             f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs "
             f"| {link} |\n"
@@ -165,13 +165,15 @@ class checks(unittest.TestCase):
             ("  ++a;\n", "    ++a;\n", "no piece of"),
             ("docs/examples/e.cpp", "docs/examples/f.cpp", "C++ without"),
             ("<!-- from docs/examples/e.cpp -->", "", "C++ without"),
+            ("see [r](results/r", "see [s](s.md), [r](results/r", "leads nowhere: s.md"),
+            ("see [r](results/r", "see [s](#no-such), [r](results/r", "leads nowhere: #no-such"),
         ]
         for old, new, expected in red:
             with self.subTest(new=new):
                 found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
                 self.assertIn(expected, "\n".join(found))
         decision = "docs/decisions/d.md"
-        told = f"3 things, of which {link} has 4.2{place.format(chr(39).join(['mean drain name=', 'a', '']))}\n"
+        told = f"3 things, of which {link.replace('results', '../results')} has 4.2{place.format(chr(39).join(['mean drain name=', 'a', '']))}\n"
         self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
         self.assertIn(
             "says 4.2",
