@@ -19,7 +19,7 @@ int main() {
 
   // [bubble]
   lull::machine_array<float> sink{side.machine(), 1};
-  lull::job const job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500}, "arithmetic");
+  lull::job job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500}, "arithmetic");
   for (int step = 0; step < 10'000 && job.progress().state != lull::job_state::finished; ++step) {
     trainer.enqueue([] { std::this_thread::sleep_for(200us); });  // a training kernel
     {
@@ -30,6 +30,10 @@ int main() {
   }
   bool const done = job.wait(60s);
   // [/bubble]
+  if (!done) {
+    job.cancel();  // its array goes before the runtime does
+    job.wait(60s);
+  }
 
   lull::runtime_counts const counts = side.counts();
   lull::job_progress const end = job.progress();
