@@ -49,7 +49,7 @@ def cost(training):
 
 
 def time_text(us):
-    return f"{us / 1e6:g} s" if us >= 1e6 else f"{us / 1e3:g} ms" if us >= 1e3 else f"{us:g} µs"
+    return "0" if us == 0 else f"{us / 1e6:g} s" if us >= 1e6 else f"{us / 1e3:g} ms" if us >= 1e3 else f"{us:g} µs"
 
 
 class Drawing:
