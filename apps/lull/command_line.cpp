@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/command_line.hpp>
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -90,7 +89,6 @@ command_line::command_line() {
 }
 
 std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
-  std::vector<std::string> names;
   CLI::App const* command = &app;
   std::string path;
   int at = 1;  // what stands behind the command, or should be one
@@ -100,23 +98,25 @@ std::string refusal(CLI::App const& app, int argc, char** argv, std::string cons
     command = named.front();
     path += command->get_name() + " ";
   }
-  std::string wanted = at < argc ? argv[at] : "";
-  std::string what = wrong + "\nlull: options: ";
-  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
-  if (!names.empty()) {
-    bool const is_unknown = !wanted.empty() && !wanted.starts_with('-');
-    what = is_unknown ? "unknown command \"" + wanted + "\"; known: " : wrong + "\nlull: commands: ";
-  } else {
-    for (CLI::Option const* each : command->get_options({})) {
-      if (!each->get_group().empty()) names.push_back(each->get_name());
+  std::string const help = "; see lull " + path + "--help\n";
+  std::vector<std::string> names;
+  for (std::string const& each : app.remaining(true)) {
+    if (!each.starts_with('-')) continue;
+    for (CLI::Option const* option : command->get_options({})) {
+      if (option->get_group().empty()) continue;
+      for (std::string const& name : option->get_lnames()) names.push_back("--" + name);
     }
-    for (int i = argc - 1; i > 1; --i) {
-      std::string const name = std::string{argv[i]}.substr(0, std::string_view{argv[i]}.find('='));
-      if (name.starts_with("--") && std::find(names.begin(), names.end(), name) == names.end()) wanted = name;
-    }
+    std::string const wanted = each.substr(0, each.find('='));
+    std::vector<std::string_view> const known{names.begin(), names.end()};
+    return "lull: unknown option \"" + wanted + "\"; the nearest is " + std::string{nearest(wanted, known)} + help;
   }
-  std::vector<std::string_view> const views{names.begin(), names.end()};
-  return "lull: " + what + list_known(wanted, views) + "; see lull " + path + "--help\n";
+  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
+  if (names.empty()) return "lull: " + wrong + help;
+  std::string const wanted = at < argc ? argv[at] : "";
+  std::string const what =
+      wanted.empty() ? wrong + "\nlull: commands: " : "unknown command \"" + wanted + "\"; known: ";
+  std::vector<std::string_view> const known{names.begin(), names.end()};
+  return "lull: " + what + list_known(wanted, known) + help;
 }
 
 }  // namespace lull

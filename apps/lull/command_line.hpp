@@ -24,7 +24,8 @@ struct command_line {
   std::optional<std::string> new_task_folder;
 };
 
-/// What was wrong; for a name that is not known, those that are, the nearest first. After `app` refused the arguments.
+/// Returns what was wrong, and whose help says more. Names the nearest option for an unknown one, and the known
+/// commands for an unknown one. After `app` refused the arguments.
 std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong);
 
 }  // namespace lull

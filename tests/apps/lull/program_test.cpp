@@ -31,6 +31,22 @@ TEST_F(program, unknown_names_list_the_known_ones) {
   expect_refused("run --task compute:round=1", "rounds");
 }
 
+TEST_F(program, an_unknown_option_names_the_nearest_one_and_its_command) {
+  for (auto const& [wrong, says] : {
+           std::pair{"harvest --segmnt 2ms",
+                     "unknown option \"--segmnt\"; the nearest is --segment; see lull harvest --help"},
+           {"run --repor=x", "unknown option \"--repor\"; the nearest is --report; see lull run --help"},
+           {"doctor --jsn", "unknown option \"--jsn\"; the nearest is --json; see lull doctor --help"},
+           {"new task word_count --on x", "unknown option \"--on\"; the nearest is --in; see lull new task --help"},
+           {"--versoin", "unknown option \"--versoin\"; the nearest is --version; see lull --help"},
+       }) {
+    outcome const found = ask(wrong);
+    EXPECT_EQ(found.code, 2) << wrong;
+    EXPECT_EQ(found.text, std::string{"lull: "} + says + '\n');
+  }
+  EXPECT_EQ(ask("harvest --pairs 0").text, "lull: --pairs: Value 0 not in range 1 to 10000; see lull harvest --help\n");
+}
+
 TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
   outcome const found = ask("new task word_count --in " + file("made"));
   EXPECT_EQ(found.code, 0) << found.text;
