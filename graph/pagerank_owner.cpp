@@ -210,6 +210,7 @@ class pagerank_owner final : public task_owner {
 task_entry pagerank_entry() {
   return {.name = "pagerank",
           .help = "rank the vertices of a graph by the links that lead to them",
+          .example = "pagerank:kronecker=20,out=ranks.tsv",
           .options = pagerank_options,
           .type = [](option_values const&) { return type_of<pagerank>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

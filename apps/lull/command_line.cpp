@@ -81,11 +81,13 @@ command_line::command_line() {
   doctors->add_flag("--json", doctor.json, "print the findings as JSON");
   CLI::App* const news = app.add_subcommand("new", "create a project of your own");
   news->require_subcommand(1);
-  CLI::App* const tasks =
+  CLI::App* const new_tasks =
       news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
-  tasks->add_option("NAME", new_task, "name of the task in C++, such as word_count")->required();
-  tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]");
-  app.add_subcommand("tasks", "list the side tasks and their options");
+  new_tasks->add_option("NAME", new_task, "name of the task in C++, such as word_count")->required();
+  new_tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]");
+  CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
+  lists->add_option("NAME", tasks.name, "the only task to show, with an example");
+  lists->add_flag("--json", tasks.json, "print the same as JSON");
 }
 
 std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {

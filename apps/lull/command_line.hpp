@@ -20,6 +20,7 @@ struct command_line {
   harvest_settings harvest;
   run_settings run;
   device_settings doctor;
+  tasks_settings tasks;
   std::string new_task;
   std::optional<std::string> new_task_folder;
 };

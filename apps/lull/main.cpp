@@ -11,8 +11,6 @@
 
 #include <lull/apps/lull/command_line.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/job_spec.hpp>
-#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -35,12 +33,7 @@ exit_code dispatch(int argc, char** argv) {
     std::cerr << refusal(app, argc, argv, wrong.what());
     return exit_code::usage;
   }
-  if (app.got_subcommand("tasks")) {
-    print_tasks(std::cout, known_tasks());
-    std::cout << "options of every task in lull run and lull harvest:\n";
-    print_options(std::cout, job_options());
-    return exit_code::done;
-  }
+  if (app.got_subcommand("tasks")) return tasks_command(asked.tasks, std::cout);
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
   if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
   return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);

@@ -72,7 +72,8 @@ class task_owner {
 /// A task type as the command line and the C library list it.
 struct task_entry {
   std::string_view name;
-  std::string_view help;  // one line
+  std::string_view help;     // one line
+  std::string_view example;  // a request, as parse_task reads it
   option_table options;
   task_type (*type)(option_values const& values);  // of the jobs that an owner of these options describes
   std::unique_ptr<task_owner> (*make)(option_values const& values);

@@ -350,6 +350,7 @@ class images_owner final : public task_owner {
 task_entry images_entry() {
   return {.name = "images",
           .help = "resize the pictures of a folder and lay a logo over them",
+          .example = "images:in=pictures,out=small,width=1024",
           .options = images_options,
           .type = [](option_values const&) { return type_of<resize_pictures>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

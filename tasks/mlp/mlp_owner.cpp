@@ -290,6 +290,7 @@ class classify_owner final : public task_owner {
 task_entry mlp_entry() {
   return {.name = "mlp",
           .help = "train a perceptron on labelled rows",
+          .example = "mlp:epochs=100,losses=losses.csv,model=mlp.safetensors",
           .options = mlp_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
@@ -300,6 +301,7 @@ task_entry mlp_entry() {
 task_entry classify_entry() {
   return {.name = "classify",
           .help = "classify rows with a trained perceptron",
+          .example = "classify:model=mlp.safetensors,out=answers.tsv",
           .options = classify_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
