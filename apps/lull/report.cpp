@@ -122,7 +122,8 @@ json value_of(report const& result) {
           {"start_us", value_of(result.start_us)},
           {"training", value_of(result.training)},
           {"harvest", value_of(result.harvest)},
-          {"jobs", std::move(jobs)}};
+          {"jobs", std::move(jobs)},
+          {"run", {{"seconds", value_of(result.run.seconds)}, {"items_per_s", value_of(result.run.items_per_s)}}}};
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <span>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
@@ -61,13 +59,6 @@ solo_run run_naive(executor& machine, task_owner& owner, stop_question const& st
 
 job_state state_of(solo_run const& run) {
   return run.finished ? job_state::finished : run.problem ? job_state::failed : job_state::cancelled;
-}
-
-std::string json_of(report const& done, double seconds, std::optional<double> items_per_s) {
-  auto whole = nlohmann::ordered_json::parse(to_json(done));
-  whole["run"] = {{"seconds", seconds}, {"items_per_s", nullptr}};
-  if (items_per_s) whole["run"]["items_per_s"] = *items_per_s;
-  return whole.dump(2) + "\n";
 }
 
 }  // namespace
@@ -136,14 +127,14 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
 
   double seconds = 0;
   for (solo_run const& each : runs) seconds += std::chrono::duration<double>(each.time).count();
-  std::optional<double> items_per_s;  // items of different tasks do not add up
-  if (runs.size() == 1) items_per_s = runs.front().items_per_s();
+  done.run.seconds = seconds;
+  if (runs.size() == 1) done.run.items_per_s = runs.front().items_per_s();
   if (asked.json) {
-    out << json_of(done, seconds, items_per_s);
+    out << to_json(done);
   } else {
     print_report(out, done);
     out << "time                    " << formatted("%.6f s", seconds);
-    out << (items_per_s ? formatted(", %.4g items/s", *items_per_s) : "") << '\n';
+    out << (done.run.items_per_s ? formatted(", %.4g items/s", *done.run.items_per_s) : "") << '\n';
   }
   return conclude(out, asked, done, found.lines, good);
 }

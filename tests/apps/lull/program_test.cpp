@@ -114,6 +114,18 @@ TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
   }
 }
 
+TEST_F(program, a_report_file_has_what_json_prints) {
+  for (std::string const mode : {"lull", "naive"}) {
+    outcome const found = ask("run --executor threads --json --mode " + mode +
+                              " --task compute:items=100,rounds=7 --report " + file("run.json"));
+    ASSERT_EQ(found.code, 0) << found.text;
+    json const read = report_in(file("run.json"));
+    EXPECT_EQ(read, json::parse(found.text));
+    EXPECT_GT(read["run"]["seconds"], 0.0);
+    EXPECT_GT(read["run"]["items_per_s"], 0.0);
+  }
+}
+
 TEST_F(program, harvests_and_writes_report_and_trace) {
   outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --verify --report " +
                             file("r.json") + " --trace " + file("t.json"));
