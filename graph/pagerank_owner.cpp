@@ -139,6 +139,11 @@ class pagerank_owner final : public task_owner {
     return lines;
   }
 
+  std::vector<task_figure> figures() const override {
+    pagerank_progress const end = arrays_.value().progress();
+    return {{"sweeps", static_cast<double>(end.sweeps)}, {"residual", end.change}};
+  }
+
  private:
   csr make_graph() const {
     if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));

@@ -13,6 +13,7 @@
 
 #include <lull/apps/lull/machine.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
@@ -63,6 +64,7 @@ struct job_result {
   std::optional<std::uint64_t> items;
   std::optional<bool> verified;           // nothing: was not verified
   std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
+  std::vector<task_figure> figures = {};  // of the result of a job that finished
 };
 
 /// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.

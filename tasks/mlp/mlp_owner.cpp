@@ -195,6 +195,11 @@ class mlp_owner final : public task_owner {
     }
     return lines;
   }
+  /// Of the last epoch; `losses` has all of them.
+  std::vector<task_figure> figures() const override {
+    epoch_result const last = results().back();
+    return {{"loss", last.loss}, {"accuracy", last.accuracy}};
+  }
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
 
  private:
@@ -274,6 +279,11 @@ class classify_owner final : public task_owner {
     std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(),
                   100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
     return {text + values_.path("out").string()};
+  }
+  std::vector<task_figure> figures() const override {
+    if (!labelled_) return {};
+    return {
+        {"accuracy", static_cast<double>(arrays_->epoch_right().front()) / static_cast<double>(rows_.labels.size())}};
   }
 
  private:

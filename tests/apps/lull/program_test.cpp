@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program prints, writes and returns. On threads, so that it runs anywhere.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -124,6 +125,20 @@ TEST_F(program, a_report_file_has_what_json_prints) {
     EXPECT_GT(read["run"]["seconds"], 0.0);
     EXPECT_GT(read["run"]["items_per_s"], 0.0);
   }
+}
+
+TEST_F(program, a_report_has_the_figures_of_each_result) {
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
+    for (auto const& [task, names] : {std::pair{"mlp:hidden=16,epochs=2", std::array{"loss", "accuracy"}},
+                                      {"pagerank:uniform=8", {"residual", "sweeps"}}}) {
+      outcome const found = ask(command + "--task " + task + " --report " + file("f.json"));
+      ASSERT_EQ(found.code, 0) << found.text;
+      json const first = report_in(file("f.json"))["jobs"][0];
+      for (char const* const each : names) EXPECT_GT(first["figures"][each], 0.0) << command << each << first;
+    }
+  }
+  EXPECT_EQ(ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("c.json")).code, 0);
+  EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], json::object());
 }
 
 TEST_F(program, harvests_and_writes_report_and_trace) {
