@@ -85,7 +85,7 @@ class pagerank_owner final : public task_owner {
   }
 
   void prepare(executor& machine) override try {
-    if (values_.has("out")) atomic_file const writable{values_.path("out")};  // better known now than after the work
+    if (values_.has("out")) check_writable("pagerank: out=", values_.path("out"));
     csr out = make_graph();
     out.weights = {};
     std::vector<std::string> names = make_names(out.vertices());

@@ -17,6 +17,7 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/time_text.hpp>
 #include <lull/host/solo/solo_run.hpp>
 
@@ -69,7 +70,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   if (asked.checkpoint.folder && mode == side_mode::naive)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
-  check_writable(asked.report, "--report");
+  if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
   check_files_apart(tasks, asked, {{"--report", asked.report}});
   if (mode == side_mode::naive && tasks.size() > 1)

@@ -60,6 +60,8 @@ void check_input(path const& in, path const& out) {
   std::error_code why;
   if (!fs::is_directory(in, why))
     throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
+  fs::directory_iterator const listed{in, why};
+  if (why) throw input_error(in.string(), 0, "cannot be read: " + why.message() + ": give another folder in in=");
   if (fs::equivalent(in, out, why))
     throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }

@@ -111,7 +111,7 @@ class mlp_owner final : public task_owner {
 
   void prepare(executor& machine) override {
     for (char const* name : {"model", "losses", "plot"}) {
-      if (values_.has(name)) atomic_file const writable{values_.path(name)};  // better known now than after the work
+      if (values_.has(name)) check_writable("mlp: " + std::string{name} + "=", values_.path(name));
     }
     labelled_rows const all = read_labelled_rows(data_file(values_));
     check_classes(values_, all.classes);
@@ -232,7 +232,7 @@ class classify_owner final : public task_owner {
   }
 
   void prepare(executor& machine) override {
-    atomic_file const writable{values_.path("out")};
+    check_writable("classify: out=", values_.path("out"));
     model_ = read_mlp(values_.path("model").string());
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
     labelled_ = !all.labels.empty();
