@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/apps/lull/command_walk.hpp>
+#include <lull/apps/lull/completion.hpp>
 #include <lull/host/task/options.hpp>
 
 namespace lull {
@@ -88,6 +90,11 @@ command_line::command_line() {
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
   lists->add_option("NAME", tasks.name, "the only task to show, with an example");
   lists->add_flag("--json", tasks.json, "print the same as JSON");
+  app.add_subcommand("completion", "print a script that completes commands and options in a shell")
+      ->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>{shells.begin(), shells.end()}));
+  app.add_subcommand("man", "print the manual page");
 }
 
 std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
@@ -104,10 +111,7 @@ std::string refusal(CLI::App const& app, int argc, char** argv, std::string cons
   std::vector<std::string> names;
   for (std::string const& each : app.remaining(true)) {
     if (!each.starts_with('-')) continue;
-    for (CLI::Option const* option : command->get_options({})) {
-      if (option->get_group().empty()) continue;
-      for (std::string const& name : option->get_lnames()) names.push_back("--" + name);
-    }
+    names = option_names(*command);
     std::string const wanted = each.substr(0, each.find('='));
     std::vector<std::string_view> const known{names.begin(), names.end()};
     return "lull: unknown option \"" + wanted + "\"; the nearest is " + std::string{nearest(wanted, known)} + help;

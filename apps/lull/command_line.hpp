@@ -21,6 +21,7 @@ struct command_line {
   run_settings run;
   device_settings doctor;
   tasks_settings tasks;
+  std::string shell;
   std::string new_task;
   std::optional<std::string> new_task_folder;
 };

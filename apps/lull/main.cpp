@@ -11,6 +11,8 @@
 
 #include <lull/apps/lull/command_line.hpp>
 #include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/completion.hpp>
+#include <lull/apps/lull/man_page.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -34,6 +36,10 @@ exit_code dispatch(int argc, char** argv) {
     return exit_code::usage;
   }
   if (app.got_subcommand("tasks")) return tasks_command(asked.tasks, std::cout);
+  if (app.got_subcommand("completion") || app.got_subcommand("man")) {
+    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION) : completion_script(app, asked.shell));
+    return exit_code::done;
+  }
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
   if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
   return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
