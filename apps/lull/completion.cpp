@@ -40,7 +40,8 @@ std::string bash(std::vector<named_command> const& commands) {
     for (CLI::App const* own : each.command->get_subcommands({})) names += own->get_name() + " ";
     std::string options;
     for (std::string const& name : option_names(*each.command)) options += name + " ";
-    text += "    " + in_quotes(each.words) + ") commands=" + in_quotes(names) + " options=" + in_quotes(options) + " ;;\n";
+    text +=
+        "    " + in_quotes(each.words) + ") commands=" + in_quotes(names) + " options=" + in_quotes(options) + " ;;\n";
   }
   return text +
          "  esac\n  words=$commands\n  [[ ${COMP_WORDS[COMP_CWORD]} == -* ]] && words=$options\n"
@@ -80,8 +81,8 @@ std::string fish(std::vector<named_command> const& commands) {
     }
     for (CLI::Option const* option : shown_options(*each.command)) {
       for (std::string const& name : option->get_lnames()) {
-        text += "complete -c lull -n " + in_quotes(when) + " -l " + name + (takes_value(*option) ? " -r" : "") + " -d " +
-                in_quotes(option->get_description()) + "\n";
+        text += "complete -c lull -n " + in_quotes(when) + " -l " + name + (takes_value(*option) ? " -r" : "") +
+                " -d " + in_quotes(option->get_description()) + "\n";
       }
     }
   }

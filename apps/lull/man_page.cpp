@@ -38,17 +38,17 @@ std::string options_of(CLI::App const& command) {
 }  // namespace
 
 std::string man_page(CLI::App const& program, std::string_view version) {
-  std::string text = ".TH LULL 1 \"\" \"lull " + std::string{version} + "\"\n.SH NAME\nlull \\- " +
-                     roff(program.get_description()) +
-                     "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" + options_of(program) +
-                     ".SH COMMANDS\n";
+  std::string text =
+      ".TH LULL 1 \"\" \"lull " + std::string{version} + "\"\n.SH NAME\nlull \\- " + roff(program.get_description()) +
+      "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
   for (named_command const& each : commands_of(program)) {
     if (each.words.empty()) continue;
     text += ".SS lull " + roff(each.words) + "\n" + roff(each.command->get_description()) + "\n" +
             options_of(*each.command);
   }
   return text +
-         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an input "
+         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an "
+         "input "
          "that cannot be used\n.TP\n130\ninterrupted by a signal\n"
          ".SH ENVIRONMENT\n.TP\nLULL\noff, observe or on: has priority over what a program asks for\n";
 }
