@@ -85,7 +85,7 @@ class pagerank_owner final : public task_owner {
   }
 
   void prepare(executor& machine) override try {
-    if (values_.has("out")) atomic_file const writable{values_.path("out")};  // better known now than after the work
+    if (values_.has("out")) check_writable("pagerank: out=", values_.path("out"));
     csr out = make_graph();
     out.weights = {};
     std::vector<std::string> names = make_names(out.vertices());
@@ -137,6 +137,11 @@ class pagerank_owner final : public task_owner {
     }
     list_top(ranks, lines);
     return lines;
+  }
+
+  std::vector<task_figure> figures() const override {
+    pagerank_progress const end = arrays_.value().progress();
+    return {{"sweeps", static_cast<double>(end.sweeps)}, {"residual", end.change}};
   }
 
  private:
@@ -210,6 +215,7 @@ class pagerank_owner final : public task_owner {
 task_entry pagerank_entry() {
   return {.name = "pagerank",
           .help = "rank the vertices of a graph by the links that lead to them",
+          .example = "pagerank:kronecker=20,out=ranks.tsv",
           .options = pagerank_options,
           .type = [](option_values const&) { return type_of<pagerank>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

@@ -154,7 +154,10 @@ class streaming_owner final : public task_owner {
 }  // namespace
 
 task_entry compute_entry() {
-  return {"compute", "only arithmetic: the compute-bound extreme", compute_options,
+  return {"compute",
+          "only arithmetic: the compute-bound extreme",
+          "compute:items=65536,rounds=1000",
+          compute_options,
           [](option_values const&) { return type_of<counted_compute_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<compute_owner>(values);
@@ -162,7 +165,10 @@ task_entry compute_entry() {
 }
 
 task_entry streaming_entry() {
-  return {"streaming", "only memory traffic: the memory-bound extreme", streaming_options,
+  return {"streaming",
+          "only memory traffic: the memory-bound extreme",
+          "streaming:items=4096,rounds=1000",
+          streaming_options,
           [](option_values const&) { return type_of<streaming_task>(); },
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<streaming_owner>(values);

@@ -2,7 +2,6 @@
 #include <lull/apps/c/boundary.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -126,19 +125,33 @@ void detail::fill(void* into, void const* values, std::size_t known, char const*
 extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
 
 extern "C" char const* lull_status_text(int status) {
-  static constexpr std::array texts{"ok",
-                                    "timed out",
-                                    "bad argument",
-                                    "not a live handle",
-                                    "another ABI",
-                                    "not possible in this state",
-                                    "text larger than its buffer",
-                                    "bad input",
-                                    "a limit is reached",
-                                    "the device failed",
-                                    "internal error",
-                                    "the program's exchange failed"};
-  static_assert(texts.size() == LULL_ERROR_EXCHANGE + 1);
-  auto const index = static_cast<std::size_t>(status);
-  return index < texts.size() ? texts[index] : "unknown status";
+  char const* const unknown = "unknown status";
+  if (status < LULL_OK || status > LULL_ERROR_EXCHANGE) return unknown;  // beyond the enumeration's range
+  switch (static_cast<lull_status>(status)) {  // without a default: the compiler names a status that is missing
+    case LULL_OK:
+      return "ok";
+    case LULL_TIMED_OUT:
+      return "timed out";
+    case LULL_ERROR_ARGUMENT:
+      return "bad argument";
+    case LULL_ERROR_HANDLE:
+      return "not a live handle";
+    case LULL_ERROR_ABI:
+      return "another ABI";
+    case LULL_ERROR_STATE:
+      return "not possible in this state";
+    case LULL_ERROR_SIZE:
+      return "text larger than its buffer";
+    case LULL_ERROR_INPUT:
+      return "bad input";
+    case LULL_ERROR_LIMIT:
+      return "a limit is reached";
+    case LULL_ERROR_DEVICE:
+      return "the device failed";
+    case LULL_ERROR_INTERNAL:
+      return "internal error";
+    case LULL_ERROR_EXCHANGE:
+      return "the program's exchange failed";
+  }
+  return unknown;
 }

@@ -30,9 +30,24 @@ lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
   return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
 }
 
-static_assert(LULL_JOB_QUEUED == int(job_state::queued) && LULL_JOB_PLACED == int(job_state::placed) &&
-              LULL_JOB_PAUSED == int(job_state::paused) && LULL_JOB_FINISHED == int(job_state::finished) &&
-              LULL_JOB_FAILED == int(job_state::failed) && LULL_JOB_CANCELLED == int(job_state::cancelled));
+/// As lull.h calls it. Without a default: the compiler names a state that is missing here.
+lull_job_state in_c(job_state state) {
+  switch (state) {
+    case job_state::queued:
+      return LULL_JOB_QUEUED;
+    case job_state::placed:
+      return LULL_JOB_PLACED;
+    case job_state::paused:
+      return LULL_JOB_PAUSED;
+    case job_state::finished:
+      return LULL_JOB_FINISHED;
+    case job_state::failed:
+      return LULL_JOB_FAILED;
+    case job_state::cancelled:
+      break;
+  }
+  return LULL_JOB_CANCELLED;
+}
 
 /// The caller holds the job's mutex.
 void require_finished(held_job& job) {
@@ -100,7 +115,7 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
     job_progress const now = one->handle.progress();
     fill(status,
          lull_job_status{.size = 0,
-                         .state = static_cast<std::int32_t>(now.state),
+                         .state = in_c(now.state),
                          .phases = now.phases,
                          .round = now.at.round,
                          .step = now.at.step,

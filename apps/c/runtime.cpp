@@ -25,6 +25,19 @@ bubble_id unpacked(lull_bubble bubble) {
   return {.gate = static_cast<std::uint32_t>(bubble & (max_gates - 1)), .bubble = bubble >> gate_bits};
 }
 
+/// As lull.h calls it. Without a default: the compiler names a mode that is missing here.
+lull_mode in_c(runtime_mode mode) {
+  switch (mode) {
+    case runtime_mode::off:
+      return LULL_MODE_OFF;
+    case runtime_mode::observe:
+      return LULL_MODE_OBSERVE;
+    case runtime_mode::on:
+      break;
+  }
+  return LULL_MODE_ON;
+}
+
 /// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on
 /// then.
 std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles,
@@ -111,8 +124,7 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
   return guarded("lull_get_mode", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(mode, "mode");
-    runtime_mode const now = side->side->mode();
-    *mode = now == runtime_mode::off ? LULL_MODE_OFF : now == runtime_mode::observe ? LULL_MODE_OBSERVE : LULL_MODE_ON;
+    *mode = in_c(side->side->mode());
   });
 }
 

@@ -52,11 +52,17 @@ struct harvest_settings : run_settings {
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
 };
 
+struct tasks_settings {
+  std::optional<std::string> name;  // none: all of them
+  bool json = false;
+};
+
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns
 /// those into exit codes.
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
+exit_code tasks_command(tasks_settings const& asked, std::ostream& out);
 /// `asked_folder`: none: one of the task's name, here.
 exit_code new_task_command(std::string const& name, std::optional<std::string> const& asked_folder, std::ostream& out);
 

@@ -263,7 +263,8 @@ class harvest {
     note(found);
     report_.jobs.push_back({name, finished ? "finished" : "cancelled", naive_->done().phases, naive_->done().chunks,
                             naive_->done().items, found.verified.front(),
-                            finished ? std::optional{owner.failures()} : std::nullopt});
+                            finished ? std::optional{owner.failures()} : std::nullopt,
+                            finished ? owner.figures() : std::vector<task_figure>{}});
   }
 
   void sum_up() {

@@ -3,6 +3,7 @@
 
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/trace.hpp>
 
 namespace lull {
@@ -42,7 +43,9 @@ plan_of_harvest check(harvest_settings const& asked) {
   if (asked.trace && std::filesystem::path{*asked.trace}.extension() == ".svg")
     throw usage_error{"--trace " + *asked.trace + ": " + instead_of_svg(*asked.trace)};
   std::vector<report_file> const reports{{"--report", asked.report}, {"--trace", asked.trace}};
-  for (report_file const& each : reports) check_writable(each.file, each.option);
+  for (report_file const& each : reports) {
+    if (each.file) check_writable(std::string{each.option} + " ", *each.file);
+  }
   check_files_apart(made.tasks, asked, reports);
   if (made.mode == side_mode::none) made.tasks.clear();
   return made;

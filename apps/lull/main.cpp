@@ -1,162 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `lull`: what stands on the command line, and what each way to end returns to the shell.
-#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <lull/apps/lull/command_line.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/job_spec.hpp>
-#include <lull/apps/registry/registry.hpp>
+#include <lull/apps/lull/completion.hpp>
+#include <lull/apps/lull/man_page.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
 
 using namespace lull;
 
-void add_device_options(CLI::App& command, device_settings& into) {
-  command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
-  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1023));
-}
-
-void add_task_options(CLI::App& command, run_settings& into) {
-  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
-  add_device_options(command, into);
-  CLI::Option* const tasks =
-      command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
-  tasks->allow_extra_args(false);
-  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
-  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder,
-                                                 "folder with a file for each task, from which --resume continues");
-  command
-      .add_option("--checkpoint-every", into.checkpoint.every,
-                  "how often to write these files; stopping the tasks writes them, too")
-      ->capture_default_str()
-      ->needs(folder);
-  command.add_flag("--resume", into.checkpoint.resume, "continue from the files in that folder, if there are any")
-      ->needs(folder);
-  command.add_flag("--verify", into.verify, "compare each result with another algorithm");
-  command.add_option("--report", into.report, "file for the report (JSON)");
-  command.add_flag("--json", into.json, "print the report as JSON");
-}
-
-void add_harvest(CLI::App& command, harvest_settings& into) {
-  add_task_options(command, into);
-  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")
-      ->capture_default_str();
-  command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
-  command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
-  command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
-  command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
-  CLI::Option* const segment =
-      command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
-  segment->capture_default_str();
-  command.add_option("--longest-bubble", into.max_bubble, "length of the longest bubble; sets the segment")
-      ->excludes(segment);
-  command.add_option("--iterations", into.iterations, "iterations a replay")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
-  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000));
-  command.add_option("--at-most", into.at_most,
-                     "stop pairs and tasks after this time, such as 30s [tasks run to their end]");
-  command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev");
-  command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
-}
-
-/// What was wrong; for a name that is not known, those that are, the nearest first.
-std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
-  std::vector<std::string> names;
-  CLI::App const* command = &app;
-  std::string path;
-  int at = 1;  // what stands behind the command, or should be one
-  for (; at < argc; ++at) {
-    auto const named = command->get_subcommands([&](CLI::App const* each) { return each->get_name() == argv[at]; });
-    if (named.empty()) break;
-    command = named.front();
-    path += command->get_name() + " ";
-  }
-  std::string wanted = at < argc ? argv[at] : "";
-  std::string what = wrong + "\nlull: options: ";
-  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
-  if (!names.empty()) {
-    bool const is_unknown = !wanted.empty() && !wanted.starts_with('-');
-    what = is_unknown ? "unknown command \"" + wanted + "\"; known: " : wrong + "\nlull: commands: ";
-  } else {
-    for (CLI::Option const* each : command->get_options({})) {
-      if (!each->get_group().empty()) names.push_back(each->get_name());
-    }
-    for (int i = argc - 1; i > 1; --i) {
-      std::string const name = std::string{argv[i]}.substr(0, std::string_view{argv[i]}.find('='));
-      if (name.starts_with("--") && std::find(names.begin(), names.end(), name) == names.end()) wanted = name;
-    }
-  }
-  std::vector<std::string_view> const views{names.begin(), names.end()};
-  return "lull: " + what + list_known(wanted, views) + "; see lull " + path + "--help\n";
-}
-
 exit_code dispatch(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--version" && std::string_view{argv[2]} == "--json") {
     std::cout << R"({"version": ")" LULL_VERSION R"("})" << '\n';
     return exit_code::done;
   }
-  CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work."};
-  app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(28);
-  harvest_settings harvest;
-  run_settings run;
-  device_settings doctor;
-  harvest.rooms = doctor.rooms = 2;
-  CLI::App* const harvests = app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles");
-  add_harvest(*harvests, harvest);
-  CLI::App* const runs = app.add_subcommand(
-      "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");
-  add_task_options(*runs, run);
-  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")->capture_default_str();
-  runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");
-  CLI::App* const doctors = app.add_subcommand(
-      "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
-  add_device_options(*doctors, doctor);
-  doctors->add_flag("--json", doctor.json, "print the findings as JSON");
-  std::string name;
-  std::optional<std::string> folder;
-  CLI::App* const news = app.add_subcommand("new", "create a project of your own");
-  news->require_subcommand(1);
-  CLI::App* const new_task =
-      news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
-  new_task->add_option("NAME", name, "name of the task in C++, such as word_count")->required();
-  new_task->add_option("--in", folder, "folder for the project; must be empty or not exist [./NAME]");
-  CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
-
+  command_line asked;
+  CLI::App& app = asked.app;
   try {
     app.parse(argc, argv);
-  } catch (CLI::Success const& asked) {  // --help, --version
-    app.exit(asked);
+  } catch (CLI::Success const& help) {  // --help, --version
+    app.exit(help);
     return exit_code::done;
   } catch (CLI::ParseError const& wrong) {
     std::cerr << refusal(app, argc, argv, wrong.what());
     return exit_code::usage;
   }
-  if (*lists) {
-    print_tasks(std::cout, known_tasks());
-    std::cout << "options of every task in lull run and lull harvest:\n";
-    print_options(std::cout, job_options());
+  if (app.got_subcommand("tasks")) return tasks_command(asked.tasks, std::cout);
+  if (app.got_subcommand("completion") || app.got_subcommand("man")) {
+    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION) : completion_script(app, asked.shell));
     return exit_code::done;
   }
-  if (*new_task) return new_task_command(name, folder, std::cout);
-  if (*doctors) return doctor_command(doctor, std::cout);
-  return *runs ? run_command(run, std::cout) : harvest_command(harvest, std::cout);
+  if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
+  if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
+  return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
 }
 
 }  // namespace

@@ -96,13 +96,16 @@ json value_of(report::harvest_gain const& harvest) {
 json value_of(report const& result) {
   json jobs = json::array();
   for (job_result const& job : result.jobs) {
+    json figures = json::object();
+    for (task_figure const& each : job.figures) figures[each.name] = each.value;
     jobs.push_back({{"name", job.name},
                     {"state", job.state},
                     {"phases", value_of(job.phases)},
                     {"chunks", value_of(job.chunks)},
                     {"items", value_of(job.items)},
                     {"verified", value_of(job.verified)},
-                    {"failures", value_of(job.failures)}});
+                    {"failures", value_of(job.failures)},
+                    {"figures", std::move(figures)}});
   }
   report::bubble_counts const& bubbles = result.bubbles;
   return {{"schema", report::schema},
@@ -122,7 +125,8 @@ json value_of(report const& result) {
           {"start_us", value_of(result.start_us)},
           {"training", value_of(result.training)},
           {"harvest", value_of(result.harvest)},
-          {"jobs", std::move(jobs)}};
+          {"jobs", std::move(jobs)},
+          {"run", {{"seconds", value_of(result.run.seconds)}, {"items_per_s", value_of(result.run.items_per_s)}}}};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include <lull/apps/lull/machine.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
@@ -63,6 +64,7 @@ struct job_result {
   std::optional<std::uint64_t> items;
   std::optional<bool> verified;           // nothing: was not verified
   std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
+  std::vector<task_figure> figures = {};  // of the result of a job that finished
 };
 
 /// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.
@@ -89,6 +91,11 @@ struct report {
     std::optional<double> const& lost(lost_cause cause) const { return lost_us[static_cast<std::size_t>(cause)]; }
   };
 
+  struct run_figures {
+    std::optional<double> seconds;      // of all tasks, without the bubbles in which they only starved
+    std::optional<double> items_per_s;  // of the only task: items of different tasks do not add up
+  };
+
   std::string version;
   std::string command;   // harvest, run
   std::string executor;  // cuda, threads
@@ -102,6 +109,7 @@ struct report {
   std::optional<slowdown> training;  // of completed pairs of replays, in ms
   harvest_gain harvest;
   std::vector<job_result> jobs;
+  run_figures run;  // of lull run
 };
 
 /// JSON of schema "lull.report/1", indented, with a line end. Figures that are not finite are written as null, and

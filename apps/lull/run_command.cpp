@@ -6,8 +6,6 @@
 #include <span>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
@@ -19,6 +17,7 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/report/time_text.hpp>
 #include <lull/host/solo/solo_run.hpp>
 
@@ -63,13 +62,6 @@ job_state state_of(solo_run const& run) {
   return run.finished ? job_state::finished : run.problem ? job_state::failed : job_state::cancelled;
 }
 
-std::string json_of(report const& done, double seconds, std::optional<double> items_per_s) {
-  auto whole = nlohmann::ordered_json::parse(to_json(done));
-  whole["run"] = {{"seconds", seconds}, {"items_per_s", nullptr}};
-  if (items_per_s) whole["run"]["items_per_s"] = *items_per_s;
-  return whole.dump(2) + "\n";
-}
-
 }  // namespace
 
 exit_code run_command(run_settings const& asked, std::ostream& out) {
@@ -78,7 +70,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
   if (asked.checkpoint.folder && mode == side_mode::naive)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
-  check_writable(asked.report, "--report");
+  if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
   check_files_apart(tasks, asked, {{"--report", asked.report}});
   if (mode == side_mode::naive && tasks.size() > 1)
@@ -122,7 +114,8 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     ended.push_back({tasks[i].name, run.finished ? &owner : nullptr, [&owner] { return owner.verify(); },
                      prepared.saves[i].get(), run.save_problem});
     done.jobs.push_back({tasks[i].name, name_of(state_of(run)), run.phases, run.chunks, run.items, std::nullopt,
-                         run.finished ? std::optional{owner.failures()} : std::nullopt});
+                         run.finished ? std::optional{owner.failures()} : std::nullopt,
+                         run.finished ? owner.figures() : std::vector<task_figure>{}});
     good = good && run.problem == nullptr;
     stopped = stopped || state_of(run) == job_state::cancelled;
     if (std::uint64_t const failures = done.jobs.back().failures.value_or(0); failures != 0)
@@ -136,14 +129,14 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
 
   double seconds = 0;
   for (solo_run const& each : runs) seconds += std::chrono::duration<double>(each.time).count();
-  std::optional<double> items_per_s;  // items of different tasks do not add up
-  if (runs.size() == 1) items_per_s = runs.front().items_per_s();
+  done.run.seconds = seconds;
+  if (runs.size() == 1) done.run.items_per_s = runs.front().items_per_s();
   if (asked.json) {
-    out << json_of(done, seconds, items_per_s);
+    out << to_json(done);
   } else {
     print_report(out, done);
     out << "time                    " << formatted("%.6f s", seconds);
-    out << (items_per_s ? formatted(", %.4g items/s", *items_per_s) : "") << '\n';
+    out << (done.run.items_per_s ? formatted(", %.4g items/s", *done.run.items_per_s) : "") << '\n';
   }
   return conclude(out, asked, done, found.lines, good);
 }

@@ -2,13 +2,11 @@
 #include <lull/apps/lull/setting.hpp>
 
 #include <array>
-#include <filesystem>
 #include <iostream>
 #include <utility>
 
 #include <lull/apps/lull/cuda_facts.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/task/options.hpp>
 
@@ -80,24 +78,6 @@ exit_code conclude(std::ostream& out, run_settings const& asked, report const& f
   if (asked.report) write_report(*asked.report, found);
   if (found.interrupted) return exit_code::interrupted;
   return good ? exit_code::done : exit_code::failed;
-}
-
-void check_writable(std::optional<std::string> const& file, std::string_view option) {
-  if (!file) return;
-  if (file->empty()) throw usage_error{std::string{option} + ": the name is empty: name a file"};
-  std::filesystem::path const path{*file};
-  std::error_code ignored;
-  std::filesystem::path const folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path{"."};
-  if (path.filename().empty() || std::filesystem::is_directory(path, ignored)) {
-    throw usage_error{std::string{option} + " " + *file + ": it is a folder: name a file"};
-  }
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    throw usage_error{std::string{option} + " " + *file + ": there is no folder " + folder.string() +
-                      ": make it first"};
-  }
-  // Better known now than after the work; but a reader of a pipe would take this for the end.
-  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_regular_file(path, ignored))
-    atomic_file const writable{path};
 }
 
 }  // namespace lull

@@ -48,7 +48,4 @@ report begin_report(std::string_view command, executor_kind kind, side_mode mode
 exit_code conclude(std::ostream& out, run_settings const& asked, report const& found,
                    std::vector<std::string> const& lines, bool good);
 
-/// Throws usage_error where the file could not be written later: its folder is missing, or it is one.
-void check_writable(std::optional<std::string> const& file, std::string_view option);
-
 }  // namespace lull

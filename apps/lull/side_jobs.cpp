@@ -145,6 +145,9 @@ void side_jobs::note(std::size_t index, task::one& one) {
   if (made.finished) {
     std::uint64_t const failures = one.job->owner().failures();
     made.result.failures = failures;
+    // Read once: the jobs of a task are the same work, and each copy from the machine disturbs the trainer.
+    if (!of.figures) of.figures = one.job->owner().figures();
+    made.result.figures = *of.figures;
     if (failures != 0) complain(of, named_failures(failures));
     if (kept_ == results_kept::all) made.like_first = of.same.holds_for(one.job->owner());
     ++ended_;

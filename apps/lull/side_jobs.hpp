@@ -96,6 +96,7 @@ class side_jobs {
       bool told = false;        // of a problem in saving it
       std::uint64_t order = 0;  // of submission
     };
+    std::optional<std::vector<task_figure>> figures;  // of the first job that finished
     std::vector<one> jobs;
   };
   struct noted {

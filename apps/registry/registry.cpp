@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/registry/registry.hpp>
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
 #include <lull/graph/pagerank_owner.hpp>
-#include <lull/host/error.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/product/product_owner.hpp>
@@ -29,10 +27,11 @@ std::span<task_options const> known_tasks() {
   return known;
 }
 
-task_entry const& entry_of(task_request const& request) {
-  auto const found = std::ranges::find(registry(), request.name, &task_entry::name);
-  if (found == registry().end()) throw usage_error{"unknown task \"" + request.name + "\""};
-  return *found;
+task_entry const& entry_of(std::string_view name) {
+  std::span<task_options const> const known = known_tasks();
+  return registry()[static_cast<std::size_t>(&detail::find_task(name, known) - known.data())];
 }
+
+task_entry const& entry_of(task_request const& request) { return entry_of(request.name); }
 
 }  // namespace lull

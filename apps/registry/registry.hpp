@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include <lull/host/task/owner.hpp>
 #include <lull/host/task/task_request.hpp>
@@ -14,7 +15,8 @@ std::span<task_entry const> registry();
 /// The same as parsers take it.
 std::span<task_options const> known_tasks();
 
-/// Throws usage_error for a task that is not listed.
+/// Errors: usage_error for a task that is not listed, with those that are, the nearest first.
+task_entry const& entry_of(std::string_view name);
 task_entry const& entry_of(task_request const& request);
 
 }  // namespace lull

@@ -45,8 +45,12 @@ std::unique_ptr<task_owner> made_of(option_values const& values) {
 }  // namespace
 
 task_entry images_unfed_entry() {
-  return {"images_unfed", "resize pictures that are there from the start", images_unfed_options,
-          [](option_values const&) { return type_of<resize_unfed>(); }, &made_of};
+  return {"images_unfed",
+          "resize pictures that are there from the start",
+          "images_unfed",
+          images_unfed_options,
+          [](option_values const&) { return type_of<resize_unfed>(); },
+          &made_of};
 }
 
 }  // namespace lull::bench

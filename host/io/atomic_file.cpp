@@ -193,6 +193,23 @@ void remove_leftovers(std::filesystem::path const& path) noexcept try {
   // Out of memory: they are removed another time.
 }
 
+void check_writable(std::string_view option, std::filesystem::path const& path) {
+  std::string const asked = std::string{option} + path.string();
+  std::error_code ignored;
+  if (path.empty()) throw usage_error(asked + "'': the name is empty: name a file");
+  if (path.filename().empty() || std::filesystem::is_directory(path, ignored))
+    throw usage_error(asked + ": it is a folder: name a file");
+  if (std::filesystem::path const folder = folder_of(path); ::access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
+    throw usage_error(asked + ": there is no folder " + folder.string() + ": make it first");
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) return;
+  try {
+    atomic_file const writable{path};
+  } catch (device_error const& reason) {
+    throw usage_error(asked + " cannot be written: " + std::strerror(reason.code()) +
+                      ": name a file in a folder that you may write to");
+  }
+}
+
 void write_file(std::filesystem::path const& path, std::string_view text) {
   atomic_file file(path);
   file.write(text);

@@ -57,6 +57,11 @@ class atomic_file {
 /// again and again; call it before the atomic_file is made, and in one process at a time.
 void remove_leftovers(std::filesystem::path const& path) noexcept;
 
+/// Tries, before the work whose result goes there, whether the file could be written; nothing stays behind. A pipe and
+/// the like are left alone, as their reader would take this for the end. `option` is what stands before the name in a
+/// message: "--report ". Errors: usage_error with the reason and what to do.
+void check_writable(std::string_view option, std::filesystem::path const& path);
+
 /// The whole file at once.
 void write_file(std::filesystem::path const& path, std::string_view text);
 

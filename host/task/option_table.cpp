@@ -68,15 +68,17 @@ void print_options(std::ostream& out, option_table table, std::size_t width) {
   }
 }
 
+std::string_view nearest(std::string_view wanted, std::span<std::string_view const> known) {
+  wanted = wanted.substr(0, 256);  // the distance is quadratic
+  return *std::ranges::min_element(known, {}, [&](std::string_view name) { return distance(wanted, name); });
+}
+
 std::string list_known(std::string_view wanted, std::span<std::string_view const> known) {
   if (known.empty()) return "none";
-  wanted = wanted.substr(0, 256);  // the distance is quadratic
-  auto const nearest = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
-    return distance(wanted, a) < distance(wanted, b);
-  });
-  std::string text{*nearest};
-  for (auto name = known.begin(); name != known.end(); ++name) {
-    if (name != nearest) text += ", " + std::string{*name};
+  std::string_view const first = nearest(wanted, known);
+  std::string text{first};
+  for (std::string_view const name : known) {
+    if (name != first) text += ", " + std::string{name};
   }
   return text;
 }

@@ -21,6 +21,12 @@ struct verification {
   std::string message;  // one sentence with the figures
 };
 
+/// What a result comes to in one number, for a report.
+struct task_figure {
+  std::string name;  // as in JSON: lower case, '_', its unit last
+  double value;
+};
+
 /// What `keep_account` did: kept no account, began a new one, or resumed from the file.
 enum class account { none, begun, resumed };
 
@@ -65,6 +71,9 @@ class task_owner {
   virtual verification verify() = 0;
   /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
   virtual std::vector<std::string> write() = 0;
+  /// Returns the result's figures, all that a report should have beside counts. Call it after the job has finished and
+  /// before `reset`.
+  virtual std::vector<task_figure> figures() const { return {}; }
   /// Returns how many parts of the work failed, such as inputs that could not be used. `write` names them.
   virtual std::uint64_t failures() const { return 0; }
 };
@@ -72,7 +81,8 @@ class task_owner {
 /// A task type as the command line and the C library list it.
 struct task_entry {
   std::string_view name;
-  std::string_view help;  // one line
+  std::string_view help;     // one line
+  std::string_view example;  // a request, as parse_task reads it
   option_table options;
   task_type (*type)(option_values const& values);  // of the jobs that an owner of these options describes
   std::unique_ptr<task_owner> (*make)(option_values const& values);

@@ -60,6 +60,8 @@ void check_input(path const& in, path const& out) {
   std::error_code why;
   if (!fs::is_directory(in, why))
     throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
+  fs::directory_iterator const listed{in, why};
+  if (why) throw input_error(in.string(), 0, "cannot be read: " + why.message() + ": give another folder in in=");
   if (fs::equivalent(in, out, why))
     throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }
@@ -350,6 +352,7 @@ class images_owner final : public task_owner {
 task_entry images_entry() {
   return {.name = "images",
           .help = "resize the pictures of a folder and lay a logo over them",
+          .example = "images:in=pictures,out=small,width=1024",
           .options = images_options,
           .type = [](option_values const&) { return type_of<resize_pictures>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

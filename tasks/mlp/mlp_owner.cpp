@@ -111,7 +111,7 @@ class mlp_owner final : public task_owner {
 
   void prepare(executor& machine) override {
     for (char const* name : {"model", "losses", "plot"}) {
-      if (values_.has(name)) atomic_file const writable{values_.path(name)};  // better known now than after the work
+      if (values_.has(name)) check_writable("mlp: " + std::string{name} + "=", values_.path(name));
     }
     labelled_rows const all = read_labelled_rows(data_file(values_));
     check_classes(values_, all.classes);
@@ -195,6 +195,11 @@ class mlp_owner final : public task_owner {
     }
     return lines;
   }
+  /// Of the last epoch; `losses` has all of them.
+  std::vector<task_figure> figures() const override {
+    epoch_result const last = results().back();
+    return {{"loss", last.loss}, {"accuracy", last.accuracy}};
+  }
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
 
  private:
@@ -227,7 +232,7 @@ class classify_owner final : public task_owner {
   }
 
   void prepare(executor& machine) override {
-    atomic_file const writable{values_.path("out")};
+    check_writable("classify: out=", values_.path("out"));
     model_ = read_mlp(values_.path("model").string());
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
     labelled_ = !all.labels.empty();
@@ -275,6 +280,11 @@ class classify_owner final : public task_owner {
                   100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
     return {text + values_.path("out").string()};
   }
+  std::vector<task_figure> figures() const override {
+    if (!labelled_) return {};
+    return {
+        {"accuracy", static_cast<double>(arrays_->epoch_right().front()) / static_cast<double>(rows_.labels.size())}};
+  }
 
  private:
   option_values values_;
@@ -290,6 +300,7 @@ class classify_owner final : public task_owner {
 task_entry mlp_entry() {
   return {.name = "mlp",
           .help = "train a perceptron on labelled rows",
+          .example = "mlp:epochs=100,losses=losses.csv,model=mlp.safetensors",
           .options = mlp_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
@@ -300,6 +311,7 @@ task_entry mlp_entry() {
 task_entry classify_entry() {
   return {.name = "classify",
           .help = "classify rows with a trained perceptron",
+          .example = "classify:model=mlp.safetensors,out=answers.tsv",
           .options = classify_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
           .make = [](option_values const& values) -> std::unique_ptr<task_owner> {

@@ -164,7 +164,11 @@ class product_owner final : public task_owner {
 }  // namespace
 
 task_entry product_entry() {
-  return {"product", "only matrix products in bf16, on tensor cores", product_options, type_by_leaving,
+  return {"product",
+          "only matrix products in bf16, on tensor cores",
+          "product:rows=4096,columns=4096,depth=4096,rounds=10",
+          product_options,
+          type_by_leaving,
           [](option_values const& values) -> std::unique_ptr<task_owner> {
             return std::make_unique<product_owner>(values);
           }};

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -62,6 +63,30 @@ TEST_F(program, no_picture_job_file_or_checkpoint_is_written_over) {
                    "by --report and by --checkpoint");
   }
   EXPECT_EQ(content(file("in/no.png")), "no picture");
+}
+
+TEST_F(program, a_place_that_cannot_be_written_is_refused_before_any_work) {
+  std::string const mlp = "run --executor threads --task mlp:epochs=1,hidden=16,";
+  expect_refused(mlp + "losses=" + file("none/x"), "mlp: losses=" + file("none/x") + ": there is no folder");
+  expect_refused("run --executor threads --task pagerank:kronecker=6,out=" + file("none/x"),
+                 "pagerank: out=" + file("none/x") + ": there is no folder");
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
+  std::filesystem::create_directories(file("shut"));
+  ASSERT_EQ(::chmod(file("shut").c_str(), 0500), 0);
+  std::string const says = file("shut/x") + " cannot be written: Permission denied: ";
+  expect_refused("run --executor threads --report " + file("shut/x"), "--report " + says);
+  expect_refused("harvest --executor threads --trace " + file("shut/x"), "--trace " + says);
+  expect_refused(mlp + "model=" + file("shut/x"), "mlp: model=" + says);
+  expect_refused("run --executor threads --task pagerank:kronecker=6,out=" + file("shut/x"), "pagerank: out=" + says);
+}
+
+TEST_F(program, a_folder_that_cannot_be_read_is_named_for_what_it_is) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read anywhere";
+  add_picture();
+  ASSERT_EQ(::chmod(file("in").c_str(), 0300), 0);
+  expect_refused("run --executor threads --task images:in=" + file("in") + ",out=" + file("out"),
+                 file("in") + ": cannot be read: Permission denied");
+  EXPECT_FALSE(std::filesystem::exists(file("out")));
 }
 
 TEST_F(program, naive_work_that_cannot_be_written_hides_nothing_else) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program prints, writes and returns. On threads, so that it runs anywhere.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -29,6 +30,22 @@ TEST_F(program, unknown_names_list_the_known_ones) {
   expect_refused("run --executor thread", "threads");
   expect_refused("run --task comput", "compute");
   expect_refused("run --task compute:round=1", "rounds");
+}
+
+TEST_F(program, an_unknown_option_names_the_nearest_one_and_its_command) {
+  for (auto const& [wrong, says] : {
+           std::pair{"harvest --segmnt 2ms",
+                     "unknown option \"--segmnt\"; the nearest is --segment; see lull harvest --help"},
+           {"run --repor=x", "unknown option \"--repor\"; the nearest is --report; see lull run --help"},
+           {"doctor --jsn", "unknown option \"--jsn\"; the nearest is --json; see lull doctor --help"},
+           {"new task word_count --on x", "unknown option \"--on\"; the nearest is --in; see lull new task --help"},
+           {"--versoin", "unknown option \"--versoin\"; the nearest is --version; see lull --help"},
+       }) {
+    outcome const found = ask(wrong);
+    EXPECT_EQ(found.code, 2) << wrong;
+    EXPECT_EQ(found.text, std::string{"lull: "} + says + '\n');
+  }
+  EXPECT_EQ(ask("harvest --pairs 0").text, "lull: --pairs: Value 0 not in range 1 to 10000; see lull harvest --help\n");
 }
 
 TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
@@ -96,6 +113,32 @@ TEST_F(program, runs_a_task_to_its_end_and_verifies_it) {
       }
     }
   }
+}
+
+TEST_F(program, a_report_file_has_what_json_prints) {
+  for (std::string const mode : {"lull", "naive"}) {
+    outcome const found = ask("run --executor threads --json --mode " + mode +
+                              " --task compute:items=100,rounds=7 --report " + file("run.json"));
+    ASSERT_EQ(found.code, 0) << found.text;
+    json const read = report_in(file("run.json"));
+    EXPECT_EQ(read, json::parse(found.text));
+    EXPECT_GT(read["run"]["seconds"], 0.0);
+    EXPECT_GT(read["run"]["items_per_s"], 0.0);
+  }
+}
+
+TEST_F(program, a_report_has_the_figures_of_each_result) {
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
+    for (auto const& [task, names] : {std::pair{"mlp:hidden=16,epochs=2", std::array{"loss", "accuracy"}},
+                                      {"pagerank:uniform=8", {"residual", "sweeps"}}}) {
+      outcome const found = ask(command + "--task " + task + " --report " + file("f.json"));
+      ASSERT_EQ(found.code, 0) << found.text;
+      json const first = report_in(file("f.json"))["jobs"][0];
+      for (char const* const each : names) EXPECT_GT(first["figures"][each], 0.0) << command << each << first;
+    }
+  }
+  EXPECT_EQ(ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("c.json")).code, 0);
+  EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], json::object());
 }
 
 TEST_F(program, harvests_and_writes_report_and_trace) {

@@ -91,7 +91,7 @@ TEST(Report, KeysAreThoseOfTheSchema) {
             R"({"start":0.0,"drain":100.0,"host_late":200.0,"too_short":300.0,"no_job":400.0,"starved":500.0,)"
             R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"slower":1100.0})");
   EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"
-                                     R"("items":5000000000,"verified":true,"failures":0})");
+                                     R"("items":5000000000,"verified":true,"failures":0,"figures":{}})");
   EXPECT_TRUE(value["jobs"][1]["failures"].is_null());
   EXPECT_EQ(value["jobs"][2]["failures"], 7);
   EXPECT_TRUE(value["jobs"][1]["verified"].is_null());

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/command_line.hpp>
+
+#include <string_view>
+#include <vector>
+
+#include <lull/apps/lull/command_walk.hpp>
+#include <lull/apps/lull/completion.hpp>
+#include <lull/host/task/options.hpp>
+
+namespace lull {
+namespace {
+
+void add_device_options(CLI::App& command, device_settings& into) {
+  command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1023));
+}
+
+void add_task_options(CLI::App& command, run_settings& into) {
+  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+  add_device_options(command, into);
+  CLI::Option* const tasks =
+      command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
+  tasks->allow_extra_args(false);
+  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
+  CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder,
+                                                 "folder with a file for each task, from which --resume continues");
+  command
+      .add_option("--checkpoint-every", into.checkpoint.every,
+                  "how often to write these files; stopping the tasks writes them, too")
+      ->capture_default_str()
+      ->needs(folder);
+  command.add_flag("--resume", into.checkpoint.resume, "continue from the files in that folder, if there are any")
+      ->needs(folder);
+  command.add_flag("--verify", into.verify, "compare each result with another algorithm");
+  command.add_option("--report", into.report, "file for the report (JSON)");
+  command.add_flag("--json", into.json, "print the report as JSON");
+}
+
+void add_harvest(CLI::App& command, harvest_settings& into) {
+  add_task_options(command, into);
+  command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")
+      ->capture_default_str();
+  command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
+  command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
+  command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
+  command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
+  CLI::Option* const segment =
+      command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
+  segment->capture_default_str();
+  command.add_option("--longest-bubble", into.max_bubble, "length of the longest bubble; sets the segment")
+      ->excludes(segment);
+  command.add_option("--iterations", into.iterations, "iterations a replay")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--at-most", into.at_most,
+                     "stop pairs and tasks after this time, such as 30s [tasks run to their end]");
+  command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev");
+  command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
+}
+
+}  // namespace
+
+command_line::command_line() {
+  app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+  harvest.rooms = doctor.rooms = 2;
+  add_harvest(*app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles"), harvest);
+  CLI::App* const runs = app.add_subcommand(
+      "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");
+  add_task_options(*runs, run);
+  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")->capture_default_str();
+  runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");
+  CLI::App* const doctors = app.add_subcommand(
+      "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
+  add_device_options(*doctors, doctor);
+  doctors->add_flag("--json", doctor.json, "print the findings as JSON");
+  CLI::App* const news = app.add_subcommand("new", "create a project of your own");
+  news->require_subcommand(1);
+  CLI::App* const new_tasks =
+      news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
+  new_tasks->add_option("NAME", new_task, "name of the task in C++, such as word_count")->required();
+  new_tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]");
+  CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
+  lists->add_option("NAME", tasks.name, "the only task to show, with an example");
+  lists->add_flag("--json", tasks.json, "print the same as JSON");
+  app.add_subcommand("completion", "print a script that completes commands and options in a shell")
+      ->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>{shells.begin(), shells.end()}));
+  app.add_subcommand("man", "print the manual page");
+}
+
+std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
+  CLI::App const* command = &app;
+  std::string path;
+  int at = 1;  // what stands behind the command, or should be one
+  for (; at < argc; ++at) {
+    auto const named = command->get_subcommands([&](CLI::App const* each) { return each->get_name() == argv[at]; });
+    if (named.empty()) break;
+    command = named.front();
+    path += command->get_name() + " ";
+  }
+  std::string const help = "; see lull " + path + "--help\n";
+  std::vector<std::string> names;
+  for (std::string const& each : app.remaining(true)) {
+    if (!each.starts_with('-')) continue;
+    names = option_names(*command);
+    std::string const wanted = each.substr(0, each.find('='));
+    std::vector<std::string_view> const known{names.begin(), names.end()};
+    return "lull: unknown option \"" + wanted + "\"; the nearest is " + std::string{nearest(wanted, known)} + help;
+  }
+  for (CLI::App const* each : command->get_subcommands({})) names.push_back(each->get_name());
+  if (names.empty()) return "lull: " + wrong + help;
+  std::string const wanted = at < argc ? argv[at] : "";
+  std::string const what =
+      wanted.empty() ? wrong + "\nlull: commands: " : "unknown command \"" + wanted + "\"; known: ";
+  std::vector<std::string_view> const known{names.begin(), names.end()};
+  return "lull: " + what + list_known(wanted, known) + help;
+}
+
+}  // namespace lull

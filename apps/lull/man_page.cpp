@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/man_page.hpp>
+
+#include <lull/apps/lull/command_walk.hpp>
+
+namespace lull {
+namespace {
+
+/// A line of text: no character of it is a request or an escape.
+std::string roff(std::string_view text) {
+  std::string made = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (char const c : text) {
+    if (c == '\\') {
+      made += "\\e";
+    } else {
+      made += c == '-' ? "\\-" : std::string{c};
+    }
+  }
+  return made;
+}
+
+std::string options_of(CLI::App const& command) {
+  std::string text;
+  for (CLI::Option const* option : shown_options(command)) {
+    std::string const name = option->get_name(false, true);  // all names of an option; an argument's own
+    text += ".TP\n\\fB" + roff(name) + "\\fR";
+    if (takes_value(*option) && !option->get_positional()) {
+      std::string const type = option->get_type_name();
+      text += " \\fI" + roff(type.substr(0, type.find(':'))) + "\\fR";
+    }
+    text += "\n" + roff(option->get_description());
+    if (std::string const usual = option->get_default_str(); !usual.empty()) text += " (default " + roff(usual) + ")";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string man_page(CLI::App const& program, std::string_view version) {
+  std::string text =
+      ".TH LULL 1 \"\" \"lull " + std::string{version} + "\"\n.SH NAME\nlull \\- " + roff(program.get_description()) +
+      "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
+  for (named_command const& each : commands_of(program)) {
+    if (each.words.empty()) continue;
+    text += ".SS lull " + roff(each.words) + "\n" + roff(each.command->get_description()) + "\n" +
+            options_of(*each.command);
+  }
+  return text +
+         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an "
+         "input "
+         "that cannot be used\n.TP\n130\ninterrupted by a signal\n"
+         ".SH ENVIRONMENT\n.TP\nLULL\noff, observe or on: has priority over what a program asks for\n";
+}
+
+}  // namespace lull
