@@ -23,7 +23,9 @@ TEST(CublasLibrary, OneThatCannotBeOpenedIsNamedWithWhatToDo) {
   EXPECT_NE(said.find("CUDA_HOME"), std::string::npos) << said;
 }
 
-TEST(CublasLibrary, AnotherLibraryIsRefused) { EXPECT_EQ(refusal("libc.so.6"), "this cuBLAS has no cublasCreate_v2: install another version"); }
+TEST(CublasLibrary, AnotherLibraryIsRefused) {
+  EXPECT_EQ(refusal("libc.so.6"), "this cuBLAS has no cublasCreate_v2: install another version");
+}
 
 TEST(CublasLibrary, TheToolkitsIsFound) {  // without a GPU, too
   try {
