@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""moved_prefix_test.py PROGRAM LIBRARY PACKAGE: a program and a library that were moved with their prefix read the inputs
-in it, not those of the tree. The input there is unusable, and what refuses it names it."""
+"""moved_prefix_test.py PROGRAM LIBRARY PACKAGE: a program and a library that were moved with their prefix read the
+inputs in it, not those of the tree. The input there is unusable, and what refuses it names it."""
 
 import os
 import pathlib
