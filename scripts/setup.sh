@@ -61,6 +61,8 @@ fi
 
 "$folder/format.sh" --install ||
   echo "setup: warning: the formatters are not installed, so the format test of scripts/test.sh will fail; the rest needs none" >&2
+"$folder/python.sh" --install > /dev/null ||
+  echo "setup: warning: the Python packages of the tests are not installed; the tests that need them are skipped" >&2
 
 cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
 gcc_version=$(g++ -dumpfullversion)
