@@ -6,7 +6,7 @@ set -euo pipefail
 
 # package: the file or command that shows it is installed
 needed=(
-  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git python3:python3 spin:spin
+  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin
   libgtest-dev:/usr/include/gtest/gtest.h
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   libcli11-dev:/usr/include/CLI/CLI.hpp

@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import signal
 import sys
 
 
@@ -16,6 +15,4 @@ def main() -> None:
             "beside it; build the target lull, too, and install the package again"
         )
     os.environ.setdefault("LULL_DATA", str(package / "data"))
-    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(ignored_by_python, signal.SIG_DFL)
     os.execv(program, sys.argv)
