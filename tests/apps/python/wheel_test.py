@@ -118,6 +118,17 @@ def check_refusals(builder, library):
         assert said.returncode != 0 and "has ABI 7, this package needs 1" in said.stdout + said.stderr, said
 
 
+def check_without_program(folder, library):
+    """Where no program lies beside the library the package works, and the command says why it does not."""
+    alone = pathlib.Path(folder, "alone/lib/liblull.so")
+    alone.parent.mkdir(parents=True)
+    shutil.copy(library, alone)
+    builder = Builder(f"{folder}/alone")
+    installed = Installed(f"{folder}/alone/environment", builder.wheel(alone), builder.environment)
+    done = subprocess.run([installed.bin / "lull", "tasks"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "this package has no program" in done.stderr, done
+
+
 def main(library):
     for needed in ("pip", "scikit_build_core"):
         if importlib.util.find_spec(needed) is None:
@@ -131,6 +142,7 @@ def main(library):
         package = check_tasks(installed, folder)
         check_parts(package)
         installed.pip("uninstall", "-q", "-y", "lull")
+        check_without_program(folder, library)
         assert not package.exists() and not (installed.bin / "lull").exists()
 
 
