@@ -63,7 +63,7 @@ function(lull_pkg_config)
   endforeach()
 endfunction()
 
-# Installs the headers, the program, the targets named so far and the package files. Called once, last.
+# Installs the headers, the program, the licences, the targets named so far and the package files. Called once, last.
 function(lull_install)
   set(headers ${CMAKE_INSTALL_INCLUDEDIR}/lull)
   foreach(folder IN ITEMS device host graph tasks)
@@ -79,6 +79,8 @@ function(lull_install)
   if(LULL_PROGRAM)
     install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+  install(FILES ${PROJECT_SOURCE_DIR}/data/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/lull)
 
   lull_everything()
   lull_pkg_config()

@@ -23,7 +23,8 @@ endif()
 find_package(Threads REQUIRED)
 
 # CUDA. Only the machine that runs the programs needs a driver: nothing here links -lcuda (driver calls go through
-# entry points asked of the runtime), and the runtime is linked statically.
+# entry points asked of the runtime), and the runtime is linked statically. What is installed links no other library of
+# CUDA's either: the program opens cuBLAS when a replay needs it; structure.needed tests that.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90)
 endif()
@@ -53,7 +54,6 @@ if(LULL_CUDA_ENABLED)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
-  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # cuBLAS may lie where the loader does not look
   find_package(CUDAToolkit REQUIRED)
 endif()
 message(STATUS "lull: cuda executor ${LULL_CUDA_ENABLED} (LULL_CUDA=${LULL_CUDA})")

@@ -6,7 +6,7 @@ set -euo pipefail
 
 # package: the file or command that shows it is installed
 needed=(
-  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git python3:python3 spin:spin pkg-config:pkg-config
+  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin pkg-config:pkg-config
   libgtest-dev:/usr/include/gtest/gtest.h
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   libcli11-dev:/usr/include/CLI/CLI.hpp
@@ -61,6 +61,8 @@ fi
 
 "$folder/format.sh" --install ||
   echo "setup: warning: the formatters are not installed, so the format test of scripts/test.sh will fail; the rest needs none" >&2
+"$folder/python.sh" --install > /dev/null ||
+  echo "setup: warning: the Python packages of the tests are not installed; the tests that need them are skipped" >&2
 
 cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
 gcc_version=$(g++ -dumpfullversion)

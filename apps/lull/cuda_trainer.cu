@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <cublas_v2.h>
-
 #include <lull/apps/lull/trainer.hpp>
+#include <lull/apps/lull/trainer/cublas_library.hpp>
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
@@ -24,11 +23,6 @@ constexpr std::size_t marks = 1024;  // events, used in turn
 constexpr int sizes[] = {512, 1024, 2048, 4096, 8192};
 constexpr int min_products = 4;  // a forward is made of at least so many, where products can be that short
 
-void check(cublasStatus_t status, char const* call) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw device_error{static_cast<int>(status), cublasGetStatusName(status), call, "cuda_trainer"};
-}
-
 /// Segments are bf16 products of random matrices; a wait has the shape of NCCL's own receive.
 class cuda_trainer final : public stage_trainer {
  public:
@@ -38,10 +32,10 @@ class cuda_trainer final : public stage_trainer {
     trainer::load();
     workspace_ = device_memory{workspace_bytes};
     cublasHandle_t handle = nullptr;
-    check(cublasCreate(&handle), "cublasCreate");
-    cublas_.reset(handle);
-    check(cublasSetStream(cublas_.get(), stream_.get()), "cublasSetStream");
-    check(cublasSetWorkspace(cublas_.get(), workspace_.get(), workspace_bytes), "cublasSetWorkspace");
+    check(cublas_.create(&handle), "cublasCreate");
+    products_handle_.reset(handle);
+    check(cublas_.set_stream(handle, stream_.get()), "cublasSetStream");
+    check(cublas_.set_workspace(handle, workspace_.get(), workspace_bytes), "cublasSetWorkspace");
     for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(event_timing::off);
     calibrate(forward);
   }
@@ -128,12 +122,17 @@ class cuda_trainer final : public stage_trainer {
     return static_cast<iteration_moments*>(iteration_stamps_.get()) + std::min(iteration_, iterations_ - 1);
   }
 
+  void check(cublasStatus_t status, char const* call) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw device_error{static_cast<int>(status), cublas_.status_name(status), call, "cuda_trainer"};
+  }
+
   void product() {
     float const one = 1;
     float const zero = 0;
-    check(cublasGemmEx(cublas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one, matrices_[0].get(),
-                       CUDA_R_16BF, size_, matrices_[1].get(), CUDA_R_16BF, size_, &zero, matrices_[2].get(),
-                       CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+    check(cublas_.gemm_ex(products_handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one,
+                          matrices_[0].get(), CUDA_R_16BF, size_, matrices_[1].get(), CUDA_R_16BF, size_, &zero,
+                          matrices_[2].get(), CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
           "cublasGemmEx");
   }
 
@@ -185,7 +184,8 @@ class cuda_trainer final : public stage_trainer {
 
   cuda_stream stream_;
   device_memory workspace_;
-  std::unique_ptr<cublasContext, decltype(&cublasDestroy)> cublas_{nullptr, cublasDestroy};
+  trainer::cublas_library const cublas_;
+  std::unique_ptr<cublasContext, decltype(&::cublasDestroy_v2)> products_handle_{nullptr, cublas_.destroy};
   device_memory matrices_[3];
   std::vector<cuda_event> events_;
   device_memory iteration_stamps_;

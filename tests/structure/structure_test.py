@@ -11,6 +11,7 @@ import device_code
 import documents
 import includes
 import names
+import needed
 import traces
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -55,6 +56,20 @@ class checks(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             self.assertEqual(includes.check(root), ([], 0))
             self.assertEqual(traces.check(root), ([], 0))
+
+    def test_needed(self):
+        entry = " 0x0001 ({}) {}: [{}]\n"
+        good = entry.format("NEEDED", "Shared library", "libpng16.so.16") + entry.format(
+            "RUNPATH", "Library runpath", "/opt/lib"
+        )
+        self.assertEqual(list(needed.faults(good, "/tree/build")), [])
+        for kind, value in (
+            ("NEEDED", "libcublas.so.13"),
+            ("NEEDED", "libnppc.so.13"),
+            ("RUNPATH", "/tree/build/lib:"),
+        ):
+            (fault,) = needed.faults(good + entry.format(kind, "", value), "/tree/build")
+            self.assertIn(value, fault)
 
     def test_includes(self):
         red = [

@@ -12,6 +12,8 @@ from .rooms import RoomNeed, measure_rooms
 from .runtime import Job, Runtime, ThreadsStream, tasks
 from .session import Session, bubble, harvest, observe
 
+__version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
+
 __all__ = [
     "Error",
     "Job",
@@ -20,6 +22,7 @@ __all__ = [
     "Session",
     "Status",
     "ThreadsStream",
+    "__version__",
     "bubble",
     "harvest",
     "measure_rooms",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """liblull.so as ctypes sees it: its structs, its calls, and one exception for all that goes wrong."""
 
+from __future__ import annotations
+
 import ctypes
 import enum
 import os
@@ -12,7 +14,7 @@ ABI = 1  # LULL_ABI of the header that the structs below were written from
 class Error(RuntimeError):
     """What Lull refuses or cannot do; `status` is the C library's, None where Python found it first."""
 
-    def __init__(self, message, status=None):
+    def __init__(self, message: str, status: Status | None = None) -> None:
         super().__init__(message)
         self.status = status
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many groups of SMs workers must keep off, found from what a trainer's own exchange launches."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import dataclasses
 import os
+from typing import Callable
 
 from . import binding, session
 from .binding import Error, Status, check, load
@@ -54,7 +57,7 @@ class _Exchange:
         return cuda.stream(cuda.ExternalStream(stream, device=self._device))
 
 
-def measure_rooms(exchange, *, device=None, resident=1):
+def measure_rooms(exchange: Callable[[int], object], *, device: int | None = None, resident: int = 1) -> RoomNeed:
     """Captures `exchange(stream)`, the trainer's own sends and receives, into a graph that is never launched, and
     returns the RoomNeed of `resident` of its largest kernels at once: `harvest(tasks,
     rooms=measure_rooms(exchange).rooms)`.

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes, jobs and streams of the C library as Python objects. Thread-safe as their C calls are."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import ctypes
 import logging
 import os
+import time
 import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from . import binding, heard
 from .binding import Error, Status, check, load, text_of
@@ -19,9 +24,11 @@ _LAUNCHES = {"at_close": 0, "at_open": 1}
 _FORMS = {"text": 0, "json": 1, "trace": 2}
 _PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
+_FINAL = ("finished", "failed", "cancelled")
+_LEAVING_S = 1  # of a runtime that ends: for the blocks of its jobs to leave
 
 
-_open = weakref.WeakSet()
+_open: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 
 @atexit.register  # before any scope's: those end first
@@ -87,7 +94,7 @@ def _armed_ahead_us(seconds):
     return max(round(seconds * 1e6), 1) if seconds else -1
 
 
-def tasks():
+def tasks() -> str:
     """Every task that can be asked for, with its options, as text."""
     return text_of(load().lull_tasks)
 
@@ -96,15 +103,16 @@ class Job(_Made):
     """A submitted side task. After its runtime's end it still tells its last status, and its result if it had
     finished."""
 
-    def __init__(self, handle, task):
+    def __init__(self, handle: ctypes.c_void_p, task: str) -> None:
         super().__init__()
         self.task = task
-        self._handle = handle
-        self._last = {"state": "queued", **dict.fromkeys(_PROGRESS, 0)}
-        self._result = None
+        self._handle: ctypes.c_void_p | None = handle
+        self._last: dict[str, Any] = {"state": "queued", **dict.fromkeys(_PROGRESS, 0)}
+        self._result: str | None = None
 
-    def status(self):
-        """A dictionary: state, phases, round, step, failure, items."""
+    def status(self) -> dict[str, Any]:
+        """A dictionary: state, phases, round, step, failure, items. The state is queued, placed, paused, finished,
+        failed or cancelled."""
         if self._handle is not None and not self._is_parents:
             now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
             check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
@@ -113,29 +121,29 @@ class Job(_Made):
         return dict(self._last)
 
     @property
-    def state(self):
+    def state(self) -> str:
         return self.status()["state"]
 
-    def pause(self):
+    def pause(self) -> None:
         check(load().lull_job_pause(self._live()))
 
-    def resume(self):
+    def resume(self) -> None:
         check(load().lull_job_resume(self._live()))
 
-    def cancel(self):
+    def cancel(self) -> None:
         check(load().lull_job_cancel(self._live()))
 
-    def wait(self, seconds):
+    def wait(self, seconds: float) -> bool:
         """True when the job is over and no block works on it, False when the time is."""
         return check(load().lull_job_wait(self._live(), _ns(seconds)))
 
-    def result(self):
+    def result(self) -> str:
         """Of a finished job: lines that sum it up; its files are written by the first call."""
         if self._result is None:
             self._result = text_of(load().lull_job_result, self._live())
         return self._result
 
-    def verify(self):
+    def verify(self) -> tuple[bool, str]:
         """Of a finished job: whether another algorithm found the same, and a sentence."""
         ok = ctypes.c_int()
         sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
@@ -147,13 +155,21 @@ class Job(_Made):
             raise Error(f"{self.task}: its runtime has ended", Status.ERROR_HANDLE)
         return self._handle
 
-    def _end(self):
-        """Before the runtime goes: what is worth keeping."""
+    def _cancel_unfinished(self):
+        with contextlib.suppress(Error):
+            if self.state not in _FINAL:
+                self.cancel()
+
+    def _end(self, deadline):
+        """Before the runtime goes: what is worth keeping. It was cancelled if it had not finished."""
         try:
-            if self.status()["state"] == "finished" and self.wait(1):
+            has_left = self.wait(max(deadline - time.monotonic(), 0))
+            if self.state == "finished" and has_left:
                 self.result()
         except Error as why:
             log.warning("%s: %s", self.task, why)
+        if self._last["state"] not in _FINAL:
+            self._last["state"] = "cancelled"  # the library sees to that, when its blocks leave
         self._handle = None
 
 
@@ -168,17 +184,17 @@ class Runtime(_Made):
     def __init__(
         self,
         *,
-        executor=None,
-        device=0,
-        mode=None,
-        launch="at_close",
-        rooms=None,
-        processors=0,
-        memory_limit_bytes=0,
-        armed_ahead=None,
-        tasks=None,
-        report=None,
-    ):
+        executor: str | None = None,
+        device: int = 0,
+        mode: str | None = None,
+        launch: str = "at_close",
+        rooms: int | None = None,
+        processors: int = 0,
+        memory_limit_bytes: int = 0,
+        armed_ahead: float | None = None,
+        tasks: Sequence[str] | None = None,
+        report: str | os.PathLike[str] | None = None,
+    ) -> None:
         super().__init__()
         options = binding.Options(
             size=ctypes.sizeof(binding.Options),
@@ -197,8 +213,8 @@ class Runtime(_Made):
         )
         self._library = load()
         self.device = device
-        self.jobs = []
-        self._handle = ctypes.c_void_p()
+        self.jobs: list[Job] = []
+        self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         heard.listen()
         try:
             check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
@@ -210,18 +226,21 @@ class Runtime(_Made):
         self._forgotten.atexit = False
         _open.add(self)
 
-    def __enter__(self):
+    def __enter__(self) -> Runtime:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Keeps what finished jobs brought, cancels the others, and frees all. A second call does nothing."""
         if self._handle is None or self._is_parents:
             return
         for job in self.jobs:
-            job._end()
+            job._cancel_unfinished()
+        deadline = time.monotonic() + _LEAVING_S
+        for job in self.jobs:
+            job._end(deadline)
         handle, self._handle = self._handle, None
         self._forgotten.detach()
         try:
@@ -229,7 +248,7 @@ class Runtime(_Made):
         finally:
             heard.say()
 
-    def submit(self, task, *, priority=0, name=None):
+    def submit(self, task: str, *, priority: int = 0, name: str | None = None) -> Job:
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
         self._refuse_parents()
         options = binding.JobOptions(
@@ -241,14 +260,14 @@ class Runtime(_Made):
         return self.jobs[-1]
 
     @property
-    def mode(self):
+    def mode(self) -> str:
         if self._is_parents:
             return "off"
         mode = ctypes.c_int()
         check(self._library.lull_get_mode(self._handle, ctypes.byref(mode)))
         return ("off", "observe", "on")[mode.value - 1]
 
-    def counts(self):
+    def counts(self) -> dict[str, int]:
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
         if self._is_parents:
             return {}
@@ -256,7 +275,7 @@ class Runtime(_Made):
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
         return {name: getattr(now, name) for name, _ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
-    def report(self, form="text"):
+    def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev)."""
         if self._is_parents:
             return ""
@@ -264,7 +283,7 @@ class Runtime(_Made):
             raise Error("Lull draws no SVG since 0.2: take 'trace', and open it as a file at https://ui.perfetto.dev")
         return text_of(self._library.lull_report, self._handle, _one_of("form", form, _FORMS))
 
-    def ready(self, stream):
+    def ready(self, stream: int) -> bool:
         """Whether a job stands ready for a bubble on this stream, an integer."""
         if self._is_parents:
             return False
@@ -272,7 +291,7 @@ class Runtime(_Made):
         check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
         return bool(ready.value)
 
-    def open(self, site, stream):
+    def open(self, site: bytes, stream: int) -> int:
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble
         takes."""
         if self._is_parents:
@@ -281,16 +300,16 @@ class Runtime(_Made):
         check(self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)))
         return bubble.value
 
-    def close_bubble(self, bubble, stream):
+    def close_bubble(self, bubble: int, stream: int) -> None:
         if not self._is_parents:
             check(self._library.lull_close(self._handle, bubble, stream))
 
-    def drain(self, seconds):
+    def drain(self, seconds: float) -> bool:
         """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""
         return self._is_parents or check(self._library.lull_drain(self._handle, _ns(seconds)))
 
     @contextlib.contextmanager
-    def quiet(self, seconds=10):
+    def quiet(self, seconds: float = 10) -> Iterator[None]:
         """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
         if not self._is_parents and not check(self._library.lull_quiet(self._handle, _ns(seconds))):
             raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
@@ -304,23 +323,23 @@ class Runtime(_Made):
 class ThreadsStream(_Made):
     """A trainer's stream on CPU threads, for tests and demonstrations without a GPU."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._handle = ctypes.c_void_p()
         check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
 
-    def __index__(self):
+    def __index__(self) -> int:
         return self._handle.value
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         """Enqueues a kernel that takes so long, at most 10 s."""
         if not self._is_parents:
             check(load().lull_threads_stream_sleep(self._handle, _ns(seconds)))
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         if not self._is_parents:
             check(load().lull_threads_stream_synchronize(self._handle))
 
-    def close(self):
+    def close(self) -> None:
         if not self._is_parents:
             check(load().lull_threads_stream_destroy(self._handle))

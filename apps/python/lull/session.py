@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`harvest`, `observe` and `bubble`: what a training script writes."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import importlib
@@ -12,10 +14,13 @@ import shutil
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from . import arrivals, waits
 from .binding import Error
-from .runtime import Runtime
+from .runtime import Job, Runtime
 from .streams import pointer_of
 
 log = logging.getLogger("lull")
@@ -28,43 +33,45 @@ class Session:
     """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `why_off` says why it is off, if it is;
     `unseen`, which waits of this torch it cannot observe."""
 
-    def __init__(self, mode, tasks, options, force, bracket_waits):
+    def __init__(
+        self, mode: str, tasks: Sequence[str], options: dict[str, Any], force: bool, bracket_waits: bool
+    ) -> None:
         self.why_off = self.unseen = ""
-        self.jobs = []
+        self.jobs: list[Job] = []
         self._asked = (mode, tasks, options, force, bracket_waits)
-        self._runtime = None
-        self._waits = None
-        self._folder = None  # of a report that is to be printed
+        self._runtime: Runtime | None = None
+        self._waits: waits.Waits | None = None
+        self._folder: str | None = None  # of a report that is to be printed
 
     @property
-    def mode(self):
+    def mode(self) -> str:
         return "off" if self._runtime is None else self._runtime.mode
 
-    def counts(self):
+    def counts(self) -> dict[str, int]:
         """What became of the bubbles; empty when off. host/lull.h says what each count means."""
         return {} if self._runtime is None else self._runtime.counts()
 
-    def report(self, form="text"):
+    def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev); empty when off."""
         return "" if self._runtime is None else self._runtime.report(form)
 
-    def submit(self, task, *, priority=0, name=None):
+    def submit(self, task: str, *, priority: int = 0, name: str | None = None) -> Job | None:
         """Another job; None when off. Blocks while inputs are read."""
         if self._runtime is None:
             return None
         self.jobs.append(self._runtime.submit(task, priority=priority, name=name))
         return self.jobs[-1]
 
-    def ready(self, stream=None):
+    def ready(self, stream: object = None) -> bool:
         """Whether a job stands ready for a bubble on this stream."""
         return self._runtime is not None and self._runtime.ready(pointer_of(stream))
 
-    def quiet(self, seconds=10):
+    def quiet(self, seconds: float = 10) -> AbstractContextManager[None]:
         """`with side.quiet():` none of our blocks works in it."""
         return contextlib.nullcontext() if self._runtime is None else self._runtime.quiet(seconds)
 
     @contextlib.contextmanager
-    def suspended(self):
+    def suspended(self) -> Iterator[None]:
         """`with side.suspended():` waits are no bubbles in it, and torch is as it was; jobs keep what they have
         done."""
         placed, self._waits = self._waits, None
@@ -78,7 +85,7 @@ class Session:
                 placed.install()
 
     @contextlib.contextmanager
-    def bubble(self, site, stream=None):
+    def bubble(self, site: str, stream: object = None) -> Iterator[None]:
         """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off."""
         runtime = self._runtime
         if runtime is None:
@@ -91,7 +98,7 @@ class Session:
         finally:
             runtime.close_bubble(bubble, pointer)
 
-    def __enter__(self):
+    def __enter__(self) -> Session:
         global _active
         with _lock:
             if _active is not None:
@@ -107,7 +114,7 @@ class Session:
             raise
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self._stop()
         except Error as why:
@@ -271,19 +278,19 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def harvest(
-    tasks=(),
+    tasks: str | Sequence[str] = (),
     *,
-    device=None,
-    executor=None,
-    rooms=None,
-    processors=0,
-    memory_limit_bytes=0,
-    armed_ahead=None,
-    launch="at_close",
-    report=None,
-    force=False,
-    bracket_waits=True,
-):
+    device: int | None = None,
+    executor: str | None = None,
+    rooms: int | None = None,
+    processors: int = 0,
+    memory_limit_bytes: int = 0,
+    armed_ahead: float | None = None,
+    launch: str = "at_close",
+    report: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    bracket_waits: bool = True,
+) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
     bubbles.
 
@@ -313,19 +320,26 @@ def harvest(
     return Session("on", list(tasks), options, force, bracket_waits)
 
 
-def observe(*, report=None, device=None, executor=None, force=False, bracket_waits=True):
+def observe(
+    *,
+    report: str | os.PathLike[str] | None = None,
+    device: int | None = None,
+    executor: str | None = None,
+    force: bool = False,
+    bracket_waits: bool = True,
+) -> Session:
     """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text
     is printed to stderr at the end. No torch is refused: what it cannot see of one that lacks something is in
     `unseen` and in the log."""
     return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
 
 
-def is_on():
+def is_on() -> bool:
     """Whether this process is in a session's scope, also where Lull is off in it."""
     return _active is not None
 
 
-def bubble(site, stream=None):
+def bubble(site: str, stream: object = None) -> AbstractContextManager[None]:
     """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255
     bytes; `stream` as in streams.pointer_of."""
     session = _active

@@ -14,13 +14,16 @@ namespace {
 
 using test::test_folder;
 
-bool python(std::string const& line) { return std::system(("python3 -c '" + line + "' 2> /dev/null").c_str()) == 0; }
+bool python(std::string const& line) {
+  return std::system(("\"" LULL_PYTHON "\" -c '" + line + "' 2> /dev/null").c_str()) == 0;
+}
 
 class Pillow : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!python("import PIL.Image")) {
-      GTEST_SKIP() << "python3 has no Pillow: the references are held against hand-computed cases only";
+      GTEST_SKIP() << "NOT RUN: " LULL_PYTHON
+                      " has no Pillow: the references are held against hand-computed cases only";
     }
   }
 
