@@ -188,7 +188,8 @@ class checks(unittest.TestCase):
                 found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
                 self.assertIn(expected, "\n".join(found))
         decision = "docs/decisions/d.md"
-        told = f"3 things, of which {link.replace('results', '../results')} has 4.2{place.format(chr(39).join(['mean drain name=', 'a', '']))}\n"
+        figure = place.format(chr(39).join(["mean drain name=", "a", ""]))
+        told = f"3 things, of which {link.replace('results', '../results')} has 4.2{figure}\n"
         self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
         self.assertIn(
             "says 4.2",
