@@ -70,7 +70,9 @@ void print_options(std::ostream& out, option_table table, std::size_t width) {
 
 std::string_view nearest(std::string_view wanted, std::span<std::string_view const> known) {
   wanted = wanted.substr(0, 256);  // the distance is quadratic
-  return *std::ranges::min_element(known, {}, [&](std::string_view name) { return distance(wanted, name); });
+  return *std::ranges::min_element(known, {}, [&](std::string_view name) {
+    return std::pair{!name.starts_with(wanted), distance(wanted, name)};  // what was begun comes first
+  });
 }
 
 std::string list_known(std::string_view wanted, std::span<std::string_view const> known) {

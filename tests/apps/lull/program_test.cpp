@@ -39,6 +39,7 @@ TEST_F(program, an_unknown_option_names_the_nearest_one_and_its_command) {
            {"run --repor=x", "unknown option \"--repor\"; the nearest is --report; see lull run --help"},
            {"doctor --jsn", "unknown option \"--jsn\"; the nearest is --json; see lull doctor --help"},
            {"new task word_count --on x", "unknown option \"--on\"; the nearest is --in; see lull new task --help"},
+           {"--vers", "unknown option \"--vers\"; the nearest is --version; see lull --help"},
            {"--versoin", "unknown option \"--versoin\"; the nearest is --version; see lull --help"},
        }) {
     outcome const found = ask(wrong);
