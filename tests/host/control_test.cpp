@@ -69,6 +69,7 @@ TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   one_bubble(*side);  // its worker is enqueued and cannot come yet
   EXPECT_FALSE(side->quiet(50ms));
   go_on = true;
+  trainer.synchronize();  // it looks at `go_on` until then
   await(*side, a, job_state::placed);
   seen.take();
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
