@@ -22,6 +22,9 @@ function(lull_library)
       ${target}
       PUBLIC lull_headers ${arg_PUBLIC}
       PRIVATE $<BUILD_INTERFACE:lull_warnings> ${arg_PRIVATE})
+    if(NOT arg_NAME STREQUAL "contract")  # that is for tests
+      set_property(GLOBAL APPEND PROPERTY LULL_TRAINERS_LIBRARIES ${target})
+    endif()
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE lull_headers ${arg_PUBLIC})
@@ -31,26 +34,18 @@ function(lull_library)
   install(TARGETS ${target} EXPORT lullTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# lull_everything(): target lull::lull, all that a trainer links: the runtime, its executors and the shipped side tasks.
+# lull_everything(): target lull::lull, all that a trainer links: the runtime, its executors and the shipped side tasks. And the
+# packages lull, for the C library, and lull-cpp, for the static ones, of which a linker needs some twice.
 function(lull_everything)
+  get_property(libraries GLOBAL PROPERTY LULL_TRAINERS_LIBRARIES)
+  list(APPEND libraries lull_tasks)
   add_library(lull_everything INTERFACE)
-  target_link_libraries(lull_everything INTERFACE lull_runtime lull_report lull_solo lull_threads lull_cuda lull_pagerank lull_images lull_mlp lull_product
-                                                  lull_tasks)
+  target_link_libraries(lull_everything INTERFACE ${libraries})
   set_target_properties(lull_everything PROPERTIES EXPORT_NAME lull)
   add_library(lull::lull ALIAS lull_everything)
   install(TARGETS lull_everything EXPORT lullTargets)
-endfunction()
 
-# Installs lull.pc for the C library and lull-cpp.pc for the static ones, of which a linker needs some twice.
-function(lull_pkg_config)
-  set(archives)
-  foreach(target IN ITEMS lull_tasks lull_product lull_mlp lull_images lull_image_files lull_pagerank lull_graph lull_solo lull_options lull_report
-                          lull_runtime lull_io lull_threads lull_cuda)
-    get_target_property(type ${target} TYPE)
-    if(type STREQUAL "STATIC_LIBRARY")
-      string(APPEND archives " -l${target}")
-    endif()
-  endforeach()
+  list(JOIN libraries " -l" archives)
   file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   set(more "-lpthread")
   if(LULL_CUDA_ENABLED)
@@ -83,7 +78,6 @@ function(lull_install)
   install(FILES ${PROJECT_SOURCE_DIR}/data/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/lull)
 
   lull_everything()
-  lull_pkg_config()
 
   include(CMakePackageConfigHelpers)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/lull)

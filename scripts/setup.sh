@@ -60,7 +60,7 @@ if ((${#missing[@]})); then
 fi
 
 "$folder/format.sh" --install ||
-  echo "setup: warning: the formatters are not installed, so the format test of scripts/test.sh will fail; the rest needs none" >&2
+  echo "setup: warning: the formatters are not installed, so the format test of scripts/test.sh --all will fail; the rest needs none" >&2
 "$folder/python.sh" --install > /dev/null ||
   echo "setup: warning: the Python packages of the tests are not installed; the tests that need them are skipped" >&2
 

@@ -103,9 +103,8 @@ void atomic_file::open_temporary() {
   }
   int const code = errno;
   temporary_.clear();  // it is another's, or not there
-  if (code == ENOENT || code == ENOTDIR) {
-    throw usage_error(path_.string() + ": there is no folder " + folder.string() + ": create it first");
-  }
+  if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored) && (code == ENOENT || code == ENOTDIR))
+    throw usage_error(path_.string() + ": there is no folder " + folder.string() + ": make it first");
   fail(code, "creating a temporary file beside it");
 }
 
@@ -199,11 +198,11 @@ void check_writable(std::string_view option, std::filesystem::path const& path) 
   if (path.empty()) throw usage_error(asked + "'': the name is empty: name a file");
   if (path.filename().empty() || std::filesystem::is_directory(path, ignored))
     throw usage_error(asked + ": it is a folder: name a file");
-  if (std::filesystem::path const folder = folder_of(path); ::access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
-    throw usage_error(asked + ": there is no folder " + folder.string() + ": make it first");
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) return;
   try {
     atomic_file const writable{path};
+  } catch (usage_error const& reason) {
+    throw usage_error(std::string{option} + reason.what());
   } catch (device_error const& reason) {
     throw usage_error(asked + " cannot be written: " + std::strerror(reason.code()) +
                       ": name a file in a folder that you may write to");

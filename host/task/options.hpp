@@ -85,7 +85,7 @@ class option_values {
 /// A line or two a row: name, kind, default, range, help; `width` columns at most as far as words allow.
 void print_options(std::ostream& out, option_table table, std::size_t width = 80);
 
-/// Returns the name that is nearest to `wanted`, by edits. `known` is not empty.
+/// Returns the name that is nearest to `wanted`: one that begins so, then by edits. `known` is not empty.
 std::string_view nearest(std::string_view wanted, std::span<std::string_view const> known);
 
 /// "a, b, c" with the name that is nearest to `wanted` in front: what every message on an unknown name ends with.

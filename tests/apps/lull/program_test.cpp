@@ -73,6 +73,8 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --segment 2", "--segment");
   expect_refused("run --executor threads --report " + file("none/report.json"), "no folder");
   expect_refused("run --executor threads --report ''", "the name is empty");
+  expect_refused("run --executor threads --task pagerank --report /proc/r.json",
+                 "--report /proc/r.json cannot be written");
   expect_refused("run --executor threads --report " + file(""), "a folder");
   expect_refused("harvest --executor threads --report " + file("a") + " --trace " + file("a"),
                  "written twice, by --report and by --trace");
