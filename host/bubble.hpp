@@ -138,6 +138,9 @@ struct bubble_report {
   std::int64_t opened_ns = 0;          // on the machine's clock
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   bool armed = false;                  // its workers were enqueued before it opened
+  /// How long workers stood on the device before the opening, as the host's clock has it; none: not known, or nothing
+  /// stood there, as with one connection.
+  std::optional<std::chrono::nanoseconds> waited{};
   std::chrono::nanoseconds lease{0};
   worker_report current;    // of the current job; the edges' stamps are in its record
   worker_report successor;  // of its successor, to which the edges write nothing

@@ -92,6 +92,7 @@ def harvested(report, asked_ms, speed):
         "idle_ms": asked_ms,
         "items": sum(each["items"] for each in work),
         "lease_exits": sum(each["lease_exits"] for each in work),
+        "waited_ms": sum(each["waited_ms"] for each in work),
     }
     return found | ({"harvest": found["items"] / speed / asked_ms} if speed else {})
 

@@ -119,8 +119,10 @@ struct side_figures {
   std::vector<double> start_us;  // opening → all blocks at work
   std::vector<double> start_armed_us;
   std::vector<double> start_late_us;
+  double waited_ms = 0;  // of workers on the device, before bubbles opened
 
   void add(bubble_report const& one) {
+    if (one.waited) waited_ms += static_cast<double>(one.waited->count()) / 1e6;
     items += one.record().items;
     lease_exits += one.record().lease_blocks;
     worked_ns += over_machine(one, &bubble_record::stay_ns);
@@ -208,6 +210,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
       {"items_per_s_alone", maybe(speed ? std::optional{*speed * 1e9} : std::nullopt)},
       {"start_us",
        {{"all", spread(sums.start_us)}, {"armed", spread(sums.start_armed_us)}, {"late", spread(sums.start_late_us)}}},
+      {"waited_ms", sums.waited_ms},
       {"lease_exits", sums.lease_exits},
       {"bubbles", times.worker.bubbles},
       {"bubbles_empty", sums.empty},

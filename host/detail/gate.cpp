@@ -200,7 +200,7 @@ std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
   return opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
 }
 
-bool gate::launch(std::uint64_t bubble, start_when when) {
+bool gate::launch(std::uint64_t bubble, start_when when, std::optional<steady::time_point> from) {
   std::array<armed_worker, places> stands;
   bubble_mark& mark = mark_of(bubble);
   {
@@ -223,6 +223,7 @@ bool gate::launch(std::uint64_t bubble, start_when when) {
     now.blocks = blocks;
     // Only after the launch: it may take as long as the trainer's thread stands in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
+    now.stand_from = worker != 0 ? from : std::nullopt;
     counts_[counted::launches] += worker;
     if (worker != 0 && now.armed) ++counts_[counted::armed];
     if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);
@@ -286,6 +287,8 @@ void gate::release(std::uint64_t bubble, bool first_time) {
     std::lock_guard const lock{mutex_};
     if (has_opened(bubble)) return;
     again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
+    placed& now = placed_of(bubble);
+    if (now.stand_from) now.stood += steady::now() - *std::exchange(now.stand_from, std::nullopt);
     ++counts_[counted::released];
   }
   std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};

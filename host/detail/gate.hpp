@@ -88,8 +88,9 @@ class gate {
 
   /// The oldest bubble whose workers are not enqueued and may be.
   std::optional<launch_request> request() const;
-  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready.
-  bool launch(std::uint64_t bubble, start_when when);
+  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready. They stand on the device from
+  /// then on; none: they do not before the bubble opens.
+  bool launch(std::uint64_t bubble, start_when when, std::optional<std::chrono::steady_clock::time_point> from);
   /// Its workers are not enqueued any more.
   void pass(std::uint64_t bubble);
   /// The trainer has paused before it.
@@ -140,7 +141,9 @@ class gate {
     std::chrono::nanoseconds lease{0};
     std::chrono::steady_clock::time_point opened{};  // on the host
     std::chrono::steady_clock::time_point closed{};
-    std::uint64_t range = 0;  // on a tool's timeline
+    std::optional<std::chrono::steady_clock::time_point> stand_from{};  // its workers, on the device
+    std::chrono::nanoseconds stood{0};                                  // those that were let go
+    std::uint64_t range = 0;                                            // on a tool's timeline
   };
   /// What is copied from and to the machine.
   struct copies {
@@ -176,6 +179,8 @@ class gate {
   bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now,
                    device_clock const& clock) const;
   bubble_report told(std::uint64_t bubble) const;
+  static std::optional<std::chrono::nanoseconds> waited(placed const& was, std::uint64_t opened_ns,
+                                                        device_clock const& clock);
   void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
              device_clock const& clock);
   bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }

@@ -83,6 +83,7 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
     if (!was.timed) was.where->held_up.add(was.held_up);
     if (!was.timed && was.where->held_up.twice()) held_up_ = was.where->name;
     learn(was, record, length, clock);
+    one.waited = waited(was, record.opened_ns, clock);
     one.length = length.value_or(std::chrono::nanoseconds{0});
     into.push_back(std::move(one));
   }
@@ -100,6 +101,14 @@ bool gate::was_held_up(placed const& was, bubble_record const& record, steady::t
   bool const closed = line.bubbles > was.bubble || !is_open(line.value);
   auto const left = clock.at(record.last_out_ns);
   return closed && left && hold_ups::is_one(now - *left, was.lease);
+}
+
+std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uint64_t opened_ns,
+                                                     device_clock const& clock) {
+  auto const opened = clock.at(opened_ns);
+  if (opened_ns == 0 || !opened || (!was.stand_from && was.stood.count() == 0)) return std::nullopt;
+  auto const last = was.stand_from ? std::max(*opened - *was.stand_from, steady::duration{0}) : steady::duration{0};
+  return was.stood + last;
 }
 
 /// What a bubble that is over says of its site.

@@ -39,7 +39,8 @@ json figures(site_summary const& of) {
                          {"items", of.side.items},
                          {"chunks", of.side.chunks},
                          {"handed_back", of.side.handed_back},
-                         {"lease_exits", of.side.lease_exits}};
+                         {"lease_exits", of.side.lease_exits},
+                         {"waited_ms", ms(of.side.waited)}};
   }
   return text;
 }

@@ -38,6 +38,7 @@ void bubble_summary::site_state::add(site_state const& other) {
   side.chunks += other.side.chunks;
   side.handed_back += other.side.handed_back;
   side.lease_exits += other.side.lease_exits;
+  side.waited += other.side.waited;
   side_ns += other.side_ns;
 }
 
@@ -58,6 +59,7 @@ void bubble_summary::add(bubble_report const& bubble) {
   ++seen_;
   std::size_t const found = find(bubble);
   site_state& site = sites_[found];
+  site.side.waited += bubble.waited.value_or(std::chrono::nanoseconds{0});
   if (bubble_record const record = bubble.record(); record.blocks != 0) {
     ++site.side.bubbles;
     site.side.items += record.items;

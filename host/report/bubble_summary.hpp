@@ -64,6 +64,9 @@ struct site_summary {
     std::uint64_t chunks = 0;
     std::uint64_t handed_back = 0;  // chunks
     std::uint64_t lease_exits = 0;  // blocks that left by their lease
+    /// How long workers stood on the device before bubbles opened, in all; while one does, kernels of training may
+    /// start later (docs/decisions/armed-late.md).
+    std::chrono::nanoseconds waited{0};
   } side{};
 };
 

@@ -306,6 +306,32 @@ TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
 }
 
+TEST_F(runtime_recorded, a_report_tells_how_long_workers_stood_on_the_device_before_the_opening) {
+  for (bool const ahead : {true, false}) {
+    auto with = options();
+    if (!ahead) with.armed_ahead = 0ns;
+    auto const side = make(with);
+    job const task = submit(*side, "a");
+    await(*side, task, job_state::placed);
+    std::atomic<bool> goes{false};
+    trainer.enqueue([&goes] { goes.wait(false); });
+    auto const asked = std::chrono::steady_clock::now();
+    one_bubble(*side);
+    auto const enqueued = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(5ms);
+    auto const opens = std::chrono::steady_clock::now();
+    goes = true;
+    goes.notify_all();
+    trainer.synchronize();
+    std::vector<bubble_report> told;
+    while (told.empty()) told = side->take_bubbles();
+    ASSERT_EQ(told[0].waited.has_value(), ahead);
+    if (!ahead) continue;
+    EXPECT_GE(*told[0].waited, opens - enqueued);
+    EXPECT_LE(*told[0].waited, std::chrono::steady_clock::now() - asked);
+  }
+}
+
 TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
   auto const side = make();
   job const task = submit(*side, "a");

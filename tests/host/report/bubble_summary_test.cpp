@@ -192,6 +192,7 @@ TEST(bubble_summary, what_a_harvest_brought) {
   EXPECT_EQ(side.chunks, 200U);
   EXPECT_EQ(side.handed_back, 6U);
   EXPECT_EQ(side.lease_exits, 4U);
+  EXPECT_EQ(side.waited, 500us);
   latest_bubble const first = sum.latest().at(0);
   EXPECT_EQ(first.work_from_ns, 10'000);
   EXPECT_EQ(first.work_until_ns, 1'020'000);

@@ -259,7 +259,8 @@ TEST(bubble_json, after_a_harvest_says_what_it_brought) {
                                                 {"items", 1000},
                                                 {"chunks", 100},
                                                 {"handed_back", 3},
-                                                {"lease_exits", 2}}));
+                                                {"lease_exits", 2},
+                                                {"waited_ms", 0.25}}));
 }
 
 TEST(bubble_trace, a_track_for_each_gate_and_its_workers) {

@@ -46,6 +46,7 @@ inline bubble_report harvested(observed_bubble const& one) {
   bubble.current.record.chunks = 100;
   bubble.current.record.handed_back = 3;
   bubble.current.record.lease_blocks = 2;
+  bubble.waited = std::chrono::microseconds{250};
   return bubble;
 }
 
