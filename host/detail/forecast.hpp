@@ -31,7 +31,12 @@ class forecast {
     std::chrono::nanoseconds const least = std::chrono::milliseconds{2};
     return std::clamp(distance / 32, least, 125 * least);
   }
-  /// The same after a pause: how far the host runs ahead of the device varies by some per cent.
+  /// A worker stands on the device for no more than a sixteenth of what the trainer computes before the bubble, but for
+  /// what a launch takes: kernels may start later meanwhile.
+  static constexpr std::chrono::nanoseconds max_ahead(std::chrono::nanoseconds distance) noexcept {
+    return std::max<std::chrono::nanoseconds>(2 * min_launch, distance / 16);
+  }
+  /// The error after a pause: how far the host runs ahead of the device varies by some per cent.
   static constexpr std::chrono::nanoseconds call_error(std::chrono::nanoseconds after_call) noexcept {
     return after_call / 8;
   }
@@ -79,7 +84,8 @@ class forecast {
   /// opened earlier than was expected lately, for one that is expected so long after what it is counted from.
   std::chrono::nanoseconds ahead(std::chrono::nanoseconds distance) const noexcept {
     auto const error = early_.greatest(3).value_or(unknown_error);
-    return launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
+    auto const wanted = launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
+    return std::min(wanted, max_ahead(distance));
   }
   /// The same for one that is expected so long after the host's call.
   std::chrono::nanoseconds ahead_of_call(std::chrono::nanoseconds after_call) const noexcept {

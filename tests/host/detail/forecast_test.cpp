@@ -92,8 +92,18 @@ TEST(forecast, one_bubble_that_opened_far_too_early_asks_for_no_more_than_a_shar
   auto const steady = opens.ahead(distance);
   opens.add(&one, 200ms, 100ms);
   EXPECT_EQ(opens.ahead(distance), steady + 10ms);
-  EXPECT_EQ(opens.ahead(20ms), steady + 2ms);
+  EXPECT_EQ(opens.ahead(40ms), steady + 2ms);
   EXPECT_EQ(opens.ahead(1h), steady + 250ms);
+}
+
+TEST(forecast, stands_for_no_more_than_a_sixteenth_of_a_short_distance) {
+  forecast opens;
+  for (int i = 0; i < 8; ++i) opens.add(&one, 8ms, 5ms);
+  opens.add(&one, 6ms, 3ms);  // as early as is worth 2 ms of any distance
+  EXPECT_EQ(opens.ahead(8ms), 500us);
+  for (int i = 0; i < 1'000; ++i) opens.note(false);  // nor do misses ask for more
+  EXPECT_EQ(opens.ahead(8ms), 500us);
+  EXPECT_EQ(opens.ahead(1ms), 2 * forecast::min_launch) << "less is no use to a launch";
 }
 
 TEST(forecast, after_a_pause_counts_from_the_hosts_call) {
