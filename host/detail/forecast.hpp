@@ -31,8 +31,8 @@ class forecast {
     std::chrono::nanoseconds const least = std::chrono::milliseconds{2};
     return std::clamp(distance / 32, least, 125 * least);
   }
-  /// A worker stands on the device for no more than a sixteenth of what the trainer computes before the bubble, but for
-  /// what a launch takes: kernels may start later meanwhile.
+  /// The most that a worker may wait on the device for its bubble: a sixteenth of what the trainer computes before it,
+  /// since kernels may start later meanwhile, but as much as a launch takes.
   static constexpr std::chrono::nanoseconds max_ahead(std::chrono::nanoseconds distance) noexcept {
     return std::max<std::chrono::nanoseconds>(2 * min_launch, distance / 16);
   }
