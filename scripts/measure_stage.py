@@ -92,9 +92,17 @@ def harvested(report, asked_ms, speed):
         "idle_ms": asked_ms,
         "items": sum(each["items"] for each in work),
         "lease_exits": sum(each["lease_exits"] for each in work),
-        "waited_ms": sum(each["waited_ms"] for each in work),
     }
     return found | ({"harvest": found["items"] / speed / asked_ms} if speed else {})
+
+
+def waited(before, after):
+    """How long workers stood on the device before training's bubbles opened between two reports, a bubble."""
+    work = [[site["side_work"] for site in sites_of(report)[0] if site["side_work"]] for report in (before, after)]
+    bubbles, ms = (
+        sum(each[key] for each in work[1]) - sum(each[key] for each in work[0]) for key in ("bubbles", "waited_ms")
+    )
+    return {"waited_ms_a_bubble": ms / bubbles} if bubbles else {}
 
 
 def summed_up(scopes):
@@ -249,6 +257,11 @@ def no_bubble(_):
     return contextlib.nullcontext()
 
 
+def report_of(side):
+    time.sleep(0.1)  # until all records are read
+    return json.loads(side.report("json"))
+
+
 def long_bubbles(torch, lull, trainer, side, count):
     """The report after so many of them, one by one: what a site learns from a bubble is for the next."""
     for _ in range(count):
@@ -256,13 +269,15 @@ def long_bubbles(torch, lull, trainer, side, count):
             trainer.wait(ALONE_MS)
         torch.cuda.synchronize()
         time.sleep(0.004)
-    time.sleep(0.1)  # until their records are read
-    return json.loads(side.report("json"))
+    return report_of(side)
+
+
+def warm_up(trainer, kind):
+    trainer.groups([kind, no_bubble] * WARM_UP)
 
 
 def in_turns(trainer, kind, seconds):
     """Milliseconds a step of groups without anything and of groups of that kind, by turns."""
-    trainer.groups([kind, no_bubble] * WARM_UP)
     plain, other = [], []
     until = time.monotonic() + seconds
     while not plain or time.monotonic() < until:
@@ -279,18 +294,22 @@ def compared(plain, other):
 
 def measure_scope(torch, lull, trainer, task, armed_ahead, processors, seconds):
     if task == WAIT:
+        warm_up(trainer, WAIT)
         return compared(*in_turns(trainer, WAIT, seconds))
     more = {} if armed_ahead is None else {"armed_ahead": armed_ahead}
     with lull.harvest([TASKS.get(task, task)], processors=processors, **more) as side:
         if side.mode != "on":
             sys.exit(f"measure_stage.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
+        warm_up(trainer, lull.bubble)
+        warm = report_of(side)
         plain, with_lull = in_turns(trainer, lull.bubble, seconds)
-        counts = side.counts()  # of training alone
+        trained, counts = report_of(side), side.counts()  # of training alone
         reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
     steps = GROUP * (WARM_UP + len(with_lull))
     return {
         **compared(plain, with_lull),
         **harvested(reports[1], steps * trainer.idle_ms, speed_alone(*reports)),
+        **waited(warm, trained),
         "counts": counts,
     }
 
