@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Prints the Python that has the packages for one purpose; says so and fails where they are not installed.
-#   scripts/python.sh [--install] tests|format
+#   scripts/python.sh [--install] tests|format|docs
 # With --install they are installed first, in these versions, into a virtual environment in the user's cache folder.
 set -euo pipefail
 
@@ -13,6 +13,7 @@ fi
 case ${1:-} in
   tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2) ;;
   format) packages=(clang-format==16.0.6 ruff==0.17.6) ;;
+  docs) packages=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19) ;;
   *) sed -n '4p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
 esac
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/lull/$1-$(IFS=-; echo "${packages[*]//==/-}")

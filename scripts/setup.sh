@@ -6,7 +6,7 @@ set -euo pipefail
 
 # package: the file or command that shows it is installed
 needed=(
-  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin pkg-config:pkg-config
+  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin pkg-config:pkg-config doxygen:doxygen
   libgtest-dev:/usr/include/gtest/gtest.h
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   libcli11-dev:/usr/include/CLI/CLI.hpp
@@ -59,7 +59,7 @@ if ((${#missing[@]})); then
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 fi
 
-for purpose in format tests; do
+for purpose in format tests docs; do
   "$folder/python.sh" --install "$purpose" > /dev/null ||
     echo "setup: warning: the Python packages for $purpose are not installed: tests that need them are skipped, and the format test fails" >&2
 done
