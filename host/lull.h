@@ -191,7 +191,7 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
 typedef enum lull_format {
   LULL_FORMAT_TEXT = 0,
   LULL_FORMAT_JSON = 1, /* schema "lull.bubbles/2" */
-  LULL_FORMAT_TRACE = 2 /* Trace Event Format, for https://ui.perfetto.dev; 3, which was an SVG, is refused */
+  LULL_FORMAT_TRACE = 2 /* Trace Event Format, for <https://ui.perfetto.dev>; 3, which was an SVG, is refused */
 } lull_format;
 
 /* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,

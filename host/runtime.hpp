@@ -54,13 +54,14 @@ struct runtime_options {
   std::string report = {};
 };
 
-/// Runs submitted jobs in the bubbles of one device's trainer streams. One runtime of a process harvests a CUDA device
-/// at a time: while it lives, making another with mode `on` throws usage_error. Any number may observe beside it, or be
-/// off. At most 16 streams are harvested at a time, and 1,024 captured graphs with 8 task types; what is beyond is
-/// counted and left alone (docs/6-limits.md). Thread-safe. `open`, `close` and `bubble` only enqueue: they do not block
-/// or synchronise. They allocate only in the first bubble of a site and under capture. The first bubble of each
-/// captured graph also blocks for a small copy to the machine. An error of the machine inside them turns the runtime
-/// off and is logged; it is never thrown into the trainer.
+/// Runs submitted jobs in the bubbles of one device's trainer streams.
+///
+/// One runtime of a process harvests a CUDA device at a time: while it lives, making another with mode `on` throws
+/// usage_error. Any number may observe beside it, or be off. At most 16 streams are harvested at a time, and 1,024
+/// captured graphs with 8 task types; what is beyond is counted and left alone (docs/6-limits.md). Thread-safe. `open`,
+/// `close` and `bubble` only enqueue: they do not block or synchronise. They allocate only in the first bubble of a
+/// site and under capture. The first bubble of each captured graph also blocks for a small copy to the machine. An
+/// error of the machine inside them turns the runtime off and is logged; it is never thrown into the trainer.
 class runtime {
  public:
   explicit runtime(runtime_options options = {});

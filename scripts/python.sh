@@ -1,14 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints the Python that tests make wheels with and hold Lull's files against; says so and fails where it is not installed.
-# With --install it is installed first, in these versions, into a virtual environment in the user's cache folder.
+# Prints the Python that has the packages for one purpose; says so and fails where they are not installed.
+#   scripts/python.sh [--install] tests|format|docs
+# With --install they are installed first, in these versions, into a virtual environment in the user's cache folder.
 set -euo pipefail
 
-packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2)
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/lull/python-$(IFS=-; echo "${packages[*]//==/-}")
+install=
+if [[ ${1:-} == --install ]]; then
+  install=yes
+  shift
+fi
+case ${1:-} in
+  tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2) ;;
+  format) packages=(clang-format==16.0.6 ruff==0.17.6) ;;
+  docs) packages=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19) ;;
+  *) sed -n '4p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
+esac
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/lull/$1-$(IFS=-; echo "${packages[*]//==/-}")
 if [[ ! -e $folder/whole ]]; then
-  if [[ ${1:-} != --install ]]; then
-    echo "python.sh: not installed yet: scripts/python.sh --install" >&2
+  if [[ -z $install ]]; then
+    echo "python.sh: not installed yet: scripts/python.sh --install $1" >&2
     exit 1
   fi
   echo "python: installing ${packages[*]} into $folder" >&2

@@ -6,7 +6,7 @@ set -euo pipefail
 
 # package: the file or command that shows it is installed
 needed=(
-  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin pkg-config:pkg-config
+  g++:g++ cmake:cmake ninja-build:ninja ccache:ccache git:git dpkg-dev:dpkg-shlibdeps file:file python3:python3 spin:spin pkg-config:pkg-config doxygen:doxygen
   libgtest-dev:/usr/include/gtest/gtest.h
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   libcli11-dev:/usr/include/CLI/CLI.hpp
@@ -59,10 +59,10 @@ if ((${#missing[@]})); then
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 fi
 
-"$folder/format.sh" --install ||
-  echo "setup: warning: the formatters are not installed, so the format test of scripts/test.sh --all will fail; the rest needs none" >&2
-"$folder/python.sh" --install > /dev/null ||
-  echo "setup: warning: the Python packages of the tests are not installed; the tests that need them are skipped" >&2
+for purpose in format tests docs; do
+  "$folder/python.sh" --install "$purpose" > /dev/null ||
+    echo "setup: warning: the Python packages for $purpose are not installed: tests that need them are skipped, and the format test fails" >&2
+done
 
 cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
 gcc_version=$(g++ -dumpfullversion)

@@ -12,6 +12,7 @@ import documents
 import includes
 import names
 import needed
+import site_links
 import traces
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -42,8 +43,8 @@ class checks(unittest.TestCase):
             self.assertGreater(checked, 0)
             return found
 
-    def assert_red(self, check, name, text, expected):
-        found = self.findings(check, files={name: text})
+    def assert_red(self, check, name, text, expected, others=None):
+        found = self.findings(check, files={**(others or {}), name: text})
         self.assertEqual(len(found), 1, found)
         self.assertTrue(found[0].startswith(name), found)
         self.assertIn(expected, found[0])
@@ -203,6 +204,24 @@ class checks(unittest.TestCase):
                     documents.check, files={**files, "docs/1-chapter.md": chapter.replace("++a", "--a")}
                 )
                 self.assertIn("no piece of", "\n".join(found))
+
+    def test_site_links(self):
+        page = '<a id="here" href="#here">{}</a> <a href="../a.html#top">a</a> <a href="https://example.org/b">b</a>'
+        files = {"a.html": '<h1 id="top">a</h1>', "docs/b.html": page}
+        self.assertEqual(self.findings(site_links.check, files=files), [])
+        red = [
+            ("#here", "#there", "no such anchor"),
+            ("#top", "#bottom", "no such anchor"),
+            ("../a.html", "a.html", "no file"),
+            ("../a.html", "../../a.html", "no file"),
+            ("../a.html", "..", "no file"),
+            ("https:", "http:", "no https address"),
+            ("example.org", "example", "no https address"),
+            ("{}", '<img src="a.svg">', "no file"),
+        ]
+        for old, new, expected in red:
+            with self.subTest(new=new):
+                self.assert_red(site_links.check, "docs/b.html", page.replace(old, new), expected, files)
 
     def test_device_code(self):
         good = b"\x7fELF\0.visible .entry first(\n.visible .entry worker(\n  ld.global.relaxed.sys.u32 %r1, [%rd1];\n"

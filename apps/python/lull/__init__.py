@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Side work in the idle gaps of pipeline-parallel training.
 
-with lull.observe():                                   # first, see what there is
-    train()
-with lull.harvest(tasks=["pagerank:graph=web.el"]):    # then, use it
-    train()
+First see which bubbles there are, then fill them::
+
+    with lull.observe():
+        train()
+    with lull.harvest(tasks=["pagerank:graph=web.el"]):
+        train()
 """
 
 from .binding import Error, Status
