@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/test.sh          the tests that a change needs: part dev without the models and the projects outside the tree
+# scripts/test.sh          the tests that a change needs: part dev without the benches, the models and the projects outside
+#                          the tree
 # scripts/test.sh --all    every test that this machine can run:
 #   dev    all tests; where nvcc is found all device code is compiled, and GPU tests run if a device answers
 #   tsan   the host tests under ThreadSanitizer
@@ -11,14 +12,14 @@
 set -euo pipefail
 all=$#
 if [[ $# -gt 1 || ${1:---all} != --all ]]; then
-  echo "test.sh: unknown: $*; the only option is --all, which adds the sanitizers, clang, the models and the projects outside the tree" >&2
+  echo "test.sh: unknown: $*; the only option is --all, which adds the benches, the sanitizers, clang, the models and the projects outside the tree" >&2
   exit 2
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((all)); then
   echo "test.sh: takes about an hour on two cores without a compiler cache, half of it with one"
 else
-  echo "test.sh: takes about 20 minutes on two cores without a compiler cache, a few with one; --all runs everything, in an hour"
+  echo "test.sh: takes about 15 minutes on two cores without a compiler cache, a few with one; --all runs everything, in an hour"
 fi
 scripts/setup.sh
 
@@ -45,17 +46,17 @@ cannot() {
   failed=$((failed + 1))
 }
 
-# configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
-# build/PRESET.log. The compiler is empty for g++, or a clang++.
+# configuration PRESET COMPILER BENCHES [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done
+# is in build/PRESET.log. The compiler is empty for g++, or a clang++; benches are ON or OFF.
 configuration() {
-  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=()
-  shift 2
+  local preset=$1 compiler=$2 benches=$3 log=build/$1.log status=0 tests failures absent compilers=()
+  shift 3
   part "$preset, see $log"
   if [[ -n $compiler ]]; then
     grep -qs "^CMAKE_CXX_COMPILER:[A-Z]*=$compiler\$" "build/$preset/CMakeCache.txt" || rm -rf "build/$preset"
     compilers=(-DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER="${compiler/clang++/clang}")
   fi
-  if ! cmake --preset "$preset" "${compilers[@]}" > "$log" 2>&1; then
+  if ! cmake --preset "$preset" -DLULL_BENCH="$benches" "${compilers[@]}" > "$log" 2>&1; then
     cannot "configure $preset" "$log"
     return
   fi
@@ -114,12 +115,12 @@ fi
 if ((all)); then
   clang=$(scripts/clang.sh)
   formatting
-  configuration dev ""
-  configuration tsan ""
-  configuration asan "$clang"
+  configuration dev "" ON
+  configuration tsan "" OFF
+  configuration asan "$clang" OFF
   clang_warnings "$clang"
 else
-  configuration dev "" --label-exclude '^(consumer|model)$'
+  configuration dev "" OFF --label-exclude '^(consumer|model)$'
 fi
 
 echo
