@@ -35,8 +35,8 @@ progress() {
 
 mkdir -p build/demo
 : > build/demo/build.log
-echo "demo: building the program lull: two and a half minutes on two cores, seconds the next time (build/demo/build.log)"
-if ! cmake --preset release -DLULL_CUDA=$cuda >> build/demo/build.log 2>&1 ||
+echo "demo: building the program lull: a minute and a half on two cores, seconds the next time (build/demo/build.log)"
+if ! cmake --preset release -DLULL_CUDA=$cuda -DLULL_PRECOMPILE=ON >> build/demo/build.log 2>&1 ||
   ! cmake --build --preset release --target lull -j "$(nproc)" 2>&1 | progress; then
   tail -n 40 build/demo/build.log >&2
   exit 1
