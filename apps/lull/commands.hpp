@@ -9,8 +9,8 @@
 
 namespace lull {
 
-/// What the program returns to the shell.
-enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130 };
+/// What the program returns to the shell. The last two are those of a program that SIGINT or SIGPIPE ends.
+enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130, reader_left = 141 };
 
 enum class side_mode { lull, naive, none };
 

@@ -150,6 +150,20 @@ TEST_F(program, a_report_has_the_figures_of_each_result) {
   EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], json::object());
 }
 
+TEST_F(program, a_reader_that_left_ends_it_quietly) {
+  // A pipe that none reads; what stands behind the '#' is a comment.
+  std::string const pipe = file("pipe");
+  std::string const left =
+      "exec 2>&1; mkfifo " + pipe + "; exec 3<>" + pipe + " 4>" + pipe + " 3<&-; rm " + pipe + "; ";
+  outcome const found = ask("tasks >&4 #", left);
+  EXPECT_EQ(found.code, 141);
+  EXPECT_EQ(found.text, "");
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  outcome const full = ask("tasks >/dev/full #", "exec 2>&1; ");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_EQ(full.text, "lull: cannot write to standard output\n");
+}
+
 TEST_F(program, harvests_and_writes_report_and_trace) {
   outcome const found = ask(std::string{quick_harvest} + "--task compute:items=2000,rounds=200 --verify --report " +
                             file("r.json") + " --trace " + file("t.json"));
