@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -78,6 +79,11 @@ class compute_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  std::vector<task_figure> figures() const override {
+    std::vector<std::uint64_t> const found = completed_.read();
+    std::uint64_t const items = std::accumulate(found.begin(), found.end(), std::uint64_t{0});
+    return {{"multiply_adds", static_cast<double>(items) * static_cast<double>(values_.integer("fma"))}};
+  }
 
  private:
   std::uint64_t rounds() const { return count_of(values_, "rounds"); }
@@ -137,6 +143,10 @@ class streaming_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  /// Two arrays are read and one is written.
+  std::vector<task_figure> figures() const override {
+    return {{"traffic_bytes", static_cast<double>(3 * items() * streaming_task::tile * sizeof(float) * rounds())}};
+  }
 
  private:
   static constexpr std::uint64_t tiles_a_piece = 64;

@@ -220,6 +220,11 @@ class images_owner final : public task_owner {
     return lines;
   }
 
+  std::vector<task_figure> figures() const override {
+    return {{"pictures", static_cast<double>(pipeline_ ? pipeline_->written() : 0)},
+            {"done_before", static_cast<double>(done_before_)}};
+  }
+
   std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
 
  private:

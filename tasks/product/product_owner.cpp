@@ -123,6 +123,11 @@ class product_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  std::vector<task_figure> figures() const override {
+    large_shape const& shape = work_.of.shape;
+    double const of_one = static_cast<double>(shape.rows) * shape.columns * shape.depth;
+    return {{"multiply_adds", of_one * shape.count * static_cast<double>(work_.rounds)}};
+  }
 
  private:
   static constexpr int matrices_checked = 4;

@@ -6,10 +6,12 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include <lull/host/io/shipped_file.hpp>
 #include <lull/tests/apps/lull/program.hpp>
 
 namespace lull {
@@ -146,8 +148,20 @@ TEST_F(program, a_report_has_the_figures_of_each_result) {
       EXPECT_GE(finished, 1) << command;
     }
   }
-  EXPECT_EQ(ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("c.json")).code, 0);
-  EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], json::object());
+}
+
+TEST_F(program, a_report_tells_what_a_synthetic_task_did) {
+  for (auto const& [task, name, value] : {std::tuple{"compute:items=10,rounds=2,fma=3", "multiply_adds", 60.0},
+                                          {"streaming:items=4,rounds=5", "traffic_bytes", 4 * 5 * 3 * 16384.0},
+                                          {"product:rows=2,columns=3,depth=5,rounds=7", "multiply_adds", 210.0}}) {
+    EXPECT_EQ(ask(std::string{"run --executor threads --task "} + task + " --report " + file("c.json")).code, 0);
+    EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], (json{{name, value}})) << task;
+  }
+  add_picture();
+  std::filesystem::copy_file(shipped_file("chelsea.png", "nothing"), file("in/cat.png"));
+  ask("run --executor threads --task images:width=9,in=" + file("in") + ",out=" + file("out") + " --report " +
+      file("i.json"));
+  EXPECT_EQ(report_in(file("i.json"))["jobs"][0]["figures"], (json{{"pictures", 1.0}, {"done_before", 0.0}}));
 }
 
 TEST_F(program, a_reader_that_left_ends_it_quietly) {
