@@ -84,8 +84,12 @@ class pagerank_owner final : public task_owner {
                  .sweeps = static_cast<std::uint64_t>(values.integer("sweeps"))};
   }
 
-  void prepare(executor& machine) override try {
+  void check_outputs() const override {
     if (values_.has("out")) check_writable("pagerank: out=", values_.path("out"));
+  }
+
+  void prepare(executor& machine) override try {
+    check_outputs();
     csr out = make_graph();
     out.weights = {};
     std::vector<std::string> names = make_names(out.vertices());

@@ -105,6 +105,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     made->machine = &side->side->machine();
     device_guard const here{*made->machine};
     made->owner = entry_of(request).make(request.values);
+    made->owner->check_outputs();
     *job = handle_of<lull_job>(submitted(*side, std::move(made), asked));
   });
 }

@@ -72,7 +72,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
-  check_files_apart(tasks, asked, {{"--report", asked.report}});
+  check_files(tasks, asked, {{"--report", asked.report}});
   if (mode == side_mode::naive && tasks.size() > 1)
     throw usage_error{"--mode naive takes one task: several take turns in bubbles, so --mode lull"};
   folder_lock const ours{asked.checkpoint.folder};

@@ -37,6 +37,8 @@ class task_owner {
  public:
   virtual ~task_owner() = default;
 
+  /// Tries whether the outputs could be written; nothing stays behind. May be called at any time. Throws usage_error.
+  virtual void check_outputs() const {}
   /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is
   /// left behind then.
   virtual void prepare(executor& machine) = 0;

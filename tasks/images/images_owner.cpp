@@ -66,18 +66,25 @@ void check_input(path const& in, path const& out) {
     throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }
 
-void make_output(path const& out) {
-  namespace fs = std::filesystem;
+/// Tries the folder, or the nearest one above it that is there.
+void check_output(path const& out) {
+  path folder = std::filesystem::absolute(out);
   std::error_code why;
-  fs::create_directories(out, why);
-  if (!fs::is_directory(out))
-    throw usage_error("images: out=" + out.string() +
-                      " cannot be made a folder: " + (why ? why.message() : "it is a file"));
+  while (!std::filesystem::exists(folder, why) && !why && folder.has_relative_path()) folder = folder.parent_path();
+  if (!why && !std::filesystem::is_directory(folder, why)) why = std::make_error_code(std::errc::not_a_directory);
+  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
   try {
-    atomic_file const probe{out / ".lull-writable"};
+    atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
     throw usage_error("images: out=" + out.string() + " cannot be written: " + reason.what());
   }
+}
+
+void make_output(path const& out) {
+  std::error_code why;
+  std::filesystem::create_directories(out, why);
+  check_output(out);
+  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
 }
 
 class images_owner final : public task_owner {
@@ -108,6 +115,8 @@ class images_owner final : public task_owner {
     }
     return files;
   }
+
+  void check_outputs() const override { check_output(values_.path("out")); }
 
   void prepare(executor& machine) override {
     kind_ = machine.kind();

@@ -109,10 +109,14 @@ class mlp_owner final : public task_owner {
     settings_.rate = static_cast<float>(values_.real("rate"));
   }
 
-  void prepare(executor& machine) override {
+  void check_outputs() const override {
     for (char const* name : {"model", "losses", "plot"}) {
       if (values_.has(name)) check_writable("mlp: " + std::string{name} + "=", values_.path(name));
     }
+  }
+
+  void prepare(executor& machine) override {
+    check_outputs();
     labelled_rows const all = read_labelled_rows(data_file(values_));
     check_classes(values_, all.classes);
     row_split const split = split_rows(all.rows, settings_.seed);
@@ -231,8 +235,10 @@ class classify_owner final : public task_owner {
     }
   }
 
+  void check_outputs() const override { check_writable("classify: out=", values_.path("out")); }
+
   void prepare(executor& machine) override {
-    check_writable("classify: out=", values_.path("out"));
+    check_outputs();
     model_ = read_mlp(values_.path("model").string());
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
     labelled_ = !all.labels.empty();
