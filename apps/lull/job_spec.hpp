@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
 
 /// What any task takes: `priority`.
 option_table job_options();
+
+/// The known tasks, each with those options behind its own.
+std::span<task_options const> known_with_job_options();
 
 /// Makes the task's owner, and prepares it.
 std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine);

@@ -25,8 +25,7 @@ std::string options_of(CLI::App const& command) {
     std::string const name = option->get_name(false, true);  // all names of an option; an argument's own
     text += ".TP\n\\fB" + roff(name) + "\\fR";
     if (takes_value(*option) && !option->get_positional()) {
-      std::string const type = option->get_type_name();
-      text += " \\fI" + roff(type.substr(0, type.find(':'))) + "\\fR";
+      text += " \\fI" + roff(value_type(*option)) + "\\fR";
     }
     text += "\n" + roff(option->get_description());
     if (std::string const usual = option->get_default_str(); !usual.empty()) text += " (default " + roff(usual) + ")";
