@@ -50,6 +50,11 @@ class compute_owner final : public task_owner {
  public:
   explicit compute_owner(option_values const& values) : values_(values) {}
 
+  memory_need needs(executor_kind) override {
+    std::uint64_t const bytes = count_of(values_, "items") * sizeof(std::uint64_t);
+    return {.machine_bytes = bytes + sizeof(float), .preparing_bytes = bytes, .smaller = "items"};  // read to be judged
+  }
+
   void prepare(executor& machine) override {
     sink_ = machine_array<float>{machine, 1};
     completed_ = machine_array<std::uint64_t>{machine, count_of(values_, "items")};
@@ -99,6 +104,10 @@ float element(std::uint64_t index) { return static_cast<float>(index * 0x9e3779b
 class streaming_owner final : public task_owner {
  public:
   explicit streaming_owner(option_values const& values) : values_(values) {}
+
+  memory_need needs(executor_kind) override {
+    return {.machine_bytes = 2 * items() * streaming_task::tile * sizeof(float), .smaller = "items"};
+  }
 
   void prepare(executor& machine) override {
     machine_ = &machine;

@@ -72,10 +72,16 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
   return made;
 }
 
-std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine) {
-  auto owner = entry_of(task.request).make(task.request.values);
-  owner->prepare(machine);
-  return owner;
+std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& machine) {
+  std::vector<std::unique_ptr<task_owner>> owners;
+  std::vector<job_need> needs;
+  for (job_spec const& each : tasks) {
+    owners.push_back(entry_of(each.request).make(each.request.values));
+    needs.push_back({each.name, owners.back()->needs(machine.kind())});
+  }
+  check_memory(needs, machine);
+  for (auto const& each : owners) each->prepare(machine);
+  return owners;
 }
 
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,

@@ -35,8 +35,10 @@ struct prepared_tasks {
 
 prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& tasks, executor& machine) {
   prepared_tasks made;
-  for (job_spec const& each : tasks) {
-    task_owner& owner = *made.owners.emplace_back(prepared_owner(each, machine));
+  made.owners = prepared_owners(tasks, machine);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    job_spec const& each = tasks[i];
+    task_owner& owner = *made.owners[i];
     auto& saves = made.saves.emplace_back(checkpoints_of(asked.checkpoint, each, owner, machine));
     solo_task& one = made.work.emplace_back(solo_task{owner.describe(), &owner, saves.get()});
     one.job.name = each.name;

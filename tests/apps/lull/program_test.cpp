@@ -164,6 +164,20 @@ TEST_F(program, a_report_tells_what_a_synthetic_task_did) {
   EXPECT_EQ(report_in(file("i.json"))["jobs"][0]["figures"], (json{{"pictures", 1.0}, {"done_before", 0.0}}));
 }
 
+TEST_F(program, what_does_not_fit_into_memory_is_refused_before_any_work) {
+  std::string const huge = "product:rows=65536,columns=65536,depth=65536,count=65536";  // 1.5 PiB
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
+    outcome const one = ask(command + "--task " + huge);
+    EXPECT_EQ(one.code, 1) << one.text;
+    EXPECT_EQ(one.text.rfind("lull: not enough memory: product needs 1.5 PiB, and ", 0), 0U) << one.text;
+    EXPECT_NE(one.text.find(" free: lower rows, columns, depth or count of product\n"), std::string::npos) << one.text;
+    outcome const two = ask(command + "--task compute --task " + huge + " --task " + huge);
+    EXPECT_EQ(two.code, 1) << two.text;
+    EXPECT_NE(two.text.find("product (1.5 PiB) and product-2 (1.5 PiB) together need 3.0 PiB"), std::string::npos)
+        << two.text;
+  }
+}
+
 TEST_F(program, a_reader_that_left_ends_it_quietly) {
   // A pipe that none reads; what stands behind the '#' is a comment.
   std::string const pipe = file("pipe");
