@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/load.hpp>
 #include <lull/graph/load_header.hpp>
 #include <lull/graph/load_lines.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/host_memory.hpp>
 #include <lull/host/io/text_source.hpp>
 #include <mutex>
 #include <new>
@@ -118,6 +120,27 @@ edge_list join(std::string const& path, graph_header const& header, std::uint64_
   return list;
 }
 
+/// What make_csr takes beside the list that it is given; see there.
+std::uint64_t graph_bytes(std::uint64_t vertices, std::uint64_t edges, bool weighted) {
+  return vertices * sizeof(std::uint64_t) + edges * (weighted ? 18 : 10);
+}
+
+void require_memory(std::string const& path, std::uint64_t bytes) {
+  require_host_memory(bytes, path, "take a smaller graph, or a computer with more memory");
+}
+
+/// How many entries the file holds, from its size and the length of the lines at its beginning.
+std::uint64_t expected_entries(std::string const& path, compression packing, text_source& source) {
+  constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed, as graphs have them
+  text_block block;
+  std::error_code unknown;  // then it counts as empty
+  std::uint64_t const size = std::filesystem::file_size(path, unknown);
+  if (unknown || !source.next(block)) return 0;
+  source.unread(block.text());
+  auto const lines = static_cast<std::uint64_t>(std::ranges::count(block.text(), '\n'));
+  return size * (packing == compression::gzip ? unpacked : 1) / (block.size / lines);
+}
+
 csr load(std::string const& path, load_options const& options) {
   auto const [format, packing] = kind_of(path);
   auto const threads = set_up_threads(options.threads);
@@ -128,12 +151,20 @@ csr load(std::string const& path, load_options const& options) {
     text_source source{path, packing, options.max_bytes};
     header = read_header(path, format, source, options);
     max_entries = header.declares ? header.entries : options.max_edges;
+    std::uint64_t const entries = header.declares ? header.entries : expected_entries(path, packing, source);
+    std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
+    require_memory(path, graph_bytes(header.vertices, edges, header.grammar.weighted));
     pieces = body_reader{source, header, max_entries}.read(threads);
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   }
   auto vertices = std::max(options.vertices, header.vertices);
   auto list = join(path, header, max_entries, std::move(pieces), vertices);
+  std::uint64_t entries = 0;
+  for (edge_list::block const& each : list.blocks) entries += each.edges.size();
+  std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
+  // The list goes while the graph comes.
+  require_memory(path, graph_bytes(vertices, edges, list.weighted) - entries * sizeof(edge));
   return make_csr(std::move(list), static_cast<std::uint32_t>(vertices), header.mirrored, threads);
 }
 

@@ -33,8 +33,21 @@ class pagerank_arrays {
       fill(machine, out);
     } catch (limit_error const& reason) {
       throw limit_error("PageRank of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
-                        " edges takes " + std::to_string(bytes()) + " bytes of the machine: " + reason.what());
+                        " edges takes " + std::to_string(bytes(vertices_, edges_)) +
+                        " bytes of the machine: " + reason.what());
     }
+  }
+
+  /// Of all arrays together, at most: vertices that no edge leads to have no sum.
+  static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges) noexcept {
+    Task sizes{};
+    sizes.vertices = static_cast<std::uint32_t>(vertices);
+    sizes.tiles = (edges + Task::tile - 1) / Task::tile;
+    std::uint64_t const of_tiles = (sizes.tiles + 1) * (Task::tile * sizeof(std::uint32_t) + Task::tile / 8 +
+                                                        sizeof(std::uint32_t) + sizeof(float));
+    return of_tiles + vertices * 4 * sizeof(float) + (vertices / 32 + 1) * sizeof(entered_word) +
+           sizes.blocks() * sizeof(double) + (sizes.settles() + sizes.folds()) * sizeof(pagerank_partial) +
+           sizeof(pagerank_progress);
   }
 
   Task task() const noexcept {
@@ -85,13 +98,6 @@ class pagerank_arrays {
   pagerank_progress progress() const { return progress_.read().front(); }
 
  private:
-  /// Of all arrays together; those of tiles' blocks and of settled vertices are small beside them.
-  std::uint64_t bytes() const noexcept {
-    std::uint64_t const per_vertex = 4 * sizeof(float);
-    std::uint64_t const per_tile = Task::tile * sizeof(std::uint32_t) + Task::tile / 8 + 2 * sizeof(std::uint32_t);
-    return vertices_ * per_vertex + tiles_ * per_tile;
-  }
-
   void fill(executor& machine, csr const& out) {
     {
       csr const in = transpose(out);

@@ -75,8 +75,7 @@ class pagerank_owner final : public task_owner {
   explicit pagerank_owner(option_values const& values) : values_(values) {
     int const sources = values.given("graph") + values.given("kronecker") + values.given("uniform");
     if (sources > 1) throw usage_error("pagerank: graph, kronecker and uniform exclude each other: give one of them");
-    bool const generated = values.given("kronecker") || values.given("uniform");
-    if (values.given("seed") && !generated) {
+    if (values.given("seed") && generated().empty()) {
       throw usage_error("pagerank: seed is for a graph that is generated: give kronecker or uniform with it");
     }
     settings_ = {.damping = values.real("damping"),
@@ -84,9 +83,35 @@ class pagerank_owner final : public task_owner {
                  .sweeps = static_cast<std::uint64_t>(values.integer("sweeps"))};
   }
 
-  void prepare(executor& machine) override try {
+  /// A graph in a file is read, so that its size is known.
+  memory_need needs(executor_kind kind) override try {
+    std::string_view const scale = generated();
+    if (scale.empty()) {
+      out_ = load_graph(graph_file().string());
+      out_.weights = {};
+    }
+    std::uint64_t const vertices = scale.empty() ? out_.vertices() : std::uint64_t{1} << values_.integer(scale);
+    std::uint64_t const edges = scale.empty() ? out_.edges() : 2 * generate_options{}.edge_factor * vertices;
+    std::uint64_t const graph = (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t);
+    std::uint64_t const machine = pagerank_arrays<pagerank>::bytes(vertices, edges);
+    // The graph's transpose, and what that is made from, come before the arrays; see make_csr.
+    std::uint64_t const transposing = graph + 6 * edges;
+    std::uint64_t const resident = kind == executor_kind::threads ? machine : 0;
+    return {.machine_bytes = machine,
+            .host_bytes = scale.empty() ? 0 : graph,
+            .preparing_bytes = std::max(graph, transposing - std::min(transposing, resident)),
+            .smaller = scale.empty() ? "" : scale};
+  } catch (std::bad_alloc const&) {
+    throw too_large();
+  }
+
+  void check_outputs() const override {
     if (values_.has("out")) check_writable("pagerank: out=", values_.path("out"));
-    csr out = make_graph();
+  }
+
+  void prepare(executor& machine) override try {
+    check_outputs();
+    csr out = out_.vertices() != 0 ? std::move(out_) : make_graph();
     out.weights = {};
     std::vector<std::string> names = make_names(out.vertices());
     arrays_.emplace(machine, out, settings_);
@@ -95,7 +120,7 @@ class pagerank_owner final : public task_owner {
     // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
     max_chain_ = pagerank::max_chain(machine.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
   } catch (std::bad_alloc const&) {
-    throw limit_error("pagerank: this computer's memory does not hold the graph: take a smaller one");
+    throw too_large();
   }
 
   job_description describe() const override {
@@ -110,7 +135,7 @@ class pagerank_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override {
-    if (values_.given("kronecker") || values_.given("uniform")) return {};
+    if (!generated().empty()) return {};
     return {graph_file()};
   }
   std::vector<path> outputs() const override {
@@ -145,6 +170,15 @@ class pagerank_owner final : public task_owner {
   }
 
  private:
+  static limit_error too_large() {
+    return limit_error{"pagerank: this computer's memory does not hold the graph: take a smaller one"};
+  }
+
+  /// The option that generates the graph; empty: it is in a file.
+  std::string_view generated() const {
+    return values_.given("kronecker") ? "kronecker" : values_.given("uniform") ? "uniform" : "";
+  }
+
   csr make_graph() const {
     if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));
     if (values_.given("uniform")) return generate_uniform(generator("uniform"));
@@ -162,7 +196,7 @@ class pagerank_owner final : public task_owner {
 
   std::vector<std::string> make_names(std::uint32_t vertices) const {
     if (values_.has("names")) return read_names(values_.path("names"), vertices);
-    if (values_.given("graph") || values_.given("kronecker") || values_.given("uniform")) return {};
+    if (values_.given("graph") || !generated().empty()) return {};
     return read_names(shipped_file(shipped_names, other_graphs), vertices);
   }
 

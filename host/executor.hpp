@@ -106,6 +106,9 @@ class machine_memory {
   /// Returns zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// Returns how much `allocate` can still give: what is free on the device, and within the memory limit. Another
+  /// process may take it first. On CPU threads, without a limit, all that a number can say.
+  virtual std::uint64_t free_bytes() const = 0;
   /// Returns zeroed memory from an arena made at start. Throws limit_error when that is used up.
   virtual mapped_memory map(std::size_t bytes) = 0;
   virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -49,6 +50,11 @@ class compute_owner final : public task_owner {
  public:
   explicit compute_owner(option_values const& values) : values_(values) {}
 
+  memory_need needs(executor_kind) override {
+    std::uint64_t const bytes = count_of(values_, "items") * sizeof(std::uint64_t);
+    return {.machine_bytes = bytes + sizeof(float), .preparing_bytes = bytes, .smaller = "items"};  // read to be judged
+  }
+
   void prepare(executor& machine) override {
     sink_ = machine_array<float>{machine, 1};
     completed_ = machine_array<std::uint64_t>{machine, count_of(values_, "items")};
@@ -78,6 +84,11 @@ class compute_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  std::vector<task_figure> figures() const override {
+    std::vector<std::uint64_t> const found = completed_.read();
+    std::uint64_t const items = std::accumulate(found.begin(), found.end(), std::uint64_t{0});
+    return {{"multiply_adds", static_cast<double>(items) * static_cast<double>(values_.integer("fma"))}};
+  }
 
  private:
   std::uint64_t rounds() const { return count_of(values_, "rounds"); }
@@ -93,6 +104,10 @@ float element(std::uint64_t index) { return static_cast<float>(index * 0x9e3779b
 class streaming_owner final : public task_owner {
  public:
   explicit streaming_owner(option_values const& values) : values_(values) {}
+
+  memory_need needs(executor_kind) override {
+    return {.machine_bytes = 2 * items() * streaming_task::tile * sizeof(float), .smaller = "items"};
+  }
 
   void prepare(executor& machine) override {
     machine_ = &machine;
@@ -137,6 +152,10 @@ class streaming_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  /// Two arrays are read and one is written.
+  std::vector<task_figure> figures() const override {
+    return {{"traffic_bytes", static_cast<double>(3 * items() * streaming_task::tile * sizeof(float) * rounds())}};
+  }
 
  private:
   static constexpr std::uint64_t tiles_a_piece = 64;

@@ -105,6 +105,9 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     made->machine = &side->side->machine();
     device_guard const here{*made->machine};
     made->owner = entry_of(request).make(request.values);
+    made->owner->check_outputs();
+    job_need const need{request.name, made->owner->needs(made->machine->kind())};
+    check_memory({&need, 1}, *made->machine);
     *job = handle_of<lull_job>(submitted(*side, std::move(made), asked));
   });
 }

@@ -6,6 +6,7 @@
 
 #include <lull/apps/lull/command_walk.hpp>
 #include <lull/apps/lull/completion.hpp>
+#include <lull/apps/registry/registry.hpp>
 #include <lull/host/task/options.hpp>
 
 namespace lull {
@@ -19,49 +20,66 @@ void add_device_options(CLI::App& command, device_settings& into) {
 }
 
 void add_task_options(CLI::App& command, run_settings& into) {
-  command.add_option("--executor", into.executor, "cuda or threads [cuda if a device answers, else threads]");
+  command.add_option("--executor", into.executor, "[cuda if a device answers, else threads]")
+      ->type_name("cuda|threads");
   add_device_options(command, into);
   CLI::Option* const tasks =
       command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
-  tasks->allow_extra_args(false);
-  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks");
+  tasks->allow_extra_args(false)->type_name("TASK");
+  command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks")
+      ->type_name("FILE");
   CLI::Option* const folder = command.add_option("--checkpoint", into.checkpoint.folder,
                                                  "folder with a file for each task, from which --resume continues");
+  folder->type_name("FOLDER");
   command
       .add_option("--checkpoint-every", into.checkpoint.every,
                   "how often to write these files; stopping the tasks writes them, too")
       ->capture_default_str()
+      ->type_name("TIME")
       ->needs(folder);
   command.add_flag("--resume", into.checkpoint.resume, "continue from the files in that folder, if there are any")
       ->needs(folder);
   command.add_flag("--verify", into.verify, "compare each result with another algorithm");
-  command.add_option("--report", into.report, "file for the report (JSON)");
+  command.add_option("--report", into.report, "file for the report (JSON)")->type_name("FILE");
   command.add_flag("--json", into.json, "print the report as JSON");
 }
 
 void add_harvest(CLI::App& command, harvest_settings& into) {
   add_task_options(command, into);
   command.add_option("--mode", into.mode, "lull; naive: side work always on; none: no side work")
-      ->capture_default_str();
-  command.add_option("--schedule", into.schedule, "gpipe or 1f1b")->capture_default_str();
+      ->capture_default_str()
+      ->type_name("lull|naive|none");
+  command.add_option("--schedule", into.schedule, "order of the pipeline's operations")
+      ->capture_default_str()
+      ->type_name("gpipe|1f1b");
   command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
   command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
   command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();
   CLI::Option* const segment =
       command.add_option("--segment", into.segment, "length of a forward; a backward takes twice that");
-  segment->capture_default_str();
+  segment->capture_default_str()->type_name("TIME");
   command.add_option("--longest-bubble", into.max_bubble, "length of the longest bubble; sets the segment")
-      ->excludes(segment);
+      ->excludes(segment)
+      ->type_name("TIME");
   command.add_option("--iterations", into.iterations, "iterations a replay")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
   command.add_option("--pairs", into.pairs, "pairs of replays, without and with side work")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));
-  command.add_option("--at-most", into.at_most,
-                     "stop pairs and tasks after this time, such as 30s [tasks run to their end]");
-  command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev");
+  command
+      .add_option("--at-most", into.at_most,
+                  "stop pairs and tasks after this time, such as 30s [tasks run to their end]")
+      ->type_name("TIME");
+  command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev")
+      ->type_name("FILE");
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
+}
+
+std::string task_names() {
+  std::string names;
+  for (task_options const& each : known_tasks()) names += (names.empty() ? "" : "|") + std::string{each.name};
+  return names;
 }
 
 }  // namespace
@@ -75,8 +93,10 @@ command_line::command_line() {
   CLI::App* const runs = app.add_subcommand(
       "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");
   add_task_options(*runs, run);
-  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")->capture_default_str();
-  runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms");
+  runs->add_option("--mode", run.mode, "lull; naive: ordinary code, one kernel for each phase")
+      ->capture_default_str()
+      ->type_name("lull|naive");
+  runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms")->type_name("TIME");
   CLI::App* const doctors = app.add_subcommand(
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   add_device_options(*doctors, doctor);
@@ -86,14 +106,17 @@ command_line::command_line() {
   CLI::App* const new_tasks =
       news->add_subcommand("task", "write a side task to edit, with its tests and bench, as a project of its own");
   new_tasks->add_option("NAME", new_task, "name of the task in C++, such as word_count")->required();
-  new_tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]");
+  new_tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]")
+      ->type_name("FOLDER");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
-  lists->add_option("NAME", tasks.name, "the only task to show, with an example");
+  lists->add_option("NAME", tasks.name, "the only task to show, with an example")->type_name(task_names());
   lists->add_flag("--json", tasks.json, "print the same as JSON");
-  app.add_subcommand("completion", "print a script that completes commands and options in a shell")
-      ->add_option("SHELL", shell, "bash, zsh or fish")
+  lists->add_option("--complete", tasks.begun)->group("");  // for the scripts of `completion`
+  app.add_subcommand("completion", "print a script that completes commands, options and their values in a shell")
+      ->add_option("SHELL", shell, "shell that the script is for")
       ->required()
-      ->check(CLI::IsMember(std::vector<std::string>{shells.begin(), shells.end()}));
+      ->type_name("bash|zsh|fish")
+      ->check(CLI::IsMember(std::vector<std::string>{shells.begin(), shells.end()}).description(""));
   app.add_subcommand("man", "print the manual page");
 }
 

@@ -27,4 +27,9 @@ std::vector<std::string> option_names(CLI::App const& command) {
 
 bool takes_value(CLI::Option const& option) { return option.get_expected_max() != 0; }
 
+std::string value_type(CLI::Option const& option) {
+  std::string const type = option.get_type_name();  // with what is checked behind a colon
+  return type.substr(0, type.find(':'));
+}
+
 }  // namespace lull

@@ -25,4 +25,7 @@ std::vector<std::string> option_names(CLI::App const& command);
 
 bool takes_value(CLI::Option const& option);
 
+/// What the help calls a value: "FILE", "cuda|threads".
+std::string value_type(CLI::Option const& option);
+
 }  // namespace lull

@@ -9,8 +9,8 @@
 
 namespace lull {
 
-/// What the program returns to the shell.
-enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130 };
+/// What the program returns to the shell. The last two are those of a program that SIGINT or SIGPIPE ends.
+enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130, reader_left = 141 };
 
 enum class side_mode { lull, naive, none };
 
@@ -55,6 +55,7 @@ struct harvest_settings : run_settings {
 struct tasks_settings {
   std::optional<std::string> name;  // none: all of them
   bool json = false;
+  std::optional<std::string> begun;  // what a shell has of a --task's value; only its completions are printed
 };
 
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns

@@ -106,11 +106,12 @@ class harvest {
   results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
-    for (job_spec const& each : plan_.tasks) {
-      auto owner = prepared_owner(each, side_.machine());
-      auto saves = checkpoints_of(asked_.checkpoint, each, *owner, side_.machine());
+    auto owners = prepared_owners(plan_.tasks, side_.machine());
+    for (std::size_t t = 0; t < owners.size(); ++t) {
+      job_spec const& each = plan_.tasks[t];
+      auto saves = checkpoints_of(asked_.checkpoint, each, *owners[t], side_.machine());
       tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
-      tasks_.back().owners.push_back(std::move(owner));
+      tasks_.back().owners.push_back(std::move(owners[t]));
     }
     if (plan_.mode == side_mode::lull) {
       for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
@@ -149,7 +150,7 @@ class harvest {
     // One task alone; what is saved is one job.
     if (short_job_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
       try {
-        tasks_.front().owners.push_back(prepared_owner(plan_.tasks.front(), side_.machine()));
+        tasks_.front().owners.push_back(std::move(prepared_owners(plan_.tasks, side_.machine()).front()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }

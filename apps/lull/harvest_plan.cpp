@@ -46,7 +46,7 @@ plan_of_harvest check(harvest_settings const& asked) {
   for (report_file const& each : reports) {
     if (each.file) check_writable(std::string{each.option} + " ", *each.file);
   }
-  check_files_apart(made.tasks, asked, reports);
+  check_files(made.tasks, asked, reports);
   if (made.mode == side_mode::none) made.tasks.clear();
   return made;
 }

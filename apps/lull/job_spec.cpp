@@ -21,7 +21,19 @@ constexpr option of_any_job[] = {
      "jobs of higher priority go first; equal ones in the order of submission"},
 };
 
-/// The known tasks, each with the options of any job behind its own.
+/// What is the owner's alone, so that a checkpoint does not depend on what is the job's.
+option_values own_values(task_request const& given, option_table own) {
+  option_values values{own};
+  for (option const& row : own) {
+    if (given.values.given(row.name)) values.set(row.name, given.values.spelling(row.name));
+  }
+  return values;
+}
+
+}  // namespace
+
+option_table job_options() { return of_any_job; }
+
 std::span<task_options const> known_with_job_options() {
   static std::deque<std::vector<option>> tables;
   static std::vector<task_options> const known = [] {
@@ -35,19 +47,6 @@ std::span<task_options const> known_with_job_options() {
   }();
   return known;
 }
-
-/// What is the owner's alone, so that a checkpoint does not depend on what is the job's.
-option_values own_values(task_request const& given, option_table own) {
-  option_values values{own};
-  for (option const& row : own) {
-    if (given.values.given(row.name)) values.set(row.name, given.values.spelling(row.name));
-  }
-  return values;
-}
-
-}  // namespace
-
-option_table job_options() { return of_any_job; }
 
 std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::optional<std::string> const& file) {
   if (!texts.empty() && file) throw usage_error{"--task and --job both name tasks: give one of them"};
@@ -73,10 +72,16 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
   return made;
 }
 
-std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine) {
-  auto owner = entry_of(task.request).make(task.request.values);
-  owner->prepare(machine);
-  return owner;
+std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& machine) {
+  std::vector<std::unique_ptr<task_owner>> owners;
+  std::vector<job_need> needs;
+  for (job_spec const& each : tasks) {
+    owners.push_back(entry_of(each.request).make(each.request.values));
+    needs.push_back({each.name, owners.back()->needs(machine.kind())});
+  }
+  check_memory(needs, machine);
+  for (auto const& each : owners) each->prepare(machine);
+  return owners;
 }
 
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,

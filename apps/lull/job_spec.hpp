@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,12 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
 /// What any task takes: `priority`.
 option_table job_options();
 
-/// Makes the task's owner, and prepares it.
-std::unique_ptr<task_owner> prepared_owner(job_spec const& task, executor& machine);
+/// The known tasks, each with those options behind its own.
+std::span<task_options const> known_with_job_options();
+
+/// Makes the tasks' owners, and prepares them. Throws limit_error, before any is prepared, unless they fit into memory
+/// together.
+std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& machine);
 
 /// What saves the task's jobs, under its name; null: nothing is to be saved. Says on standard error where nothing is
 /// there to resume from. Errors: usage_error.

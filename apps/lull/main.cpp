@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `lull`: what stands on the command line, and what each way to end returns to the shell.
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -45,6 +48,12 @@ exit_code dispatch(int argc, char** argv) {
   return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
 }
 
+/// Whether a pipe's reader has closed it, as `head` does when it has seen enough.
+bool reader_left(int descriptor) {
+  pollfd asked{descriptor, 0, 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,8 +76,9 @@ int main(int argc, char** argv) {
     std::cerr << "lull: " << problem.what() << '\n';
   }
   if (!std::cout.flush()) {
-    std::cerr << "lull: cannot write to standard output\n";
-    if (code == exit_code::done) code = exit_code::failed;
+    bool const left = reader_left(STDOUT_FILENO);
+    if (!left) std::cerr << "lull: cannot write to standard output\n";
+    if (code == exit_code::done) code = left ? exit_code::reader_left : exit_code::failed;
   }
   return static_cast<int>(code);
 }

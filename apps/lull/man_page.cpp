@@ -25,8 +25,7 @@ std::string options_of(CLI::App const& command) {
     std::string const name = option->get_name(false, true);  // all names of an option; an argument's own
     text += ".TP\n\\fB" + roff(name) + "\\fR";
     if (takes_value(*option) && !option->get_positional()) {
-      std::string const type = option->get_type_name();
-      text += " \\fI" + roff(type.substr(0, type.find(':'))) + "\\fR";
+      text += " \\fI" + roff(value_type(*option)) + "\\fR";
     }
     text += "\n" + roff(option->get_description());
     if (std::string const usual = option->get_default_str(); !usual.empty()) text += " (default " + roff(usual) + ")";
@@ -49,7 +48,8 @@ std::string man_page(CLI::App const& program, std::string_view version) {
   return text +
          ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an "
          "input "
-         "that cannot be used\n.TP\n130\ninterrupted by a signal\n"
+         "that cannot be used\n.TP\n130\ninterrupted by a signal\n.TP\n141\n"
+         "done, but the reader of standard output had left\n"
          ".SH ENVIRONMENT\n.TP\nLULL\noff, observe or on: has priority over what a program asks for\n";
 }
 

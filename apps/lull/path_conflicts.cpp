@@ -62,8 +62,8 @@ struct use {
 
 }  // namespace
 
-void check_files_apart(std::vector<job_spec> const& tasks, run_settings const& asked,
-                       std::vector<report_file> const& reports) {
+void check_files(std::vector<job_spec> const& tasks, run_settings const& asked,
+                 std::vector<report_file> const& reports) {
   used_files read;
   std::vector<use> to_write;
   if (asked.job_file) read.add(*asked.job_file, "--job");
@@ -74,6 +74,7 @@ void check_files_apart(std::vector<job_spec> const& tasks, run_settings const& a
     std::unique_ptr<task_owner> const owner = entry_of(each.request).make(each.request.values);
     for (fs::path const& file : owner->inputs()) read.add(file, each.name);
     for (fs::path& file : owner->outputs()) to_write.push_back({std::move(file), each.name});
+    owner->check_outputs();
     if (!asked.checkpoint.folder) continue;
     for (fs::path& file : checkpoints::files_of(*asked.checkpoint.folder, each.name))
       to_write.push_back({std::move(file), "--checkpoint"});

@@ -16,9 +16,9 @@ struct report_file {
   std::optional<std::string> const& file;
 };
 
-/// Before any work: no file that a task or the program writes is one that is read, or another that is written. Throws
-/// usage_error.
-void check_files_apart(std::vector<job_spec> const& tasks, run_settings const& asked,
-                       std::vector<report_file> const& reports);
+/// Before any work: no file that a task or the program writes is one that is read, or another that is written; and what
+/// tasks write can be written. Throws usage_error.
+void check_files(std::vector<job_spec> const& tasks, run_settings const& asked,
+                 std::vector<report_file> const& reports);
 
 }  // namespace lull

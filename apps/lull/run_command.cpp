@@ -35,8 +35,10 @@ struct prepared_tasks {
 
 prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& tasks, executor& machine) {
   prepared_tasks made;
-  for (job_spec const& each : tasks) {
-    task_owner& owner = *made.owners.emplace_back(prepared_owner(each, machine));
+  made.owners = prepared_owners(tasks, machine);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    job_spec const& each = tasks[i];
+    task_owner& owner = *made.owners[i];
     auto& saves = made.saves.emplace_back(checkpoints_of(asked.checkpoint, each, owner, machine));
     solo_task& one = made.work.emplace_back(solo_task{owner.describe(), &owner, saves.get()});
     one.job.name = each.name;
@@ -72,7 +74,7 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
-  check_files_apart(tasks, asked, {{"--report", asked.report}});
+  check_files(tasks, asked, {{"--report", asked.report}});
   if (mode == side_mode::naive && tasks.size() > 1)
     throw usage_error{"--mode naive takes one task: several take turns in bubbles, so --mode lull"};
   folder_lock const ours{asked.checkpoint.folder};

@@ -10,6 +10,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/task_completion.hpp>
 #include <lull/apps/registry/registry.hpp>
 
 namespace lull {
@@ -69,6 +70,10 @@ void print_one(std::ostream& out, task_entry const& task) {
 }  // namespace
 
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out) {
+  if (asked.begun) {
+    for (std::string const& each : task_completions(*asked.begun)) out << each << '\n';
+    return exit_code::done;
+  }
   std::span<task_entry const> shown = registry();
   if (asked.name) shown = {&entry_of(*asked.name), 1};
   if (asked.json) {

@@ -30,6 +30,8 @@ class cuda_memory {
 
   void* allocate(std::size_t bytes);
   void release(void* memory) noexcept;
+  /// What the driver calls free, less a sixteenth, within the limit. Throws device_error.
+  std::uint64_t free_bytes() const;
   mapped_memory map(std::size_t bytes);
   void unmap(mapped_memory memory, std::size_t bytes) noexcept;
   void write(void* to, void const* from, std::size_t bytes);
@@ -56,7 +58,7 @@ class cuda_memory {
   void give_back() noexcept;
 
   int const device_;
-  std::mutex mutex_;               // of what is allocated
+  mutable std::mutex mutex_;       // of what is allocated
   std::mutex staging_mutex_;       // of the staging memory
   std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;

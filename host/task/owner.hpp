@@ -10,6 +10,7 @@
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/task/memory_need.hpp>
 #include <lull/host/task/options.hpp>
 #include <lull/host/task/task_array.hpp>
 
@@ -37,6 +38,11 @@ class task_owner {
  public:
   virtual ~task_owner() = default;
 
+  /// Tells what `prepare` will take on such a machine, beside what this call itself has read of the inputs. At most
+  /// once, before `prepare`. Errors as of `prepare`.
+  virtual memory_need needs(executor_kind /*kind*/) { return {}; }
+  /// Tries whether the outputs could be written; nothing stays behind. May be called at any time. Throws usage_error.
+  virtual void check_outputs() const {}
   /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is
   /// left behind then.
   virtual void prepare(executor& machine) = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <thread>
 #include <vector>
@@ -186,6 +187,12 @@ void threads_executor::release(void* memory) noexcept {
   allocated_bytes_ -= found->second;
   allocated_.erase(found);
   ::operator delete(memory, line);
+}
+
+std::uint64_t threads_executor::free_bytes() const {
+  std::lock_guard const lock{memory_mutex_};
+  if (limit_bytes_ == 0) return std::numeric_limits<std::uint64_t>::max();
+  return limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
 }
 
 mapped_memory threads_executor::map(std::size_t bytes) {

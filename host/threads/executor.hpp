@@ -30,6 +30,7 @@ class threads_executor : public executor {
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
+  std::uint64_t free_bytes() const override;
   mapped_memory map(std::size_t bytes) override;
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
   void write(void* to, void const* from, std::size_t bytes) override;
@@ -76,7 +77,7 @@ class threads_executor : public executor {
   void enqueue(stream_handle stream, F operation);
 
   std::size_t const limit_bytes_;
-  std::mutex memory_mutex_;
+  mutable std::mutex memory_mutex_;
   std::map<void*, std::size_t> allocated_;
   std::size_t allocated_bytes_ = 0;
   std::atomic<std::uint64_t> on_their_way_{0};

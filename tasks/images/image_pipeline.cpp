@@ -54,6 +54,10 @@ std::string problem_of(std::string const& file, auto const& work) {
 travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
     : in(machine, in_bytes(orders, batch_bytes)), out(machine, out_bytes(orders, batch_bytes)) {}
 
+std::size_t travel_memory::bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
+  return in_bytes(orders, batch_bytes) + out_bytes(orders, batch_bytes);
+}
+
 image_pipeline::image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads,
                                std::vector<std::size_t> kept)
     : orders_(orders), kept_orders_(std::move(kept)), memory_(memory) {

@@ -33,6 +33,8 @@ struct image_order {
 struct travel_memory {
   /// `batch_bytes`: of picture_buffers. Throws limit_error.
   travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes);
+  /// Of both.
+  static std::size_t bytes(std::vector<image_order> const& orders, std::size_t batch_bytes);
 
   pinned_pool in;   // two batches at most: one that is decoded and one that is copied
   pinned_pool out;  // one batch at most

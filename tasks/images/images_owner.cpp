@@ -66,18 +66,25 @@ void check_input(path const& in, path const& out) {
     throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }
 
-void make_output(path const& out) {
-  namespace fs = std::filesystem;
+/// Tries the folder, or the nearest one above it that is there.
+void check_output(path const& out) {
+  path folder = std::filesystem::absolute(out);
   std::error_code why;
-  fs::create_directories(out, why);
-  if (!fs::is_directory(out))
-    throw usage_error("images: out=" + out.string() +
-                      " cannot be made a folder: " + (why ? why.message() : "it is a file"));
+  while (!std::filesystem::exists(folder, why) && !why && folder.has_relative_path()) folder = folder.parent_path();
+  if (!why && !std::filesystem::is_directory(folder, why)) why = std::make_error_code(std::errc::not_a_directory);
+  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
   try {
-    atomic_file const probe{out / ".lull-writable"};
+    atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
     throw usage_error("images: out=" + out.string() + " cannot be written: " + reason.what());
   }
+}
+
+void make_output(path const& out) {
+  std::error_code why;
+  std::filesystem::create_directories(out, why);
+  check_output(out);
+  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
 }
 
 class images_owner final : public task_owner {
@@ -109,22 +116,22 @@ class images_owner final : public task_owner {
     return files;
   }
 
+  memory_need needs(executor_kind) override {
+    list_inputs();
+    std::uint64_t const logo = logo_ ? std::uint64_t{logo_->shape.width} * logo_->shape.height : 1;
+    return {.machine_bytes = buffers * (batch_bytes() + sizeof(picture_batch)) + logo * sizeof(logo_ref::pixel),
+            .host_bytes = travel_memory::bytes(orders_, batch_bytes()),
+            .smaller = "buffer"};
+  }
+
+  void check_outputs() const override { check_output(values_.path("out")); }
+
   void prepare(executor& machine) override {
     kind_ = machine.kind();
-    check_input(values_.path("in"), values_.path("out"));
-    if (values_.has("logo")) logo_ = decode(values_.path("logo").string());
-    std::size_t const most = values_.size_bytes("buffer");
-    list_orders(most);
+    if (orders_.empty() && refused_.empty()) list_inputs();
     make_output(values_.path("out"));
-    std::size_t largest = 0;
-    std::size_t all = 0;
-    for (image_order const& each : orders_) {
-      largest = std::max(largest, each.plan.bytes());
-      all += each.plan.bytes();
-      grain_ = std::min(grain_, each.plan.grain());
-    }
-    // Several pictures a batch where they are small.
-    buffers_.emplace(machine, buffers, std::max(largest, std::min(all, most)));
+    for (image_order const& each : orders_) grain_ = std::min(grain_, each.plan.grain());
+    buffers_.emplace(machine, buffers, batch_bytes());
     travel_.emplace(machine, orders_, buffers_->bytes());
     logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
                                                                     : std::vector<logo_ref::pixel>(1)}};
@@ -220,9 +227,31 @@ class images_owner final : public task_owner {
     return lines;
   }
 
+  std::vector<task_figure> figures() const override {
+    return {{"pictures", static_cast<double>(pipeline_ ? pipeline_->written() : 0)},
+            {"done_before", static_cast<double>(done_before_)}};
+  }
+
   std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
 
  private:
+  void list_inputs() {
+    check_input(values_.path("in"), values_.path("out"));
+    if (values_.has("logo")) logo_ = decode(values_.path("logo").string());
+    list_orders(values_.size_bytes("buffer"));
+  }
+
+  /// Of one buffer: several pictures a batch where they are small.
+  std::size_t batch_bytes() const {
+    std::size_t largest = 0;
+    std::size_t all = 0;
+    for (image_order const& each : orders_) {
+      largest = std::max(largest, each.plan.bytes());
+      all += each.plan.bytes();
+    }
+    return std::max(largest, std::min<std::size_t>(all, values_.size_bytes("buffer")));
+  }
+
   static std::string name_of(image_order const& order) { return path{order.from}.filename().string(); }
 
   /// All that decides the results beside the pictures, whatever their files and folders are called; executors differ in

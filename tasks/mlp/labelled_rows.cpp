@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/host_memory.hpp>
 #include <lull/host/io/text_source.hpp>
 #include <lull/host/task/counter_random.hpp>
 
@@ -181,7 +183,19 @@ class row_reader {
 
 namespace {
 
+/// Before the file is read: a number takes 4 bytes and about as many of text, and as much again while rows grow.
+void require_memory(std::string const& path) {
+  constexpr std::uint64_t growing = 2;
+  constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed
+  std::error_code unknown;               // the reader says why
+  std::uint64_t const size = std::filesystem::file_size(path, unknown);
+  if (unknown) return;
+  require_host_memory(size * growing * (path.ends_with(".gz") ? unpacked : 1), path,
+                      "take fewer rows, or a computer with more memory");
+}
+
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
+  require_memory(path);
   try {
     return row_reader{path, features, limits}.read();
   } catch (text_error const& fault) {

@@ -59,6 +59,32 @@ std::vector<float> unpadded(std::vector<float> const& values, std::uint32_t rows
 
 }  // namespace
 
+memory_need mlp_arrays::needs(std::span<std::uint32_t const> sizes, std::uint64_t training_rows,
+                              std::uint64_t held_out_rows, mlp_settings const& settings) {
+  bool const rounds = settings.precision == mlp_precision::bf16;
+  std::uint64_t const number_bytes = rounds ? sizeof(bfloat16) : sizeof(float);
+  std::uint64_t const of_a_weight = 3 * sizeof(float) + (rounds ? sizeof(bfloat16) : 0);
+  std::uint64_t const of_an_output = training_rows != 0 ? 2 * number_bytes : number_bytes;  // with its gradient
+  std::uint64_t const features = padded(sizes.front());
+  std::uint64_t bytes = settings.batch * (2 * features * number_bytes + padded(sizes.back()) * sizeof(float));
+  std::uint64_t parameters = 0;
+  std::uint64_t max_weights = 0;
+  for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
+    std::uint64_t const outputs = padded(sizes[l + 1]);
+    std::uint64_t const weights = std::uint64_t{padded(sizes[l])} * outputs;
+    bytes += weights * of_a_weight + outputs * (3 * sizeof(float) + settings.batch * of_an_output);
+    parameters += weights + outputs;
+    max_weights = std::max(max_weights, weights);
+  }
+  std::uint64_t const of_a_row = sizes.front() * sizeof(float) + sizeof(std::uint32_t);
+  bytes += (training_rows + held_out_rows) * of_a_row + held_out_rows * 2 * sizeof(std::uint32_t);
+  bytes += settings.batch * 4 * sizeof(std::uint32_t) + settings.epochs * 2 * sizeof(double) + sizeof(mlp_model);
+  return {.machine_bytes = bytes,
+          .host_bytes = 2 * parameters * sizeof(float),                   // the owner's first ones and ours
+          .preparing_bytes = (parameters + max_weights) * sizeof(float),  // as they are written into a file
+          .smaller = "hidden, layers or batch"};
+}
+
 mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
                        row_table const& held_out, mlp_settings const& settings)
     : machine_(machine), first_(layers.begin(), layers.end()), precision_(settings.precision) {

@@ -51,6 +51,10 @@ class mlp_arrays {
   mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
              row_table const& held_out, mlp_settings const& settings);
 
+  /// `sizes`: of the features, the hidden layers, the classes. `training_rows` 0: judging alone.
+  static memory_need needs(std::span<std::uint32_t const> sizes, std::uint64_t training_rows,
+                           std::uint64_t held_out_rows, mlp_settings const& settings);
+
   mlp_task task() const noexcept { return {model_.data()}; }
   std::uint64_t rounds() const noexcept { return rounds_; }
   /// Those that a run writes; widths of layers are rounded up to a multiple of 8.

@@ -45,9 +45,9 @@ constexpr option classify_options[] = {
 
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
 
-mlp_precision precision_of(option_values const& values, executor const& machine) {
+mlp_precision precision_of(option_values const& values, executor_kind kind) {
   std::string const& asked = values.choice("precision");
-  bool const rounds = asked == "auto" ? machine.kind() == executor_kind::cuda : asked == "bf16";
+  bool const rounds = asked == "auto" ? kind == executor_kind::cuda : asked == "bf16";
   return rounds ? mlp_precision::bf16 : mlp_precision::fp32;
 }
 
@@ -109,24 +109,21 @@ class mlp_owner final : public task_owner {
     settings_.rate = static_cast<float>(values_.real("rate"));
   }
 
-  void prepare(executor& machine) override {
+  memory_need needs(executor_kind kind) override {
+    read_inputs(kind);
+    return mlp_arrays::needs(sizes_, training_.labels.size(), held_out_.labels.size(), settings_);
+  }
+
+  void check_outputs() const override {
     for (char const* name : {"model", "losses", "plot"}) {
       if (values_.has(name)) check_writable("mlp: " + std::string{name} + "=", values_.path(name));
     }
-    labelled_rows const all = read_labelled_rows(data_file(values_));
-    check_classes(values_, all.classes);
-    row_split const split = split_rows(all.rows, settings_.seed);
-    if (split.held_out.empty())
-      throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
-    training_ = table_of(all, split.training);
-    held_out_ = table_of(all, split.held_out);
-    settings_.scale = scale_of(training_);
-    settings_.precision = precision_of(values_, machine);
-    std::vector<std::uint32_t> sizes{all.features};
-    sizes.insert(sizes.end(), static_cast<std::size_t>(values_.integer("layers")),
-                 static_cast<std::uint32_t>(values_.integer("hidden")));
-    sizes.push_back(all.classes);
-    first_ = first_layers(sizes, settings_.seed);
+  }
+
+  void prepare(executor& machine) override {
+    check_outputs();
+    if (sizes_.empty()) read_inputs(machine.kind());
+    first_ = first_layers(sizes_, settings_.seed);
     arrays_.emplace(machine, first_, training_, held_out_, settings_);
   }
 
@@ -203,6 +200,22 @@ class mlp_owner final : public task_owner {
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
 
  private:
+  void read_inputs(executor_kind kind) {
+    labelled_rows const all = read_labelled_rows(data_file(values_));
+    check_classes(values_, all.classes);
+    row_split const split = split_rows(all.rows, settings_.seed);
+    if (split.held_out.empty())
+      throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
+    training_ = table_of(all, split.training);
+    held_out_ = table_of(all, split.held_out);
+    settings_.scale = scale_of(training_);
+    settings_.precision = precision_of(values_, kind);
+    sizes_ = {all.features};
+    sizes_.insert(sizes_.end(), static_cast<std::size_t>(values_.integer("layers")),
+                  static_cast<std::uint32_t>(values_.integer("hidden")));
+    sizes_.push_back(all.classes);
+  }
+
   std::vector<epoch_result> results() const {
     std::vector<double> const loss = arrays_->epoch_loss();
     std::vector<std::uint64_t> const right = arrays_->epoch_right();
@@ -216,6 +229,7 @@ class mlp_owner final : public task_owner {
 
   option_values values_;
   mlp_settings settings_;
+  std::vector<std::uint32_t> sizes_;  // of the features, the hidden layers, the classes; empty: not read yet
   row_table training_;
   row_table held_out_;
   std::vector<layer_values> first_;
@@ -231,18 +245,21 @@ class classify_owner final : public task_owner {
     }
   }
 
+  memory_need needs(executor_kind kind) override {
+    read_inputs(kind);
+    std::vector<std::uint32_t> sizes{model_.layers.front().inputs};
+    for (layer_values const& each : model_.layers) sizes.push_back(each.outputs);
+    memory_need made = mlp_arrays::needs(sizes, 0, rows_.labels.size(), settings());
+    made.smaller = "batch";
+    return made;
+  }
+
+  void check_outputs() const override { check_writable("classify: out=", values_.path("out")); }
+
   void prepare(executor& machine) override {
-    check_writable("classify: out=", values_.path("out"));
-    model_ = read_mlp(values_.path("model").string());
-    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
-    labelled_ = !all.labels.empty();
-    rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
-    precision_ = precision_of(values_, machine);
-    mlp_settings const settings{.epochs = 1,
-                                .batch = static_cast<std::uint32_t>(values_.integer("batch")),
-                                .scale = model_.scale,
-                                .precision = precision_};
-    arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings);
+    check_outputs();
+    if (rows_.labels.empty()) read_inputs(machine.kind());
+    arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings());
   }
 
   job_description describe() const override { return lull::describe(arrays_->task(), "classify"); }
@@ -287,6 +304,21 @@ class classify_owner final : public task_owner {
   }
 
  private:
+  void read_inputs(executor_kind kind) {
+    model_ = read_mlp(values_.path("model").string());
+    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
+    labelled_ = !all.labels.empty();
+    rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
+    precision_ = precision_of(values_, kind);
+  }
+
+  mlp_settings settings() const {
+    return {.epochs = 1,
+            .batch = static_cast<std::uint32_t>(values_.integer("batch")),
+            .scale = model_.scale,
+            .precision = precision_};
+  }
+
   option_values values_;
   mlp_file model_;
   mlp_precision precision_ = mlp_precision::fp32;

@@ -42,21 +42,27 @@ class product_owner final : public task_owner {
  public:
   explicit product_owner(option_values const& values) : values_(values) {}
 
+  memory_need needs(executor_kind kind) override {
+    std::uint64_t const numbers = (a().step + b().step + pitch() * shape().rows) * shape().count;
+    std::uint64_t bytes = numbers * sizeof(bfloat16) + 2 * sizeof(tensor_map);
+    if (values_.choice("leave") == "saved") {
+      std::uint64_t const sums = kind == executor_kind::cuda ? large_tiles::rows * large_tiles::columns : 0;
+      bytes += large_tiles{shape()}.number() * (saved_sums::parts * sizeof(std::uint32_t) + sums * sizeof(float));
+    }
+    return {.machine_bytes = bytes, .preparing_bytes = max_piece, .smaller = "rows, columns, depth or count"};
+  }
+
   void prepare(executor& machine) override {
     machine_ = &machine;
-    large_shape const shape{number("rows"), number("columns"), number("depth"), number("count")};
-    product_operand const a = operand_at(nullptr, minor::depth, shape.rows, shape.depth);
-    product_operand const b = operand_at(nullptr, minor::depth, shape.columns, shape.depth);
-    pitch_ = (shape.columns + 7U) / 8 * 8;
-    a_ = {machine, a.step * shape.count};
-    b_ = {machine, b.step * shape.count};
-    result_ = {machine, pitch_ * shape.rows * shape.count};
+    a_ = {machine, a().step * shape().count};
+    b_ = {machine, b().step * shape().count};
+    result_ = {machine, pitch() * shape().rows * shape().count};
     fill(a_, 0);
     fill(b_, 1);
-    work_.of = {shape, {a_.data(), a.pitch, a.step}, {b_.data(), b.pitch, b.step}, nullptr};
+    work_.of = {shape(), {a_.data(), a().pitch, a().step}, {b_.data(), b().pitch, b().step}, nullptr};
     maps_ = maps_of(machine, work_.of);
     work_.of.maps = maps_.data();
-    work_.to = {result_.data(), pitch_, pitch_ * shape.rows};
+    work_.to = {result_.data(), pitch(), pitch() * shape().rows};
     work_.rounds = static_cast<std::uint64_t>(values_.integer("rounds"));
     if (values_.choice("leave") == "saved") save_tiles(machine);
   }
@@ -74,8 +80,7 @@ class product_owner final : public task_owner {
     if (steps_.size() != 0) steps_.fill_zero();
   }
   std::vector<task_array> arrays() const override {
-    large_shape const& shape = work_.of.shape;
-    return {array_of("result", result_, {shape.count, shape.rows, pitch_})};
+    return {array_of("result", result_, {shape().count, shape().rows, pitch()})};
   }
 
   verification verify() override {
@@ -123,10 +128,20 @@ class product_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override { return {}; }
+  std::vector<task_figure> figures() const override {
+    double const of_one = static_cast<double>(shape().rows) * shape().columns * shape().depth;
+    return {{"multiply_adds", of_one * shape().count * static_cast<double>(work_.rounds)}};
+  }
 
  private:
   static constexpr int matrices_checked = 4;
   static constexpr int rows_checked = 8;
+  static constexpr std::size_t max_piece = std::size_t{2} << 20;  // bytes, of what is filled at once
+
+  large_shape shape() const { return {number("rows"), number("columns"), number("depth"), number("count")}; }
+  product_operand a() const { return operand_at(nullptr, minor::depth, shape().rows, shape().depth); }
+  product_operand b() const { return operand_at(nullptr, minor::depth, shape().columns, shape().depth); }
+  std::uint64_t pitch() const { return (shape().columns + 7U) / 8 * 8; }
 
   void save_tiles(executor& machine) {
     std::size_t const tiles = large_tiles{work_.of.shape}.number();
@@ -139,7 +154,7 @@ class product_owner final : public task_owner {
 
   void fill(machine_array<bfloat16>& array, std::uint64_t stream) const {
     counter_random const random{static_cast<std::uint64_t>(values_.integer("seed")), stream};
-    std::vector<bfloat16> piece(std::min<std::size_t>(array.size(), std::size_t{1} << 20));
+    std::vector<bfloat16> piece(std::min(array.size(), max_piece / sizeof(bfloat16)));
     for (std::size_t first = 0; first < array.size(); first += piece.size()) {
       std::size_t const count = std::min(piece.size(), array.size() - first);
       for (std::size_t i = 0; i < count; ++i)
@@ -150,7 +165,6 @@ class product_owner final : public task_owner {
 
   option_values values_;
   executor* machine_ = nullptr;
-  std::uint64_t pitch_ = 0;
   machine_array<bfloat16> a_;
   machine_array<bfloat16> b_;
   machine_array<bfloat16> result_;

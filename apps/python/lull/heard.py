@@ -23,8 +23,10 @@ log = logging.getLogger("lull")
 
 _WAIT_S = 5  # for lines that another thread is saying
 
-_lines = collections.deque()
-_bell = queue.SimpleQueue()  # one None a line; `put` takes no lock of Python's, so it may come inside anything
+_lines: collections.deque[bytes] = collections.deque()
+_bell: queue.SimpleQueue[None] = (
+    queue.SimpleQueue()
+)  # one None a line; `put` takes no lock of Python's, so it may come inside anything
 _saying = threading.RLock()
 _speaker = None
 

@@ -85,5 +85,5 @@ def measure_rooms(exchange: Callable[[int], object], *, device: int | None = Non
     if given.raised is not None:
         raise given.raised
     check(status)
-    found = {name: getattr(need, name) for name, _ in binding.RoomNeed._fields_ if name not in ("size", "rooms")}
+    found = {name: getattr(need, name) for name, *_ in binding.RoomNeed._fields_ if name not in ("size", "rooms")}
     return RoomNeed(rooms=max(need.rooms, 0), text=text.value.decode(errors="replace"), **found)  # -1: none

@@ -273,7 +273,7 @@ class Runtime(_Made):
             return {}
         now = binding.Counts(size=ctypes.sizeof(binding.Counts))
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
-        return {name: getattr(now, name) for name, _ in binding.Counts._fields_ if name not in ("size", "reserved")}
+        return {name: getattr(now, name) for name, *_ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
     def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev)."""
@@ -329,7 +329,7 @@ class ThreadsStream(_Made):
         check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
 
     def __index__(self) -> int:
-        return self._handle.value
+        return self._handle.value or 0
 
     def sleep(self, seconds: float) -> None:
         """Enqueues a kernel that takes so long, at most 10 s."""

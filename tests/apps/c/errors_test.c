@@ -257,6 +257,8 @@ static void memory_is_limited(void) {
   CHECK_OK(lull_create(&options, &side));
   CHECK_FAILS(lull_submit(side, "streaming:items=100000", NULL, &job), LULL_ERROR_LIMIT, "memory");
   CHECK(job == NULL);
+  CHECK_FAILS(lull_submit(side, "product:rows=65536,columns=65536,depth=65536,count=65536", NULL, &job),
+              LULL_ERROR_LIMIT, "not enough memory: product needs 1.5 PiB, and ");
   CHECK_OK(lull_submit(side, "compute:items=16", NULL, &job)); /* nothing was left behind */
   CHECK_OK(lull_destroy(side));
 }

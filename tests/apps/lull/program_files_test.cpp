@@ -70,6 +70,17 @@ TEST_F(program, a_place_that_cannot_be_written_is_refused_before_any_work) {
   expect_refused(mlp + "losses=" + file("none/x"), "mlp: losses=" + file("none/x") + ": there is no folder");
   expect_refused("run --executor threads --task pagerank:kronecker=6,out=" + file("none/x"),
                  "pagerank: out=" + file("none/x") + ": there is no folder");
+  add_picture();
+  // Before the machine is made: the first task does not fit on it.
+  std::string const huge =
+      " --executor threads --task product:rows=65536,columns=65536,depth=65536,count=65536 --task ";
+  for (std::string const command : {"run", "harvest"}) {
+    expect_refused(command + huge + "images:in=" + file("in") + ",out=" + file("in/no.png/out"),
+                   "cannot be made a folder: Not a directory");
+    expect_refused(command + huge + "mlp:plot=" + file("none/x"), "there is no folder");
+    expect_refused(command + huge + "classify:model=m,out=" + file("none/x"), "there is no folder");
+    expect_refused(command + huge + "pagerank:kronecker=6,out=" + file("none/x"), "there is no folder");
+  }
   if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
   std::filesystem::create_directories(file("shut"));
   ASSERT_EQ(::chmod(file("shut").c_str(), 0500), 0);
@@ -77,6 +88,8 @@ TEST_F(program, a_place_that_cannot_be_written_is_refused_before_any_work) {
   expect_refused("run --executor threads --report " + file("shut/x"), "--report " + says);
   expect_refused("harvest --executor threads --trace " + file("shut/x"), "--trace " + says);
   expect_refused(mlp + "model=" + file("shut/x"), "mlp: model=" + says);
+  std::string const images = "run --executor threads --task images:in=" + file("in") + ",out=";
+  expect_refused(images + file("shut/a/b"), "images: out=" + file("shut/a/b") + " cannot be written: ");
   expect_refused("run --executor threads --task pagerank:kronecker=6,out=" + file("shut/x"), "pagerank: out=" + says);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions and the manual page have each command and each option that a help has.
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -35,11 +38,39 @@ class program_pages : public program {
     return all;
   }
 
+  static bool is_there(std::string const& reader) {
+    return std::system(("command -v " + reader + " >/dev/null").c_str()) == 0;
+  }
+
   /// Whether a shell or the like takes the text; true where it is not installed.
   bool is_taken_by(std::string const& reader, std::string const& text) const {
     std::ofstream{file("page")} << text;
-    if (std::system(("command -v " + reader.substr(0, reader.find(' ')) + " >/dev/null").c_str()) != 0) return true;
+    if (!is_there(reader.substr(0, reader.find(' ')))) return true;
     return std::system((reader + " " + file("page") + " >" + file("said") + " 2>&1").c_str()) == 0;
+  }
+
+  /// The lines that a command writes, with blanks between them.
+  std::string said_by(std::string const& command) const {
+    EXPECT_EQ(std::system((command + " >" + file("said") + " 2>&1 </dev/null").c_str()), 0) << command;
+    return in_one_line(content(file("said")));
+  }
+  static std::string said(std::string const& arguments) { return in_one_line(ask(arguments).text); }
+  static std::string in_one_line(std::string text) {
+    if (text.ends_with('\n')) text.pop_back();
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  }
+
+  /// What bash would put in place of its last word; it takes ':' and '=' as words.
+  std::string in_bash(std::string const& line) const {
+    std::ofstream{file("lull.bash")} << ask("completion bash").text;
+    std::ofstream script{file("ask.bash")};
+    script << ". " << file("lull.bash") << "\nCOMP_LINE='" << line << "' COMP_POINT=" << line.size() << "\nCOMP_WORDS=("
+           << std::regex_replace(line, std::regex{"([:=]|[^ :=]+) *"}, "'$1' ") << (line.ends_with(' ') ? "''" : "")
+           << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_WORDS[0]=" LULL_PROGRAM
+           << "\n_lull\necho \"${COMPREPLY[@]}\"\n";
+    script.close();
+    return said_by("bash " + file("ask.bash"));
   }
 };
 
@@ -62,19 +93,94 @@ TEST_F(program_pages, completions_have_each_command_and_option) {
 }
 
 TEST_F(program_pages, bash_completes_words_of_the_command_on_the_line) {
-  std::ofstream{file("lull.bash")} << ask("completion bash").text;
-  auto const completed = [&](std::string const& words) {
-    std::string const command = "bash -c '. " + file("lull.bash") + "; COMP_WORDS=(lull " + words +
-                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _lull; echo ${COMPREPLY[@]}' >" +
-                                file("words");
-    EXPECT_EQ(std::system(command.c_str()), 0) << command;
-    return content(file("words"));
+  EXPECT_EQ(in_bash("lull har"), "harvest");
+  EXPECT_EQ(in_bash("lull new t"), "task");
+  EXPECT_EQ(in_bash("lull new task --i"), "--in");
+  EXPECT_EQ(in_bash("lull run --rep"), "--report");
+  EXPECT_EQ(in_bash("lull run --report fil"), "");  // bash completes a file then
+  EXPECT_EQ(in_bash("lull run --device "), "");
+}
+
+TEST_F(program_pages, bash_completes_values) {
+  EXPECT_EQ(in_bash("lull run --executor "), "cuda threads");
+  EXPECT_EQ(in_bash("lull harvest --executor=th"), "threads");
+  EXPECT_EQ(in_bash("lull run --mode n"), "naive");
+  EXPECT_EQ(in_bash("lull harvest --mode n"), "naive none");
+  EXPECT_EQ(in_bash("lull completion z"), "zsh");
+  EXPECT_EQ(in_bash("lull tasks st"), "streaming");
+  EXPECT_EQ(in_bash("lull run --task com"), "compute compute:");
+  // Bash replaces its last word alone, which begins behind the colon or the equals sign.
+  EXPECT_EQ(in_bash("lull run --task pagerank:kr"), "kronecker=");
+  EXPECT_EQ(in_bash("lull run --task=pagerank:kr"), "kronecker=");
+  EXPECT_EQ(in_bash("lull harvest --task compute --task product:rows=9,le"), "9,leave=");
+  EXPECT_EQ(in_bash("lull run --task product:leave="), "behind saved within");
+  std::ofstream{file("$(>was_run).el")};
+  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("$")), file("$(>was_run).el"));
+  EXPECT_FALSE(std::filesystem::exists("was_run"));
+}
+
+/// With what stands for zsh's own functions: each says what it was called with.
+TEST_F(program_pages, zsh_completes_values) {
+  if (!is_there("zsh")) GTEST_SKIP() << "zsh is not installed";
+  std::ofstream{file("_lull")} << ask("completion zsh").text;
+  auto const in_zsh = [&](std::string const& line, std::string const& last) {
+    return said_by(
+        "zsh -f -c 'compdef() {}; compadd() { print -r -- $@ }; _describe() { print -r -- describe $@ }; "
+        "_files() { print -r -- files $@ }; compset() { PREFIX=${PREFIX#*=} }; . " +
+        file("_lull") + "; words=(" LULL_PROGRAM " " + line + " " + last + "\"\"); CURRENT=$#words PREFIX=" + last +
+        "; _lull; true'");
   };
-  EXPECT_EQ(completed("har"), "harvest\n");
-  EXPECT_EQ(completed("new t"), "task\n");
-  EXPECT_EQ(completed("new task --i"), "--in\n");
-  EXPECT_EQ(completed("run --rep"), "--report\n");
-  EXPECT_EQ(completed("run --report fil"), "\n");  // bash completes a file then
+  EXPECT_EQ(in_zsh("", "har"), "describe command commands");
+  EXPECT_EQ(in_zsh("run", "--rep"), "describe -o option options");
+  EXPECT_EQ(in_zsh("run --report", ""), "files");
+  EXPECT_EQ(in_zsh("run --checkpoint", ""), "files -/");
+  EXPECT_EQ(in_zsh("run --executor", "th"), "-- cuda threads");
+  EXPECT_EQ(in_zsh("harvest", "--schedule="), "-- gpipe 1f1b");
+  EXPECT_EQ(in_zsh("completion", ""), "-a arguments");
+  EXPECT_EQ(in_zsh("run --task", "pagerank:kr"), "-S -- pagerank:kronecker=");
+  EXPECT_EQ(in_zsh("run", "--task=product:le"), "-S -- product:leave=");
+  EXPECT_EQ(in_zsh("run --device", ""), "");
+}
+
+TEST_F(program_pages, fish_completes_values) {
+  if (!is_there("fish")) GTEST_SKIP() << "fish is not installed";
+  std::ofstream{file("lull.fish")} << ask("completion fish").text;
+  auto const in_fish = [&](std::string const& line) {
+    std::string const home = "HOME=" + file("") + " XDG_CONFIG_HOME=" + file("") + " XDG_DATA_HOME=" + file("");
+    return said_by(home + " fish --no-config -c 'source " + file("lull.fish") + "; complete -C \"" LULL_PROGRAM " " +
+                   line + "\" | string replace -r \"\\t.*\" \"\"; true'");
+  };
+  EXPECT_EQ(in_fish("har"), "harvest");
+  EXPECT_EQ(in_fish("run --rep"), "--report");
+  EXPECT_EQ(in_fish("run --executor "), "cuda threads");
+  EXPECT_EQ(in_fish("harvest --mode n"), "naive none");
+  EXPECT_EQ(in_fish("completion z"), "zsh");
+  EXPECT_EQ(in_fish("run --task pagerank:kr"), "pagerank:kronecker=");
+  EXPECT_EQ(in_fish("run --task=product:le"), "--task=product:leave=");
+  std::ofstream{file("web.el")};
+  EXPECT_EQ(in_fish("run --report " + file("we")), file("web.el"));
+  EXPECT_EQ(in_fish("run --device "), "");
+}
+
+TEST_F(program_pages, a_task_goes_on_as_its_options_allow) {
+  auto const goes_on = [](std::string const& begun) { return said("tasks --complete \"" + begun + "\""); };
+  EXPECT_EQ(goes_on("p"), "pagerank product");
+  EXPECT_EQ(goes_on("mlp"), "mlp mlp:");
+  EXPECT_EQ(goes_on("mlp:l"), "mlp:layers= mlp:losses=");
+  EXPECT_EQ(goes_on("mlp:layers=3,l"), "mlp:layers=3,losses=");
+  EXPECT_EQ(goes_on("mlp:epochs="), "mlp:epochs=30");
+  EXPECT_EQ(goes_on("mlp:precision=b"), "mlp:precision=bf16");
+  EXPECT_EQ(goes_on("mlp:pri"), "mlp:priority=");
+  EXPECT_EQ(goes_on("pagerank:kronecker="), "");
+  EXPECT_EQ(goes_on("nothing"), "");
+  EXPECT_EQ(goes_on("nothing:x"), "");
+  EXPECT_GT(goes_on("").size(), 40U);
+  std::filesystem::create_directories(file("graphs/old"));
+  std::ofstream{file("graphs/one.el")};
+  std::ofstream{file("graphs/.hidden")};
+  std::string const begun = "pagerank:top=3,graph=" + file("graphs/");
+  EXPECT_EQ(goes_on(begun), begun + "old/ " + begun + "one.el");
+  EXPECT_EQ(goes_on(begun + "on"), begun + "one.el");
 }
 
 TEST_F(program_pages, the_manual_has_each_command_and_option) {

@@ -6,10 +6,12 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include <lull/host/io/shipped_file.hpp>
 #include <lull/tests/apps/lull/program.hpp>
 
 namespace lull {
@@ -146,8 +148,48 @@ TEST_F(program, a_report_has_the_figures_of_each_result) {
       EXPECT_GE(finished, 1) << command;
     }
   }
-  EXPECT_EQ(ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("c.json")).code, 0);
-  EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], json::object());
+}
+
+TEST_F(program, a_report_tells_what_a_synthetic_task_did) {
+  for (auto const& [task, name, value] : {std::tuple{"compute:items=10,rounds=2,fma=3", "multiply_adds", 60.0},
+                                          {"streaming:items=4,rounds=5", "traffic_bytes", 4 * 5 * 3 * 16384.0},
+                                          {"product:rows=2,columns=3,depth=5,rounds=7", "multiply_adds", 210.0}}) {
+    EXPECT_EQ(ask(std::string{"run --executor threads --task "} + task + " --report " + file("c.json")).code, 0);
+    EXPECT_EQ(report_in(file("c.json"))["jobs"][0]["figures"], (json{{name, value}})) << task;
+  }
+  add_picture();
+  std::filesystem::copy_file(shipped_file("chelsea.png", "nothing"), file("in/cat.png"));
+  ask("run --executor threads --task images:width=9,in=" + file("in") + ",out=" + file("out") + " --report " +
+      file("i.json"));
+  EXPECT_EQ(report_in(file("i.json"))["jobs"][0]["figures"], (json{{"pictures", 1.0}, {"done_before", 0.0}}));
+}
+
+TEST_F(program, what_does_not_fit_into_memory_is_refused_before_any_work) {
+  std::string const huge = "product:rows=65536,columns=65536,depth=65536,count=65536";  // 1.5 PiB
+  for (std::string const command : {"run --executor threads ", quick_harvest}) {
+    outcome const one = ask(command + "--task " + huge);
+    EXPECT_EQ(one.code, 1) << one.text;
+    EXPECT_EQ(one.text.rfind("lull: not enough memory: product needs 1.5 PiB, and ", 0), 0U) << one.text;
+    EXPECT_NE(one.text.find(" free: lower rows, columns, depth or count of product\n"), std::string::npos) << one.text;
+    outcome const two = ask(command + "--task compute --task " + huge + " --task " + huge);
+    EXPECT_EQ(two.code, 1) << two.text;
+    EXPECT_NE(two.text.find("product (1.5 PiB) and product-2 (1.5 PiB) together need 3.0 PiB"), std::string::npos)
+        << two.text;
+  }
+}
+
+TEST_F(program, a_reader_that_left_ends_it_quietly) {
+  // A pipe that none reads; what stands behind the '#' is a comment.
+  std::string const pipe = file("pipe");
+  std::string const left =
+      "exec 2>&1; mkfifo " + pipe + "; exec 3<>" + pipe + " 4>" + pipe + " 3<&-; rm " + pipe + "; ";
+  outcome const found = ask("tasks >&4 #", left);
+  EXPECT_EQ(found.code, 141);
+  EXPECT_EQ(found.text, "");
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  outcome const full = ask("tasks >/dev/full #", "exec 2>&1; ");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_EQ(full.text, "lull: cannot write to standard output\n");
 }
 
 TEST_F(program, harvests_and_writes_report_and_trace) {

@@ -222,6 +222,12 @@ class Restoring(fake_torch.WithFakeTorch):
         with self.observe():  # nothing of it is left in the way
             pass
 
+    def test_a_job_that_does_not_fit_into_memory(self):
+        with lull.harvest("compute:items=16", executor="threads") as side:
+            with self.assertRaisesRegex(lull.Error, "not enough memory: product needs 1.5 PiB, and ") as refused:
+                side.submit("product:rows=65536,columns=65536,depth=65536,count=65536")
+            self.assertEqual(refused.exception.status, lull.Status.ERROR_LIMIT)
+
     def test_one_at_a_time(self):
         with self.observe() as outer:
             with self.assertRaisesRegex(lull.Error, "is on already"):

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <string>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/host_memory.hpp>
 #include <lull/tasks/mlp/labelled_rows.hpp>
 #include <lull/tests/graph/graph_file.hpp>
 
@@ -253,6 +255,19 @@ TEST(SplitRows, HoldsOutExactlyAFifth) {
       std::iota(every.begin(), every.end(), 0U);
       EXPECT_EQ(all, every);
     }
+  }
+}
+
+TEST(LabelledRows, RefusesAFileThatDoesNotFitIntoMemoryBeforeItIsRead) {
+  if (free_host_memory().bytes > std::uint64_t{127} << 30) GTEST_SKIP() << "this computer has room for it";
+  test_folder const folder;
+  std::string const path = folder.write("large.csv", "1,2,0\n");
+  std::filesystem::resize_file(path, std::uint64_t{1} << 36);  // a hole, which takes no place on the disk
+  try {
+    read_labelled_rows(path, {.max_bytes = std::uint64_t{1} << 37});
+    ADD_FAILURE();
+  } catch (limit_error const& refused) {
+    EXPECT_EQ(std::string{refused.what()}.rfind(path + " needs about 128.0 GiB", 0), 0U) << refused.what();
   }
 }
 

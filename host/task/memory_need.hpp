@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/io/host_memory.hpp>
+
+namespace lull {
+
+/// What a task takes of memory at most, told before the task allocates it. 0: nothing that matters, or not known.
+struct memory_need {
+  std::uint64_t machine_bytes = 0;    // the task's arrays on the machine
+  std::uint64_t host_bytes = 0;       // what the owner keeps in host memory
+  std::uint64_t preparing_bytes = 0;  // host memory beside both, while the owner prepares or writes
+  std::string_view smaller{};         // the options that make it less: "rows or columns"
+};
+
+/// What one job of a run needs.
+struct job_need {
+  std::string name;
+  memory_need need;
+};
+
+/// Throws limit_error, with the figures of both, unless all these jobs fit into the machine's memory and the host's
+/// together. One job prepares at a time. On CPU threads the machine's memory is the host's.
+void check_memory(std::span<job_need const> jobs, executor const& machine,
+                  free_memory const& host = free_host_memory());
+
+}  // namespace lull
