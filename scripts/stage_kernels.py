@@ -19,6 +19,7 @@ import statistics
 import sys
 
 import measure_stage
+from stage_trainer import GROUP, Trainer, no_bubble
 
 STEPS = 8  # of each kind
 BUBBLE_NS = 1_000_000  # a gap that long is a bubble
@@ -31,7 +32,7 @@ OURS = ("open_edge", "close_edge", "wait", "resident_kernel", "exchange_kernel")
 def traced(torch, trainer, bubble):
     """(steps, kernels): start, end and name of the trainer's kernels."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as trace:
-        for _ in range(STEPS // measure_stage.GROUP):
+        for _ in range(STEPS // GROUP):
             trainer.groups([bubble])
     events = [
         one
@@ -156,7 +157,7 @@ def main():
 
     if not torch.cuda.is_available():
         sys.exit("stage_kernels.py: NOT RUN: torch finds no GPU")
-    trainer = measure_stage.Trainer(torch, given)
+    trainer = Trainer(torch, given)
     rows = []
     for task in given.tasks:
         for _ in range(given.scopes):
@@ -165,9 +166,9 @@ def main():
                     sys.exit(f"stage_kernels.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
                 for _ in range(measure_stage.WARM_UP):
                     trainer.step(lull.bubble)
-                plain = traced(torch, trainer, measure_stage.no_bubble)
+                plain = traced(torch, trainer, no_bubble)
                 beside = traced(torch, trainer, lull.bubble)
-                plain += traced(torch, trainer, measure_stage.no_bubble)
+                plain += traced(torch, trainer, no_bubble)
                 beside += traced(torch, trainer, lull.bubble)
             rows.append({"task": task, **compared(plain, beside)})
     print(
