@@ -13,12 +13,20 @@ set(steps
     "${WORK}/prefix/bin/lull|new|task|word_count|--in|${task}"
     "${CMAKE_COMMAND}|-S|${task}|-B|${task}/build|-G|${GENERATOR}|-DCMAKE_PREFIX_PATH=${WORK}/prefix|-DCMAKE_CXX_COMPILER=${CXX}${cuda}|-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
     "${CMAKE_COMMAND}|--build|${task}/build"
-    "${CMAKE_CTEST_COMMAND}|--test-dir|${task}/build|--output-on-failure|--no-tests=error"
-    "${task}/build/word_count_bench|threads")
+    "${CMAKE_CTEST_COMMAND}|--test-dir|${task}/build|--output-on-failure|--no-tests=error")
 foreach(step IN LISTS steps)
   string(REPLACE "|" ";" command "${step}")
   execute_process(COMMAND ${command} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
+
+# The bench ends by itself within ten seconds. It prints a line as soon as it has one: where the reader leaves after the first
+# grain, the line of the second one finds nobody.
+execute_process(COMMAND ${task}/build/word_count_bench threads TIMEOUT 10 COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${task}/build/word_count_bench threads 4 COMMAND head -n 3 RESULTS_VARIABLE codes OUTPUT_VARIABLE text)
+list(GET codes 0 code)
+if(code EQUAL 0 OR NOT text MATCHES "\n +1 .*\n")
+  message(FATAL_ERROR "the bench holds its lines back until its end (${codes}):\n${text}")
+endif()
 
 function(expect_failure pattern)
   execute_process(

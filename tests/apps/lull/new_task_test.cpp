@@ -74,7 +74,7 @@ TEST(new_task_name, means_nothing_else_where_it_will_stand) {
   expect_says(why_refused("pagerank"), "a task has this name");
   expect_says(why_refused("images"), "lull tasks");
   for (char const* const word :
-       {"std", "lull", "tile", "sums", "values", "owner", "joined", "machine", "bubble", "runs"})
+       {"std", "lull", "tile", "sums", "values", "owner", "joined", "machine", "bubble", "grains"})
     expect_says(why_refused(word), "for something else");
 }
 
