@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
+#include <lull/device/atomic_integer.hpp>
 #include <lull/graph/degrees.hpp>
 #include <lull/graph/device_csr.hpp>
 #include <lull/graph/parallel.hpp>
@@ -41,8 +41,7 @@ host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
   host_array<std::uint64_t> degrees;
   degrees.assign(graph.vertices(), 0);
   for_each_at(graph.edges(), threads, [&](std::uint64_t edge) {
-    // relaxed: only the sums count, and they are read after the threads were joined
-    std::atomic_ref{degrees[graph.targets[edge]]}.fetch_add(1, std::memory_order_relaxed);
+    atomic_integer{degrees[graph.targets[edge]]}.fetch_add(1);  // the sums are read after the threads were joined
   });
   return degrees;
 }

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cuda/atomic>
+#include <lull/device/atomic_integer.hpp>
 #include <lull/graph/device_csr.hpp>
 #include <lull/host/error.hpp>
 #include <string>
@@ -109,9 +109,7 @@ struct count_target {
   std::uint64_t* degrees;
 
   __device__ void operator()(std::uint32_t target) const {
-    // relaxed: only the sums count, and they are read when the kernel has ended
-    cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>{degrees[target]}.fetch_add(1,
-                                                                                          cuda::memory_order_relaxed);
+    atomic_integer{degrees[target]}.fetch_add(1);  // the sums are read when the kernel has ended
   }
 };
 

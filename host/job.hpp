@@ -80,6 +80,8 @@ class job {
   /// Sets what the `extent` of a fed task is given from now on. The phases that this opens see everything that was
   /// written to the machine before the call. Blocks for its own small copy only.
   void feed(std::uint64_t fed);
+  /// Returns what `feed` was given last, in a job that was taken up again also before: an owner serves from there.
+  std::uint64_t fed() const;
   /// Blocks until the job is finished, failed or cancelled and no block is inside (true), or until the time is over
   /// (false). nanoseconds::max() has no end.
   bool wait(std::chrono::nanoseconds at_most) const;

@@ -53,6 +53,11 @@ exit_code new_task_command(std::string const& name, std::optional<std::string> c
       << quoted((folder / "build" / (name + "_bench")).string()) << '\n';
   if (prefix.empty())
     out << "PREFIX is where Lull is installed. This program is not: run cmake --install BUILD --prefix PREFIX\n";
+  out << "to use the task:\n"
+      << "  in a C++ trainer, link " << name << "_worker and submit the functor\n"
+      << "  in Python, in C and in lull run it is not there yet: these take the tasks that Lull was built with,\n"
+      << "  and load no others. " << quoted((folder / "README.md").string())
+      << " says how to build Lull with this one\n";
   return exit_code::done;
 }
 

@@ -20,6 +20,15 @@ compared_arrays::contents compared_arrays::read() const {
   return found;
 }
 
+bool compared_arrays::fit(contents const& saved) const {
+  return std::equal(arrays_.begin(), arrays_.end(), saved.begin(), saved.end(),
+                    [](task_array const& one, auto const& bytes) { return one.array.bytes() == bytes.size(); });
+}
+
+void compared_arrays::write(contents const& saved) const {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) machine_.write(arrays_[i].memory, saved[i].data(), saved[i].size());
+}
+
 std::string compared_arrays::difference(contents const& expected) const {
   std::vector<unsigned char> found;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {

@@ -22,6 +22,10 @@ class compared_arrays {
   std::size_t bytes() const noexcept;
 
   contents read() const;
+  /// Whether the arrays have these sizes, such as those of another owner.
+  bool fit(contents const& saved) const;
+  /// Writes what fits.
+  void write(contents const& saved) const;
   /// The first byte that is not as expected, in words; empty: there is none.
   std::string difference(contents const& expected) const;
   /// Whether the owner has others by now, in words; empty: no.

@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <lull/device/cursor.hpp>
@@ -28,6 +29,9 @@ constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microse
 constexpr unsigned no_number = 0xff;
 constexpr char const* same_again =
     " (this run repeats the first one after reset(): check that reset() restores all that a run changes)";
+constexpr char const* new_owners =
+    " (in this run the job went from owner to owner, with its arrays and cursor: check that arrays() has all that the "
+    "task writes and reads again)";
 
 /// How one run is disturbed.
 struct disturbance {
@@ -35,6 +39,7 @@ struct disturbance {
   std::uint64_t k = 0;             // close at the k-th event of each bubble
   std::uint64_t random_up_to = 0;  // not 0: at a random one up to this instead
   std::uint32_t grain = 1;
+  std::uint64_t owners = 1;  // that it goes through, about
 
   std::string text() const {
     static constexpr char const* places[] = {"uninterrupted", "closed at the start of a chunk", "closed at a poll",
@@ -43,7 +48,7 @@ struct disturbance {
     if (where != close_place::nowhere) {
       said += random_up_to != 0 ? ", at random up to " + std::to_string(random_up_to) : ", k = " + std::to_string(k);
     }
-    return said + ", grain " + std::to_string(grain);
+    return said + ", grain " + std::to_string(grain) + (owners > 1 ? ", by several owners" : "");
   }
 };
 
@@ -57,28 +62,43 @@ class stage {
 
   /// One run from the start; the first violation.
   std::string run(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random) {
+    begin_run();
+    std::vector<std::uint64_t> saved;
+    return run_part(owner, task, how, random, saved);
+  }
+
+  void begin_run() {
+    counts_ = {};
+    bubbles_ = 0;
+  }
+
+  /// From where `saved` says, or from the start where it is empty, to the end, or until another owner goes on: then
+  /// `saved` says from where.
+  std::string run_part(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random,
+                       std::vector<std::uint64_t>& saved) {
     job_description job = task;
     job.type = which_.type;
     job.functor = which_.wrap(task.functor, with_.data());
     job.grain = how.grain;
     solo_bubbles bubbles{machine_, job, std::min(max_lease, effort_.longest)};
+    if (!saved.empty()) bubbles.restore(std::exchange(saved, {}));
     bubbles.serve(owner);
-    std::string wrong = bubbles_until_its_end(bubbles, how, random);
-    bubbles.end(wrong.empty() ? job_state::finished : job_state::cancelled);
+    std::string wrong = bubbles_until_its_end(bubbles, how, random, saved);
+    bubbles.end(wrong.empty() && saved.empty() ? job_state::finished : job_state::cancelled);
     bubbles.finish_serving();
     return wrong;
   }
 
  private:
-  std::string bubbles_until_its_end(solo_bubbles& bubbles, disturbance const& how, std::mt19937_64& random) {
+  std::string bubbles_until_its_end(solo_bubbles& bubbles, disturbance const& how, std::mt19937_64& random,
+                                    std::vector<std::uint64_t>& saved) {
     using clock = std::chrono::steady_clock;
     auto const begun = clock::now();
     auto worked_last = begun;
-    counts_ = {};
     std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
     std::uint64_t k = how.k;
     bool hungry = false;  // was the bubble before: how many of them come is up to the owner, and they do not count
-    for (std::uint64_t bubble = 0; bubble < effort_.max_bubbles;) {
+    while (bubbles_ < effort_.max_bubbles) {
       if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
       bool const is_served = bubbles.is_served();
@@ -107,13 +127,20 @@ class stage {
         std::this_thread::sleep_for(between_hungry_bubbles);
         continue;
       }
-      ++bubble;
+      ++bubbles_;
       if (!worked) ++stalled;
       if (counts_.closed == 0 && counts_.starts == 0)
         return "a bubble ended by its lease and no chunk began in it: a phase never completes";
       if (how.where == close_place::nowhere && clock::now() - begun >= effort_.longest) {
         return "the task did not finish within " + format_duration(effort_.longest) + ", and reached round " +
                std::to_string(now.round) + ": check that extent returns lull::finished";
+      }
+      if (how.owners == 1) continue;
+      if (counts_.extents > 2 * items_) return "the task goes on after the items of an uninterrupted run";
+      // spread evenly over the items, at no fixed distance: a task's phases may have one
+      if (random() % items_ < how.owners * (counts_.finished_items - finished_before)) {
+        saved = bubbles.save();
+        return {};
       }
     }
     return "the task did not finish in " + std::to_string(effort_.max_bubbles) + " bubbles";
@@ -132,7 +159,8 @@ class stage {
     counts_ = with_.read().front();
   }
 
-  std::string settle(cursor const& last) const {
+  std::string settle(cursor const& last) {
+    items_ = counts_.extents;
     if (last.items != counts_.extents || last.done != 0) {
       return std::to_string(last.items) + " items were committed, but the phases had " +
              std::to_string(counts_.extents);
@@ -149,7 +177,43 @@ class stage {
   contract_effort const& effort_;
   machine_array<preemption> with_;
   preemption counts_{};
+  std::uint64_t bubbles_ = 0;  // of the run
+  std::uint64_t items_ = 0;    // of a whole run
 };
+
+/// What is wrong after a run; empty: nothing.
+std::string wrong_result(task_owner& owner, compared_arrays const& arrays, compared_arrays::contents const& expected) {
+  if (verification const found = owner.verify(); !found.ok) return found.message;
+  return arrays.difference(expected);
+}
+
+/// One run that is stopped in the middle again and again. Each time a new owner is made of the same input, gets the
+/// arrays and the cursor, and goes on, as after a checkpoint: what the task keeps elsewhere is lost, and shows.
+std::string violation_between_owners(contract_case const& which, executor& machine, stage& scene,
+                                     disturbance const& how, std::mt19937_64& random,
+                                     compared_arrays::contents const& expected) {
+  std::vector<std::uint64_t> saved;
+  compared_arrays::contents contents;
+  scene.begin_run();
+  for (;;) {
+    std::unique_ptr<task_owner> const owner = which.make_owner();
+    owner->prepare(machine);
+    compared_arrays const arrays{*owner, machine};
+    if (!arrays.fit(expected)) return "a new owner of the same input makes other arrays";
+    if (!saved.empty()) arrays.write(contents);
+    std::string wrong = scene.run_part(*owner, owner->describe(), how, random, saved);
+    if (wrong.empty() && saved.empty()) wrong = wrong_result(*owner, arrays, expected);
+    if (saved.empty() || !wrong.empty()) return wrong;
+    contents = arrays.read();
+  }
+}
+
+/// Whether its state is in the files that it makes, and in no array.
+bool keeps_account(contract_case const& which, executor& machine) {
+  std::unique_ptr<task_owner> const owner = which.make_owner();
+  owner->prepare(machine);
+  return owner->keep_account(which.name + ".account", false) != account::none;  // nobody saves it
+}
 
 }  // namespace
 
@@ -187,13 +251,17 @@ std::string contract_violation(contract_case const& which, executor& machine, co
     if (auto const moved = arrays.moved(*owner); !moved.empty()) return at(moved);
     std::string wrong = scene.run(*owner, task, how, random);
     handed_back += scene.counts().handed_back;
-    if (wrong.empty()) {
-      if (verification const found = owner->verify(); !found.ok) wrong = found.message;
-    }
-    if (wrong.empty()) wrong = arrays.difference(expected);
+    if (wrong.empty()) wrong = wrong_result(*owner, arrays, expected);
     if (!wrong.empty()) return at(wrong + (i == 0 ? same_again : ""));
   }
   if (polls && handed_back == 0) return which.name + ": it polls, but handed no chunk back in any run";
+  if (effort.owners < 2 || (arrays.count() == 0 && keeps_account(which, machine))) return {};
+  for (close_place const where : {close_place::at_poll, close_place::at_end}) {
+    if (where == close_place::at_poll && !polls) continue;
+    how = {.where = where, .k = 1, .grain = task.grain, .owners = effort.owners};
+    std::string const wrong = violation_between_owners(which, machine, scene, how, random, expected);
+    if (!wrong.empty()) return at(wrong + new_owners);
+  }
   return {};
 }
 

@@ -45,6 +45,7 @@ contract_case under_contract(std::string name, std::function<std::unique_ptr<tas
 struct contract_effort {
   std::uint64_t every_k = 8;      // preempted at each k-th claim, poll and end, k from 1 to this
   std::uint64_t random_runs = 6;  // with another k in each bubble
+  std::uint64_t owners = 40;      // that the job goes through in one run, about; 1: there is no such run
   std::uint64_t seed = 1;
   std::uint64_t max_bubbles = 20'000;                           // of one run: a task that needs more hangs
   std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run, likewise
@@ -53,10 +54,11 @@ struct contract_effort {
 /// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says, and holds each run
 /// against the contract of a side task: each item committed exactly once; the same bits in all arrays, also with
 /// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
-/// chunk of the close. A fed task is served by its owner in each run: what comes when must not show in its arrays.
-/// Empty: kept. Else the first violation, with the run in which it showed. Makes an owner and prepares it;
-/// blocks for as long as the runs take. Throws what the owner throws, and as run_to_end() does for a machine or a grain
-/// that cannot be.
+/// chunk of the close; the same end where new owners go on in mid-run, with the job's arrays and cursor alone, unless
+/// it keeps an account of its files in place of arrays. A fed task is served by its owner in each run: what comes when
+/// must not show in its arrays. Empty: kept. Else the first violation, with the run in which it showed. Makes owners
+/// and prepares them, two at a time; blocks for as long as the runs take. Throws what an owner throws, and as
+/// run_to_end() does for a machine or a grain that cannot be.
 std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
 
 }  // namespace lull

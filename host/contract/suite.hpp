@@ -49,7 +49,8 @@ inline void expect_kept_on_cuda(contract_case const& which) {
   auto const machine =
       make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
   EXPECT_EQ(
-      contract_violation(which, *machine, brief ? contract_effort{.every_k = 2, .random_runs = 1} : contract_effort{}),
+      contract_violation(which, *machine,
+                         brief ? contract_effort{.every_k = 2, .random_runs = 1, .owners = 4} : contract_effort{}),
       "");
 }
 

@@ -47,6 +47,7 @@ void job::resume() { checked(state_).want(detail::job_record::wish::run); }
 void job::cancel() { checked(state_).want(detail::job_record::wish::cancel); }
 std::uint64_t job::rounds() const { return checked(state_).rounds(); }
 void job::feed(std::uint64_t fed) { checked(state_).feed(fed); }
+std::uint64_t job::fed() const { return checked(state_).fed(); }
 bool job::wait(std::chrono::nanoseconds at_most) const { return checked(state_).wait(at_most); }
 
 namespace detail {
@@ -142,7 +143,10 @@ std::uint64_t job_record::rounds() const noexcept {
   return now.round(machine_->load_mapped(&line_.host()->round));
 }
 
-void job_record::feed(std::uint64_t fed) { machine_->publish(&at()->fed, fed); }
+void job_record::feed(std::uint64_t fed) {
+  fed_ = fed;
+  machine_->publish(&at()->fed, fed);
+}
 
 job_progress job_record::progress() const {
   progress_line const* const line = line_.host();
@@ -223,7 +227,7 @@ void job_record::restore(std::span<std::uint64_t const> saved) {
   now.phases = saved[5];
   now.items = saved[6];
   now.state = static_cast<std::uint32_t>(saved[7]);
-  now.fed = saved[8];
+  now.fed = fed_ = saved[8];
   std::uint64_t const handed_back = saved[9];
   if (handed_back > capacity_)
     throw limit_error{

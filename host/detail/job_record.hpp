@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,7 @@ class job_record {
   std::uint64_t rounds() const noexcept;
   /// Blocks for its own small copy.
   void feed(std::uint64_t fed);
+  std::uint64_t fed() const noexcept { return fed_; }
   job_progress progress() const;
   /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no
   /// block is inside. Throws limit_error where more chunks are handed back than fit.
@@ -74,6 +76,7 @@ class job_record {
   machine_array<cursor> cursor_;
   machine_array<ring_group> places_;
   mapped_array<progress_line> line_;
+  std::atomic<std::uint64_t> fed_ = 0;
   mutable std::mutex mutex_;
   wish wish_ = wish::run;
   std::condition_variable changed_;

@@ -54,6 +54,10 @@ solo_bubbles::~solo_bubbles() {
   end(job_state::cancelled);  // else its owner would wait for that
 }
 
+void solo_bubbles::restore(std::span<std::uint64_t const> saved) { job_->restore(saved); }
+
+std::vector<std::uint64_t> solo_bubbles::save() { return job_->save(); }
+
 void solo_bubbles::serve(task_owner& owner) {
   assert(served_ == nullptr);
   served_ = std::make_unique<feeder_thread>(owner, machine_, detail::handle_of(job_));

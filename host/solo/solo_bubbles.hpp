@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <lull/device/cursor.hpp>
 #include <lull/device/gate.hpp>
@@ -39,6 +41,8 @@ class solo_bubbles {
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
   detail::job_record& job() noexcept { return *job_; }
 
+  /// Before the first bubble and `serve`: takes up where `save` was called. Throws as job_record::restore.
+  void restore(std::span<std::uint64_t const> saved);
   /// The owner serves the job from now on, on a thread of its own. At most once.
   void serve(task_owner& owner);
   /// Whether input may yet come.
@@ -61,6 +65,8 @@ class solo_bubbles {
 
   /// Between two bubbles: how far the job has come, and how many blocks think that they are inside.
   cursor reached() const;
+  /// Between two bubbles: how far the job has come; with the task's arrays all that another owner needs to go on.
+  std::vector<std::uint64_t> save();
   std::uint64_t inside() const;
 
  private:

@@ -70,7 +70,8 @@ class task_owner {
   virtual void save_account(std::filesystem::path const& /*file*/) {}
   /// Serves a fed task, whose input arrives while its job runs. A separate thread calls it right after submission.
   /// Copies input to the machine while there is room, and takes finished results. Returns when the job has ended and
-  /// all results are taken. If it throws, the caller cancels the job. Others return at once.
+  /// all results are taken. If it throws, the caller cancels the job. Others return at once. A job that was taken up
+  /// again has input already: `job::fed` says up to where.
   virtual void serve(job&) {}
   /// Reads the result back and compares it with the result of another algorithm. A result that does not exist yet
   /// counts as wrong. Call it only while no job of this owner is unfinished.

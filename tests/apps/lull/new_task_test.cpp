@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -74,7 +75,7 @@ TEST(new_task_name, means_nothing_else_where_it_will_stand) {
   expect_says(why_refused("pagerank"), "a task has this name");
   expect_says(why_refused("images"), "lull tasks");
   for (char const* const word :
-       {"std", "lull", "tile", "sums", "values", "owner", "joined", "machine", "bubble", "runs"})
+       {"std", "lull", "tile", "sums", "values", "owner", "joined", "machine", "bubble", "grains"})
     expect_says(why_refused(word), "for something else");
 }
 
@@ -98,6 +99,18 @@ TEST(new_task_project, has_every_file_under_the_new_name_and_no_licence_line) {
 TEST(new_task_project, is_the_tree_s_example_byte_for_byte) {
   for (task_page const& page : task_pages())
     EXPECT_EQ(page.text, read_file(fs::path{LULL_NEW_TASK} / page.name, 1 << 20)) << page.name;
+}
+
+/// What its README says of Lull's sources, where a task goes that Python, C and the program are to know.
+TEST(new_task_project, tells_where_in_the_tree_a_task_goes) {
+  fs::path const root = fs::path{LULL_NEW_TASK} / "../../..";
+  std::string const readme = read_file(fs::path{LULL_NEW_TASK} / "README.md", 1 << 20);
+  for (auto const& [file, has] : {std::pair{"tasks/synthetic_owner.cpp", "task_entry compute_entry() {"},
+                                  {"tasks/CMakeLists.txt", "lull_side_task(lull_tasks HEADER <lull/tasks/"},
+                                  {"apps/registry/registry.cpp", "streaming_entry()}"}}) {
+    expect_says(readme, file);
+    expect_says(read_file(root / file, 1 << 20), has);
+  }
 }
 
 /// The chapter's promise: lines that are neither empty nor comment, of all that a task under contract needs.

@@ -21,6 +21,7 @@
 #include <lull/tests/host/contract/mlp_owner.hpp>
 #include <lull/tests/host/contract/pagerank_owner.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
+#include <lull/tests/host/contract/tally_owner.hpp>
 #include <lull/tests/support/pulling_probe.hpp>
 
 namespace lull {
@@ -42,6 +43,7 @@ void join_shipped(contract_on where) {
   auto const a_probe = [] { return std::make_unique<probe_owner>(); };
   auto const a_pulling_probe = [] { return std::make_unique<basic_probe_owner<pulling_probe>>(); };
   auto const a_fed_probe = [] { return std::make_unique<fed_probe_owner>(); };
+  auto const a_tally = [] { return std::make_unique<tally_owner>(); };
   auto const a_compute = made_by(compute_entry, {{"items", "50"}, {"rounds", "3"}, {"fma", "20"}, {"grain", "2"}});
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
   // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
@@ -67,6 +69,7 @@ void join_shipped(contract_on where) {
   join_contract<probe_task>("probe", a_probe, where);
   join_contract<pulling_probe>("pulling_probe", a_pulling_probe, where);
   join_contract<fed_probe>("fed_probe", a_fed_probe, where);
+  join_contract<tally>("tally", a_tally, where);
   join_contract<counted_compute_task>("compute", a_compute, where);
   join_contract<streaming_task>("streaming", a_streaming, where);
   join_contract<pagerank>("pagerank", a_pagerank, where);

@@ -41,5 +41,23 @@ TEST_F(arrays, that_a_run_wrote_are_poisoned) {
   EXPECT_EQ(all.bytes(), after[0].size() + after[1].size() + after[2].size() + after[3].size());
 }
 
+TEST_F(arrays, of_another_owner_are_written_where_they_fit) {
+  compared_arrays const first{owner_, *machine_};
+  run_to_end(owner_, *machine_);
+  compared_arrays::contents const saved = first.read();
+  probe_owner second;
+  second.prepare(*machine_);
+  compared_arrays const all{second, *machine_};
+  ASSERT_TRUE(all.fit(saved));
+  all.write(saved);
+  EXPECT_EQ(all.difference(saved), "");
+  EXPECT_TRUE(second.verify().ok);
+  compared_arrays::contents cut = saved;
+  cut[1].pop_back();
+  EXPECT_FALSE(all.fit(cut));
+  cut.pop_back();
+  EXPECT_FALSE(all.fit(cut));
+}
+
 }  // namespace
 }  // namespace lull

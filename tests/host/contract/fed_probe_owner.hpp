@@ -14,10 +14,11 @@
 
 namespace lull {
 
-/// Writes a row into a place of the probe's as soon as the one before is done.
+/// Writes a row into a place of the probe's as soon as the one before is done. Rows that were fed and not taken up are
+/// a part of its state, too.
 class fed_probe_owner final : public task_owner {
  public:
-  enum class feeds { all, none, one_and_throws };
+  enum class feeds { all, all_undeclared, none, one_and_throws };
 
   explicit fed_probe_owner(feeds how = feeds::all, bool hasty = false) : how_(how), hasty_(hasty) {}
 
@@ -33,10 +34,14 @@ class fed_probe_owner final : public task_owner {
     input_.fill_zero();
     results_.fill_zero();
   }
-  std::vector<task_array> arrays() const override { return {array_of("results", results_)}; }
+  std::vector<task_array> arrays() const override {
+    std::vector<task_array> made{array_of("results", results_)};
+    if (how_ != feeds::all_undeclared) made.push_back(array_of("input", input_));
+    return made;
+  }
   void serve(job& about) override {
     if (how_ == feeds::none) return;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint64_t round = about.fed(); round < rounds; ++round) {
       while (about.rounds() + fed_probe::places <= round) {
         if (about.wait(std::chrono::nanoseconds{0})) return;  // it is over
         std::this_thread::sleep_for(std::chrono::microseconds{50});

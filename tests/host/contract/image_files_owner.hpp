@@ -44,6 +44,9 @@ class image_files_owner final : public task_owner {
     std::filesystem::create_directory(files_.path() / "out");
   }
   std::vector<task_array> arrays() const override { return inner_->arrays(); }
+  account keep_account(std::filesystem::path const& file, bool resume) override {
+    return inner_->keep_account(file, resume);
+  }
   void serve(job& about) override { inner_->serve(about); }
   verification verify() override {
     if (inner_->failures() != 0) return {false, "a picture failed: " + inner_->write().back()};

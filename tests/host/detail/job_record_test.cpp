@@ -47,6 +47,16 @@ TEST_F(saved_words, are_taken_up_as_they_were) {
   EXPECT_EQ(taken->reached(), phase_state::open);
 }
 
+TEST_F(saved_words, say_how_much_was_fed) {
+  auto const fed = job();
+  EXPECT_EQ(fed->fed(), 0U);
+  fed->feed(3);
+  EXPECT_EQ(fed->fed(), 3U);
+  auto const taken = job();
+  taken->restore(fed->save());
+  EXPECT_EQ(taken->fed(), 3U);
+}
+
 TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   std::uint64_t const opening = tagged_state{5, phase_state::opening}.word();
   std::uint64_t const finished = tagged_state{5, phase_state::finished}.word();
