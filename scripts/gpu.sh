@@ -4,7 +4,8 @@
 #   scripts/gpu.sh build            release build for sm_90 into build/gpu
 #   scripts/gpu.sh test             every test that needs a device
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
-#   scripts/gpu.sh measure [NAME…]  records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
+#   scripts/gpu.sh measure [--within SECONDS] [NAME…]
+#                                   records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
 #                                   short_bubbles pictures instants product leaving resize whole_job,
 #                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams connections our_threads, and with PyTorch stage:compute stage:foreign
 #                                   stage:wait stage:few_sms stage:tasks stage:ahead (or stage) stage_kernels; nccl, on a machine with two GPUs; sites; setup and pagerank_cpu, on any idle machine
@@ -42,5 +43,5 @@ case ${1:-} in
   test) tests ;;
   sanitize) sanitize ;;
   measure) shift; measure "$@" ;;
-  *) sed -n '3,10p' "$0" | cut -c3- >&2; exit 2 ;;
+  *) sed -n '3,11p' "$0" | cut -c3- >&2; exit 2 ;;
 esac

@@ -14,6 +14,7 @@ record that has figures is not replaced by one that has none."""
 import argparse
 import datetime
 import json
+import math
 import pathlib
 import time
 
@@ -303,6 +304,12 @@ def main():
         choices=CONNECTIONS,
         help="of the sections stage:… only these rows, where time is short",
     )
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=math.inf,
+        help="seconds; a section is left out if its last record says that it takes longer than what is left",
+    )
     given = parser.parse_args()
     for name, (counts, arguments) in STAGE.items() if given.connections else ():
         STAGE[name] = ([count for count in counts if count in given.connections], arguments)
@@ -310,27 +317,43 @@ def main():
         names = chosen(given.names)
     except ValueError as unknown:
         parser.error(str(unknown))
+    until = time.monotonic() + given.within
     for name in names:
-        unit, measure = SECTIONS[name]
-        record = {
-            "schema": "lull.record/1",
-            "section": name,
-            "date": datetime.date.today().isoformat(),
-            "commit": commit(),
-            "machine": machine(),
-            "before": condition(),
-            "unit": unit,
-            "rows": measure(given.build),
-            "after": condition(),
-        }
         path = pathlib.Path(given.results) / f"{name.replace(':', '_')}.json"
-        if reason := why_empty(record):
-            record["not_run"] = reason
-            if path.exists() and "not_run" not in json.loads(path.read_text()):
-                print(f"{name}: NOT RUN, {path} is left as it was: {reason}")
-                continue
-        path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"{name}: {'NOT RUN: ' + reason if reason else path}")
+        left = until - time.monotonic()
+        if (usual := usual_seconds(path)) > left:
+            print(f"{name}: NOT RUN: it takes {usual:.0f} s, and {left:.0f} s are left", flush=True)
+            continue
+        print(record_of(name, given.build, path), flush=True)
+
+
+def usual_seconds(path):
+    """What a section took when it was recorded; 0 where nothing tells."""
+    return json.loads(path.read_text()).get("took_s", 0) if path.exists() else 0
+
+
+def record_of(name, build, path):
+    """Measures a section; what came of it, in words."""
+    began = time.monotonic()
+    unit, measure = SECTIONS[name]
+    record = {
+        "schema": "lull.record/1",
+        "section": name,
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "machine": machine(),
+        "before": condition(),
+        "unit": unit,
+        "rows": measure(build),
+        "after": condition(),
+        "took_s": round(time.monotonic() - began),
+    }
+    if reason := why_empty(record):
+        record["not_run"] = reason
+        if path.exists() and "not_run" not in json.loads(path.read_text()):
+            return f"{name}: NOT RUN, {path} is left as it was: {reason}"
+    path.write_text(json.dumps(record, indent=1) + "\n")
+    return f"{name}: NOT RUN: {reason}" if reason else f"{name}: {path}, {record['took_s']} s"
 
 
 if __name__ == "__main__":

@@ -83,6 +83,18 @@ class records(unittest.TestCase):
         self.assertIn("left as it was: ranks differ", self.measure("pagerank_cpu"))
         self.assertEqual(self.read("pagerank_cpu")["rows"][0]["first"], {"n": 2, "ratio": 1.5})
 
+    def test_a_section_that_takes_longer_than_what_is_left_is_not_begun(self):
+        self.bench([1, 2, 3])
+        self.measure("pagerank_cpu")
+        path = self.build / "pagerank_cpu.json"
+        recorded = json.loads(path.read_text())
+        self.assertGreaterEqual(recorded["took_s"], 0)
+        path.write_text(json.dumps({**recorded, "took_s": 50}))
+        self.assertIn("NOT RUN: it takes 50 s, and", self.measure("pagerank_cpu", "--within", "40"))
+        self.assertEqual(json.loads(path.read_text())["took_s"], 50)
+        self.measure("pagerank_cpu", "--within", "60")
+        self.assertLess(json.loads(path.read_text())["took_s"], 50)
+
     def test_a_name_that_several_benches_answer_to_is_no_figure(self):
         self.bench([1, 2])
         program = self.build / "bin/bench/pagerank_cpu"
