@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import commands
 import device_code
 import documents
 import includes
@@ -222,6 +223,27 @@ class checks(unittest.TestCase):
         for old, new, expected in red:
             with self.subTest(new=new):
                 self.assert_red(site_links.check, "docs/b.html", page.replace(old, new), expected, files)
+
+    def test_commands(self):
+        helps = {"": "-h,--help", "run": "-h,--help  --task TEXT ...", "new task": "--in FOLDER"}
+        tasks = {"mlp": {"epochs", "model"}}
+
+        def check(root):
+            return commands.check(root, helps, tasks)
+
+        good = (
+            "`lull --help`, `lull run`\n"
+            "```\nbuild/bin/lull run --task mlp:epochs=2,model=m # --any\nlull new task mine --in d\n```\n"
+        )
+        self.assertEqual(self.findings(check, files={"README.md": good}), [])
+        for text, expected in (
+            ("`lull walk`", "no such command"),
+            ("```\nlull run \\\n  --tasks mlp\n```\n", "no option --tasks"),
+            ("`lull new task mine --into d`", "no option --into"),
+            ("`lull run --task mlp:epochs=2,modell=m`", "no option modell"),
+            ('```python\nlull.harvest(tasks=["mlp:epoch=3"])\n```\n', "no option epoch"),
+        ):
+            self.assert_red(check, "README.md", f"`lull run`\n{text}\n", expected)
 
     def test_device_code(self):
         good = b"\x7fELF\0.visible .entry first(\n.visible .entry worker(\n  ld.global.relaxed.sys.u32 %r1, [%rd1];\n"
