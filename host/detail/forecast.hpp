@@ -32,7 +32,7 @@ class forecast {
     return std::clamp(distance / 32, least, 125 * least);
   }
   /// The most that a worker may wait on the device for its bubble: a sixteenth of what the trainer computes before it,
-  /// since kernels may start later meanwhile, but as much as a launch takes.
+  /// since kernels may start later meanwhile. Less than 0.2 ms is no use to a launch.
   static constexpr std::chrono::nanoseconds max_ahead(std::chrono::nanoseconds distance) noexcept {
     return std::max<std::chrono::nanoseconds>(2 * min_launch, distance / 16);
   }

@@ -200,7 +200,7 @@ std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
   return opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
 }
 
-bool gate::launch(std::uint64_t bubble, start_when when, std::optional<steady::time_point> from) {
+bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
   std::array<armed_worker, places> stands;
   bubble_mark& mark = mark_of(bubble);
   {
@@ -223,7 +223,8 @@ bool gate::launch(std::uint64_t bubble, start_when when, std::optional<steady::t
     now.blocks = blocks;
     // Only after the launch: it may take as long as the trainer's thread stands in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
-    now.stand_from = worker != 0 ? from : std::nullopt;
+    bool const let_go = when == start_when::opened && std::binary_search(again_.begin(), again_.end(), bubble);
+    if (worker != 0 && now.armed && where == waiting::beside && !let_go) now.stand_from = steady::now();
     counts_[counted::launches] += worker;
     if (worker != 0 && now.armed) ++counts_[counted::armed];
     if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);

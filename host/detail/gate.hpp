@@ -52,6 +52,10 @@ struct launch_request {
   std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that
 };
 
+/// Where workers wait that were enqueued before their bubble opens: beside the trainer, or with one connection in its
+/// queue, where they cost it nothing.
+enum class waiting { beside, in_line };
+
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made
 /// ahead of its first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the
 /// trainer, one at a time; `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the
@@ -88,9 +92,8 @@ class gate {
 
   /// The oldest bubble whose workers are not enqueued and may be.
   std::optional<launch_request> request() const;
-  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready. They stand on the device from
-  /// then on; none: they do not before the bubble opens.
-  bool launch(std::uint64_t bubble, start_when when, std::optional<std::chrono::steady_clock::time_point> from);
+  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready.
+  bool launch(std::uint64_t bubble, start_when when, waiting where);
   /// Its workers are not enqueued any more.
   void pass(std::uint64_t bubble);
   /// The trainer has paused before it.

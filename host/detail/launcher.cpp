@@ -126,9 +126,10 @@ std::chrono::nanoseconds launcher::overdue_limit(launch_request const& asked, bo
 void launcher::enqueue(gate& at, launch_request const& asked, start_when when, time_point now,
                        std::optional<expectation> known) {
   auto const expected_at = known ? std::max(now, known->opening) : now;
-  bool const stands = when == start_when::opened && !policy_.in_line;  // on the device, until the bubble opens
-  if (stands) limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
-  if (at.launch(asked.bubble, when, stands ? std::optional{now} : std::nullopt)) {
+  if (when == start_when::opened && !policy_.in_line) {
+    limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
+  }
+  if (at.launch(asked.bubble, when, policy_.in_line ? waiting::in_line : waiting::beside)) {
     order_.push_back({&at, asked.bubble, expected_at});
   } else {
     limits_.forget(at, asked.bubble);
