@@ -16,8 +16,8 @@ if ! python=$("$root/scripts/python.sh" docs); then
   echo "not run: there is no Python with Sphinx"
   exit 77
 fi
-if [[ -d $site && ! -e $site/api && -n $(ls -A "$site") ]]; then
-  echo "docs.sh: $site holds something else than a site" >&2
+if [[ -e $site && ! -e $site/.lull-site && (! -d $site || -n $(ls -A "$site")) ]]; then
+  echo "docs.sh: $site is something else than a site that this script made" >&2
   exit 2
 fi
 
@@ -26,8 +26,9 @@ trap 'rm -rf "$work"' EXIT
 ln -s "$root" "$work/lull"
 rm -rf "$site"
 mkdir -p "$site"
+touch "$site/.lull-site"
 failed=0
-(cd "$work" && { cat lull/docs/site/Doxyfile; echo "OUTPUT_DIRECTORY = $site"; } | doxygen -) || failed=1
+(cd "$work" && { cat lull/docs/site/Doxyfile; echo "OUTPUT_DIRECTORY = \"$site\""; } | doxygen -) || failed=1
 "$python" -B -m sphinx -q -W --keep-going -d "$work/pages" -c "$root/docs/site" "$root" "$site" || failed=1
 # What a browser or a server opens first.
 cp "$site/README.html" "$site/index.html"

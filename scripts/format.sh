@@ -6,7 +6,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tools=$(dirname "$(scripts/python.sh --install format)")
+python=$(scripts/python.sh --install format)
+tools=${python%/*}
 
 sources() { git ls-files -z '*.hpp' '*.cpp' '*.h' '*.c' '*.cuh' '*.cu'; }
 failed=0
