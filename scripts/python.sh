@@ -11,7 +11,7 @@ if [[ ${1:-} == --install ]]; then
   shift
 fi
 case ${1:-} in
-  tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2) ;;
+  tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2 mypy==2.4.1) ;;
   format) packages=(clang-format==16.0.6 ruff==0.17.6) ;;
   docs) packages=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19) ;;
   *) sed -n '4p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
