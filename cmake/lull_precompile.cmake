@@ -6,8 +6,6 @@ include_guard()
 
 # lull_precompile(): for each target of the tree so far. One of each kind has the headers, the others use them.
 function(lull_precompile)
-  # g++ no longer knows that the standard library's lines are its own, and warns of them.
-  target_compile_options(lull_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-w>)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
   foreach(kind IN ITEMS library program)
     add_library(lull_precompiled_${kind} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
@@ -35,7 +33,11 @@ function(lull_precompile_folder folder)
       target_precompile_headers(${target} REUSE_FROM lull_precompiled_library)
     elseif(type STREQUAL "EXECUTABLE")
       target_precompile_headers(${target} REUSE_FROM lull_precompiled_program)
+    else()
+      continue()
     endif()
+    # g++ no longer knows that the standard library's lines are its own, and warns of them.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-w>)
   endforeach()
   get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
   foreach(inner IN LISTS folders)
