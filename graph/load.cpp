@@ -125,10 +125,6 @@ std::uint64_t graph_bytes(std::uint64_t vertices, std::uint64_t edges, bool weig
   return vertices * sizeof(std::uint64_t) + edges * (weighted ? 18 : 10);
 }
 
-void require_memory(std::string const& path, std::uint64_t bytes) {
-  require_host_memory(bytes, path, "take a smaller graph, or a computer with more memory");
-}
-
 /// How many entries the file holds, from its size and the length of the lines at its beginning.
 std::uint64_t expected_entries(std::string const& path, compression packing, text_source& source) {
   constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed, as graphs have them
@@ -144,6 +140,7 @@ std::uint64_t expected_entries(std::string const& path, compression packing, tex
 csr load(std::string const& path, load_options const& options) {
   auto const [format, packing] = kind_of(path);
   auto const threads = set_up_threads(options.threads);
+  file_memory const memory{path, "take a smaller graph, or a computer with more memory", options.memory};
   graph_header header;
   std::deque<piece> pieces;
   std::uint64_t max_entries = 0;
@@ -153,7 +150,7 @@ csr load(std::string const& path, load_options const& options) {
     max_entries = header.declares ? header.entries : options.max_edges;
     std::uint64_t const entries = header.declares ? header.entries : expected_entries(path, packing, source);
     std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
-    require_memory(path, graph_bytes(header.vertices, edges, header.grammar.weighted));
+    memory.require(graph_bytes(header.vertices, edges, header.grammar.weighted));
     pieces = body_reader{source, header, max_entries}.read(threads);
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
@@ -163,8 +160,7 @@ csr load(std::string const& path, load_options const& options) {
   std::uint64_t entries = 0;
   for (edge_list::block const& each : list.blocks) entries += each.edges.size();
   std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
-  // The list goes while the graph comes.
-  require_memory(path, graph_bytes(vertices, edges, list.weighted) - entries * sizeof(edge));
+  memory.require(graph_bytes(vertices, edges, list.weighted));
   return make_csr(std::move(list), static_cast<std::uint32_t>(vertices), header.mirrored, threads);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <lull/graph/csr.hpp>
+#include <lull/host/io/host_memory.hpp>
+#include <optional>
 #include <string>
 
 namespace lull {
@@ -14,6 +16,7 @@ struct load_options {
   std::uint64_t max_bytes = 1ULL << 36;     // of text, after decompression
   std::uint64_t vertices = 0;               // at least so many, where the file names fewer
   unsigned threads = 0;                     // 0: those of the machine; at most 16 are used
+  std::optional<free_memory> memory{};      // that the graph may take; none: what is free
 };
 
 /// Reads a graph; a row holds its edges in the order of the file, whatever the number of threads.

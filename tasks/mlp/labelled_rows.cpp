@@ -184,18 +184,18 @@ class row_reader {
 namespace {
 
 /// Before the file is read: a number takes 4 bytes and about as many of text, and as much again while rows grow.
-void require_memory(std::string const& path) {
+void require_memory(std::string const& path, file_memory const& memory) {
   constexpr std::uint64_t growing = 2;
   constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed
   std::error_code unknown;               // the reader says why
   std::uint64_t const size = std::filesystem::file_size(path, unknown);
   if (unknown) return;
-  require_host_memory(size * growing * (path.ends_with(".gz") ? unpacked : 1), path,
-                      "take fewer rows, or a computer with more memory");
+  memory.require(size * growing * (path.ends_with(".gz") ? unpacked : 1));
 }
 
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
-  require_memory(path);
+  file_memory const memory{path, "take fewer rows, or a computer with more memory", limits.memory};
+  require_memory(path, memory);
   try {
     return row_reader{path, features, limits}.read();
   } catch (text_error const& fault) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <lull/host/io/host_memory.hpp>
 
 namespace lull {
 
@@ -23,6 +26,7 @@ struct labelled_limits {
   std::uint64_t max_classes = 1ULL << 16;
   /// Of text, after decompression: twice that in memory at most, and as much again to grow.
   std::uint64_t max_bytes = 1ULL << 34;
+  std::optional<free_memory> memory{};  // that the rows may take; none: what is free
 };
 
 /// Reads a CSV file, gzip where its name ends in .gz: a row a line, numbers separated by commas, the last of them the
