@@ -37,7 +37,9 @@ struct load_options {
 ///
 /// Throws input_error with file and line: anything else than the above in a line, a NUL byte, a line over 64 KiB, an
 /// id that is no vertex, a number that is not finite, other counts than declared, damaged or truncated gzip data, a
-/// limit exceeded, a file without edges. limit_error where memory does not suffice. Nothing is left half-made.
+/// limit exceeded, a file without edges. limit_error where memory does not suffice: before reading, where
+/// the header or the file's size and samples of its text tell, or else as soon as the edges that were read tell.
+/// Nothing is left half-made.
 ///
 /// Sources: GAP benchmark suite (Beamer, Asanović, Patterson 2015) for .el and .wel; Boisvert, Pozo, Remington, "The
 /// Matrix Market exchange formats", NISTIR 5935, 1996; 9th DIMACS implementation challenge, shortest paths, 2006.
