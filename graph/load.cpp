@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
-#include <filesystem>
 #include <lull/graph/edge_list.hpp>
 #include <lull/graph/load.hpp>
 #include <lull/graph/load_header.hpp>
@@ -18,6 +17,17 @@ namespace {
 
 using namespace detail;
 
+/// Edges that so many entries give at least: those of a symmetric matrix count twice, but for its diagonal.
+std::uint64_t min_edges(graph_header const& header, std::uint64_t entries) {
+  if (header.mirrored == mirror::none) return entries;
+  return 2 * entries - std::min(entries, header.vertices);
+}
+
+/// What make_csr takes, the list that it is given included; see there.
+std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, std::uint64_t entries) {
+  return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.weighted ? 18 : 10);
+}
+
 /// What one block of text turned into.
 struct piece {
   parsed_lines parsed;
@@ -27,11 +37,11 @@ struct piece {
 /// Parses all text behind the header: each thread takes the next block, in turn, and parses it beside the others.
 class body_reader {
  public:
-  body_reader(text_source& source, graph_header const& header, std::uint64_t max_entries)
-      : source_(source), grammar_(header.grammar), max_entries_(max_entries) {}
+  body_reader(text_source& source, graph_header const& header, std::uint64_t max_entries, file_memory const& memory)
+      : source_(source), header_(header), grammar_(header.grammar), max_entries_(max_entries), memory_(memory) {}
 
   /// The pieces in the order of the text, up to and including the first with a fault. Reads no further once there is
-  /// a fault, or more than `max_entries` edges.
+  /// a fault, or more than `max_entries` edges. Throws limit_error as soon as the graph of those read does not fit.
   std::deque<piece> read(unsigned threads) {
     for_each_part(threads, threads, [this](std::size_t) {
       try {
@@ -60,6 +70,7 @@ class body_reader {
       entries_ += parsed.edges;
       stop_ = stop_ || parsed.fault || entries_ > max_entries_;
       piece->parsed = std::move(parsed);
+      if (!stop_) memory_.require(graph_bytes(header_, header_.vertices, entries_));
     }
   }
 
@@ -79,8 +90,10 @@ class body_reader {
   }
 
   text_source& source_;
+  graph_header const& header_;
   line_grammar const& grammar_;
   std::uint64_t max_entries_;
+  file_memory const& memory_;
   std::mutex lock_;  // of all below, and of the source
   std::deque<piece> pieces_;
   std::uint64_t entries_ = 0;
@@ -120,30 +133,10 @@ edge_list join(std::string const& path, graph_header const& header, std::uint64_
   return list;
 }
 
-/// What make_csr takes beside the list that it is given; see there.
-std::uint64_t graph_bytes(std::uint64_t vertices, std::uint64_t edges, bool weighted) {
-  return vertices * sizeof(std::uint64_t) + edges * (weighted ? 18 : 10);
-}
-
-void require_memory(std::string const& path, std::uint64_t bytes) {
-  require_host_memory(bytes, path, "take a smaller graph, or a computer with more memory");
-}
-
-/// How many entries the file holds, from its size and the length of the lines at its beginning.
-std::uint64_t expected_entries(std::string const& path, compression packing, text_source& source) {
-  constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed, as graphs have them
-  text_block block;
-  std::error_code unknown;  // then it counts as empty
-  std::uint64_t const size = std::filesystem::file_size(path, unknown);
-  if (unknown || !source.next(block)) return 0;
-  source.unread(block.text());
-  auto const lines = static_cast<std::uint64_t>(std::ranges::count(block.text(), '\n'));
-  return size * (packing == compression::gzip ? unpacked : 1) / (block.size / lines);
-}
-
 csr load(std::string const& path, load_options const& options) {
   auto const [format, packing] = kind_of(path);
   auto const threads = set_up_threads(options.threads);
+  file_memory const memory{path, "take a smaller graph, or a computer with more memory", options.memory};
   graph_header header;
   std::deque<piece> pieces;
   std::uint64_t max_entries = 0;
@@ -151,10 +144,9 @@ csr load(std::string const& path, load_options const& options) {
     text_source source{path, packing, options.max_bytes};
     header = read_header(path, format, source, options);
     max_entries = header.declares ? header.entries : options.max_edges;
-    std::uint64_t const entries = header.declares ? header.entries : expected_entries(path, packing, source);
-    std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
-    require_memory(path, graph_bytes(header.vertices, edges, header.grammar.weighted));
-    pieces = body_reader{source, header, max_entries}.read(threads);
+    std::uint64_t const entries = header.declares ? header.entries : source.expect("\n");
+    memory.require(graph_bytes(header, header.vertices, entries));
+    pieces = body_reader{source, header, max_entries, memory}.read(threads);
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   }
@@ -162,9 +154,7 @@ csr load(std::string const& path, load_options const& options) {
   auto list = join(path, header, max_entries, std::move(pieces), vertices);
   std::uint64_t entries = 0;
   for (edge_list::block const& each : list.blocks) entries += each.edges.size();
-  std::uint64_t const edges = entries * (header.mirrored == mirror::none ? 1 : 2);
-  // The list goes while the graph comes.
-  require_memory(path, graph_bytes(vertices, edges, list.weighted) - entries * sizeof(edge));
+  memory.require(graph_bytes(header, vertices, entries));
   return make_csr(std::move(list), static_cast<std::uint32_t>(vertices), header.mirrored, threads);
 }
 

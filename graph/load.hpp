@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <lull/graph/csr.hpp>
+#include <lull/host/io/host_memory.hpp>
+#include <optional>
 #include <string>
 
 namespace lull {
@@ -14,6 +16,7 @@ struct load_options {
   std::uint64_t max_bytes = 1ULL << 36;     // of text, after decompression
   std::uint64_t vertices = 0;               // at least so many, where the file names fewer
   unsigned threads = 0;                     // 0: those of the machine; at most 16 are used
+  std::optional<free_memory> memory{};      // that the graph may take; none: what is free
 };
 
 /// Reads a graph; a row holds its edges in the order of the file, whatever the number of threads.
@@ -34,7 +37,9 @@ struct load_options {
 ///
 /// Throws input_error with file and line: anything else than the above in a line, a NUL byte, a line over 64 KiB, an
 /// id that is no vertex, a number that is not finite, other counts than declared, damaged or truncated gzip data, a
-/// limit exceeded, a file without edges. limit_error where memory does not suffice. Nothing is left half-made.
+/// limit exceeded, a file without edges. limit_error where memory does not suffice: before reading, where
+/// the header or the file's size and samples of its text tell, or else as soon as the edges that were read tell.
+/// Nothing is left half-made.
 ///
 /// Sources: GAP benchmark suite (Beamer, Asanović, Patterson 2015) for .el and .wel; Boisvert, Pozo, Remington, "The
 /// Matrix Market exchange formats", NISTIR 5935, 1996; 9th DIMACS implementation challenge, shortest paths, 2006.

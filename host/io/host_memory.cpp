@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <lull/host/error.hpp>
 
@@ -98,5 +99,10 @@ void require_host_memory(std::uint64_t bytes, std::string const& what, std::stri
   throw limit_error{what + " needs about " + bytes_text(bytes) + " of memory, and " + host.where + " has " +
                     bytes_text(host.bytes) + " free: " + advice};
 }
+
+file_memory::file_memory(std::string path, std::string advice, std::optional<free_memory> const& free)
+    : path_(std::move(path)), advice_(std::move(advice)), free_(free ? *free : free_host_memory()) {}
+
+void file_memory::require(std::uint64_t bytes) const { require_host_memory(bytes, path_, advice_, free_); }
 
 }  // namespace lull

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace lull {
@@ -25,5 +26,21 @@ std::string bytes_text(std::uint64_t bytes);
 /// Throws limit_error unless so much host memory is free. `what` is the message's subject, `advice` what to do.
 void require_host_memory(std::uint64_t bytes, std::string const& what, std::string const& advice,
                          free_memory const& host = free_host_memory());
+
+/// Holds what reading a file needs against what was free before: once by the file's size, again as its text comes. All
+/// figures are of the whole file, what is read already included.
+class file_memory {
+ public:
+  /// `free`: what the file may take, instead of what is free now.
+  file_memory(std::string path, std::string advice, std::optional<free_memory> const& free = {});
+
+  /// Throws limit_error unless so much was free. Thread-safe.
+  void require(std::uint64_t bytes) const;
+
+ private:
+  std::string path_;
+  std::string advice_;
+  free_memory free_;
+};
 
 }  // namespace lull

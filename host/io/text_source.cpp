@@ -37,6 +37,19 @@ class text_source::file {
   file(file const&) = delete;
   file& operator=(file const&) = delete;
 
+  std::uint64_t size() const {
+    struct stat status {};
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+
+  /// Does not move the place where `read` goes on.
+  std::string sample(std::uint64_t at, std::size_t bytes) const {
+    std::string text(bytes, '\0');
+    auto const got = ::pread(descriptor_, text.data(), bytes, static_cast<off_t>(at));
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text;
+  }
+
   /// Fewer bytes than asked for only at the end.
   std::size_t read(char* to, std::size_t bytes) {
     std::size_t got = 0;
@@ -151,6 +164,30 @@ bool text_source::next(text_block& block) {
   carry_.assign(bytes + whole, block.size - whole);
   block.size = whole;
   return true;
+}
+
+std::uint64_t text_source::expect(std::string_view marks) {
+  constexpr std::size_t sample_bytes = 64UL * 1024;
+  std::uint64_t const size = file_->size();
+  auto const in_all = [&](std::string_view sample) {
+    auto const found =
+        std::count_if(sample.begin(), sample.end(), [&](char byte) { return marks.find(byte) != marks.npos; });
+    return sample.empty() ? 0
+                          : static_cast<double>(size) * static_cast<double>(found) / static_cast<double>(sample.size());
+  };
+  double fewest = 0;
+  if (inflater_) {
+    if (carry_.empty()) {
+      carry_.resize(sample_bytes);
+      carry_.resize(read(carry_.data(), sample_bytes));
+    }
+    fewest = in_all(carry_);
+  } else {
+    std::uint64_t const last = size - std::min<std::uint64_t>(size, sample_bytes);
+    fewest = in_all(file_->sample(0, sample_bytes));
+    for (std::uint64_t const at : {last / 2, last}) fewest = std::min(fewest, in_all(file_->sample(at, sample_bytes)));
+  }
+  return static_cast<std::uint64_t>(fewest);
 }
 
 void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }

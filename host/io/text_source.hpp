@@ -43,6 +43,11 @@ class text_source {
   /// Throws text_error on damaged, truncated or too much text.
   bool next(text_block& block);
 
+  /// How many bytes of the text are one of `marks`, line ends for example: from the size of the file and the sample
+  /// with the fewest, of those at the beginning, in the middle and at the end. Never a guess of a ratio: compressed
+  /// text counts as no longer than its file, and only its beginning is a sample. Throws as `next` does.
+  std::uint64_t expect(std::string_view marks);
+
   /// Puts text back in front of what comes next: the rest of the block that `next` gave last.
   void unread(std::string_view rest);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -22,6 +21,9 @@ namespace {
 
 constexpr std::size_t max_line_bytes = 2UL << 20;  // 65,536 columns of 32 bytes
 constexpr std::size_t block_bytes = 2 * max_line_bytes;
+
+/// 4, and 4 again: while a vector grows it is there twice at most, and later the tasks copy all rows.
+constexpr std::uint64_t bytes_per_column = 2 * sizeof(float);
 
 constexpr bool blank(char byte) noexcept { return byte == ' ' || byte == '\t' || byte == '\r'; }
 
@@ -64,12 +66,13 @@ bool is_header(std::string_view line) {
 class row_reader {
  public:
   /// `features` 0: as many as there are, and a label behind them.
-  row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits)
-      : path_(path), features_(features), limits_(limits) {}
+  row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits, file_memory const& memory)
+      : path_(path), features_(features), limits_(limits), memory_(memory) {}
 
   labelled_rows read() {
     bool const packed = path_.ends_with(".gz");
     text_source source{path_, packed ? compression::gzip : compression::none, limits_.max_bytes};
+    memory_.require(source.expect(",\n") * bytes_per_column);
     text_block block{.bytes = std::vector<char>(block_bytes)};
     while (source.next(block)) {
       std::string_view left = block.text();
@@ -79,6 +82,7 @@ class row_reader {
         ++line_;
         read_line(line);
       }
+      memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column);
     }
     return finish();
   }
@@ -173,31 +177,17 @@ class row_reader {
   std::string const& path_;
   std::uint64_t const features_;
   labelled_limits const& limits_;
+  file_memory const& memory_;
   labelled_rows rows_;
   std::uint64_t columns_ = 0;  // 0: no line yet
   std::uint64_t first_line_ = 0;
   std::uint64_t line_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
-/// Before the file is read: a number takes 4 bytes and about as many of text, and as much again while rows grow.
-void require_memory(std::string const& path) {
-  constexpr std::uint64_t growing = 2;
-  constexpr std::uint64_t unpacked = 4;  // bytes of text from one that is compressed
-  std::error_code unknown;               // the reader says why
-  std::uint64_t const size = std::filesystem::file_size(path, unknown);
-  if (unknown) return;
-  require_host_memory(size * growing * (path.ends_with(".gz") ? unpacked : 1), path,
-                      "take fewer rows, or a computer with more memory");
-}
-
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits) {
-  require_memory(path);
+  file_memory const memory{path, "take fewer rows, or a computer with more memory", limits.memory};
   try {
-    return row_reader{path, features, limits}.read();
+    return row_reader{path, features, limits, memory}.read();
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   } catch (std::bad_alloc const&) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <lull/host/io/host_memory.hpp>
 
 namespace lull {
 
@@ -21,8 +24,9 @@ struct labelled_limits {
   std::uint64_t max_rows = 1ULL << 27;
   std::uint64_t max_features = 1ULL << 16;
   std::uint64_t max_classes = 1ULL << 16;
-  /// Of text, after decompression: twice that in memory at most, and as much again to grow.
+  /// Of text, after decompression: four times that in memory at most, 8 bytes for a number of one digit and a comma.
   std::uint64_t max_bytes = 1ULL << 34;
+  std::optional<free_memory> memory{};  // that the rows may take; none: what is free
 };
 
 /// Reads a CSV file, gzip where its name ends in .gz: a row a line, numbers separated by commas, the last of them the
@@ -35,7 +39,8 @@ struct labelled_limits {
 /// Throws input_error with file and line: another number of columns than in the first line, what is not a number, an
 /// infinity or NaN, a number too large for a float (or below 1e-307 and not 0), a negative, fractional or too large
 /// label, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
-/// all have one label. limit_error where memory does not suffice.
+/// all have one label. limit_error where memory does not suffice: before reading, where the file's size and samples of
+/// its text tell, or else as soon as the rows that were read tell.
 labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {});
 
 /// The same for rows of `features` numbers each, whose labels may be missing, all or none: then `labels` is empty and

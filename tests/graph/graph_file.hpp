@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cstdint>
 #include <fstream>
 #include <initializer_list>
 #include <lull/graph/csr.hpp>
@@ -27,6 +28,15 @@ inline std::string gzip(std::string_view text) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return packed;
+}
+
+/// A file of this size with the text at its beginning, middle and end. The holes between take no place on the disk.
+inline void write_sparse(std::string const& path, std::string const& text, std::uint64_t bytes) {
+  std::ofstream file{path, std::ios::binary};
+  for (std::uint64_t const at : {std::uint64_t{0}, (bytes - text.size()) / 2, bytes - text.size()}) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file << text;
+  }
 }
 
 /// A graph written out by hand, row by row.

@@ -2,12 +2,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <functional>
 #include <lull/graph/load.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/host_memory.hpp>
-#include <lull/host/io/text_source.hpp>
 #include <random>
 
 #include <lull/tests/graph/graph_file.hpp>
@@ -310,25 +307,6 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
   }
   EXPECT_GT(counts[0], 500);  // or the flips do nothing
   EXPECT_GT(counts[1], 500);
-}
-
-/// A file whose size, or whose header, says that its graph does not fit into memory.
-TEST(Load, RefusesWhatDoesNotFitIntoMemoryBeforeItIsRead) {
-  if (free_host_memory().bytes > std::uint64_t{30} << 30) GTEST_SKIP() << "this computer has room for both";
-  test_folder const folder;
-  std::string lines;
-  while (lines.size() < text_block_bytes) lines += "0 1\n";
-  std::string const size = folder.write("size.el", lines);
-  std::filesystem::resize_file(size, std::uint64_t{1} << 36);  // a hole, which takes no place on the disk
-  std::string const header = folder.write("header.mtx", banner + "real symmetric\n2 2 1073741824\n1 1 1\n");
-  for (auto const& [path, needs] : {std::pair{size, " needs about 160.0 GiB"}, {header, " needs about 36.0 GiB"}}) {
-    try {
-      load_graph(path);
-      ADD_FAILURE() << path;
-    } catch (limit_error const& refused) {
-      EXPECT_EQ(std::string{refused.what()}.rfind(path + needs, 0), 0U) << refused.what();
-    }
-  }
 }
 
 }  // namespace

@@ -84,6 +84,15 @@ TEST_F(host_memory, is_required_with_both_figures) {
   }
 }
 
+TEST_F(host_memory, of_a_file_is_what_was_free_before_it_was_read) {
+  file_memory const one{"web.el", "take a smaller graph", free_memory{std::uint64_t{3} << 29, "this computer"}};
+  EXPECT_NO_THROW(one.require(std::uint64_t{3} << 29));
+  EXPECT_THROW(one.require((std::uint64_t{3} << 29) + 1), limit_error);
+  file_memory const now{"web.el", ""};
+  EXPECT_NO_THROW(now.require(1));
+  EXPECT_THROW(now.require(std::uint64_t{1} << 60), limit_error);
+}
+
 TEST_F(host_memory, is_written_in_units) {
   EXPECT_EQ(bytes_text(999), "999 bytes");
   EXPECT_EQ(bytes_text(1000), "1.0 KiB");
