@@ -82,7 +82,8 @@ std::string value_cases(std::vector<named_command> const& commands, value_comple
 }
 
 // Bash takes ':' and '=' as ends of words, so the line is split again, and what bash has before its own last word is
-// taken off each completion.
+// taken off each completion. Bash inserts a completion as it is, so one with a character that means something to bash
+// is left out: what stands in a file's name would be run.
 std::string bash(std::vector<named_command> const& commands) {
   std::string text =
       "# Completion of lull for bash.\n_lull() {\n  local command= i words= options= option value last line\n"
@@ -113,7 +114,9 @@ std::string bash(std::vector<named_command> const& commands) {
                  .none = ""});
   return text +
          "    *)\n      [[ $value == -* ]] && words=$options\n      COMPREPLY=($(compgen -W \"$words\" -- \"$value\")) "
-         ";;\n  esac\n  COMPREPLY=(\"${COMPREPLY[@]#\"${value%\"$last\"}\"}\")\n}\ncomplete -F _lull lull\n";
+         ";;\n  esac\n  for i in \"${!COMPREPLY[@]}\"; do\n"
+         "    [[ ${COMPREPLY[i]} == *[![:alnum:]_./:,=+%@-]* ]] && unset \"COMPREPLY[i]\"\n  done\n"
+         "  COMPREPLY=(\"${COMPREPLY[@]#\"${value%\"$last\"}\"}\")\n}\ncomplete -F _lull lull\n";
 }
 
 std::string zsh(std::vector<named_command> const& commands) {

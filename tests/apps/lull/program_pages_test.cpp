@@ -114,8 +114,14 @@ TEST_F(program_pages, bash_completes_values) {
   EXPECT_EQ(in_bash("lull run --task=pagerank:kr"), "kronecker=");
   EXPECT_EQ(in_bash("lull harvest --task compute --task product:rows=9,le"), "9,leave=");
   EXPECT_EQ(in_bash("lull run --task product:leave="), "behind saved within");
-  std::ofstream{file("$(>was_run).el")};
-  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("$")), file("$(>was_run).el"));
+}
+
+/// Bash inserts a name as it is, and runs what stands in it.
+TEST_F(program_pages, bash_completes_no_file_whose_name_it_would_run) {
+  for (char const* name : {"we.el", "web$(>was_run).el", "we;b.el", "we`b`.el", "we~.el", "we*.el"})
+    std::ofstream{file(name)};
+  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("web")), "");
+  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("we")), file("we.el"));
   EXPECT_FALSE(std::filesystem::exists("was_run"));
 }
 
@@ -140,6 +146,10 @@ TEST_F(program_pages, zsh_completes_values) {
   EXPECT_EQ(in_zsh("run --task", "pagerank:kr"), "-S -- pagerank:kronecker=");
   EXPECT_EQ(in_zsh("run", "--task=product:le"), "-S -- product:leave=");
   EXPECT_EQ(in_zsh("run --device", ""), "");
+  std::ofstream{file("web$(>was_run).el")};
+  EXPECT_EQ(in_zsh("run --task", "pagerank:graph=" + file("we")), "-S -- pagerank:graph=" + file("web$(>was_run).el"))
+      << "without -Q zsh quotes it";
+  EXPECT_FALSE(std::filesystem::exists("was_run"));
 }
 
 TEST_F(program_pages, fish_completes_values) {
