@@ -130,7 +130,13 @@ bytes_left cuda_memory::free_bytes() const {
   cuda_device_guard const here{device_};
   std::size_t free = 0;
   std::size_t all = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
   LULL_CUDA(cudaMemGetInfo(&free, &all));
+  // The driver does not call free what the pool keeps, but `allocate` gives it.
+  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+  free += reserved - std::min(reserved, used);
   free -= free / 16;
   std::lock_guard const lock{mutex_};
   std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, used_bytes_);
