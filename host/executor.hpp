@@ -97,6 +97,12 @@ class copy_lane {
 /// When a worker's blocks may start: at once, or when the opening edge of `params.bubble` has let them go.
 enum class start_when { at_once, opened };
 
+/// What a machine can still give, and whether its memory limit is the reason that it is no more.
+struct bytes_left {
+  std::uint64_t bytes = 0;
+  bool by_limit = false;
+};
+
 /// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
 /// done, unless its comment says otherwise.
 class machine_memory {
@@ -108,7 +114,7 @@ class machine_memory {
   virtual void release(void* memory) noexcept = 0;
   /// Returns how much `allocate` can still give: what is free on the device, and within the memory limit. Another
   /// process may take it first. On CPU threads, without a limit, all that a number can say.
-  virtual std::uint64_t free_bytes() const = 0;
+  virtual bytes_left free_bytes() const = 0;
   /// Returns zeroed memory from an arena made at start. Throws limit_error when that is used up.
   virtual mapped_memory map(std::size_t bytes) = 0;
   virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;

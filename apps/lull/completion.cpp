@@ -81,11 +81,13 @@ std::string value_cases(std::vector<named_command> const& commands, value_comple
   return text;
 }
 
-// Bash takes ':' and '=' as ends of words, so the line is split again, and what bash has before its own last word is
-// taken off each completion.
+// Bash takes the characters of COMP_WORDBREAKS as ends of words, so the line is split again up to the cursor, and what
+// bash has before its own last word is taken off each completion. Bash inserts a completion as it is, so one with a
+// character that means something to bash is left out: what stands in a file's name would be run.
 std::string bash(std::vector<named_command> const& commands) {
   std::string text =
-      "# Completion of lull for bash.\n_lull() {\n  local command= i words= options= option value last line\n"
+      "# Completion of lull for bash.\n_lull() {\n  local command= i words= options=\n"
+      "  local option value last line breaks program\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n" +
       command_case(commands, "${COMP_WORDS[i]}") + "  done\n  case $command in\n";
   for (named_command const& each : commands) {
@@ -99,21 +101,25 @@ std::string bash(std::vector<named_command> const& commands) {
   text +=
       "  esac\n  read -ra line <<< \"${COMP_LINE:0:COMP_POINT}\"\n"
       "  [[ ${COMP_LINE:0:COMP_POINT} == *[[:blank:]] ]] && line+=('')\n"
-      "  value=${line[-1]} option=${line[-2]} last=${COMP_WORDS[COMP_CWORD]}\n"
+      "  value=${line[-1]} option=${line[-2]}\n"
       "  [[ $value == --*=* ]] && option=${value%%=*} value=${value#*=}\n"
-      "  [[ $last == [:=]* ]] && last=\n  COMPREPLY=()\n  case \"$command $option\" in\n";
-  text += value_cases(
-      commands, {.by_type = {{"TASK",
-                              "compopt -o nospace 2>/dev/null\n      "
-                              "mapfile -t COMPREPLY < <(\"${COMP_WORDS[0]}\" tasks --complete \"$value\" 2>/dev/null)"},
-                             {"FILE", "compopt -o default 2>/dev/null"},
-                             {"FOLDER", "compopt -o dirnames 2>/dev/null"}},
-                 .choice = "COMPREPLY=($(compgen -W '",
-                 .after_choice = "' -- \"$value\"))",
-                 .none = ""});
+      "  breaks=${COMP_WORDBREAKS//[^:=@]} last=$value\n"
+      "  [[ $breaks ]] && last=${value##*[$breaks]}\n"
+      "  program=${COMP_WORDS[0]/#\\~\\//\"$HOME\"/}\n  COMPREPLY=()\n  case \"$command $option\" in\n";
+  text += value_cases(commands,
+                      {.by_type = {{"TASK",
+                                    "compopt -o nospace 2>/dev/null\n      "
+                                    "mapfile -t COMPREPLY < <(\"$program\" tasks --complete \"$value\" 2>/dev/null)"},
+                                   {"FILE", "compopt -o default 2>/dev/null"},
+                                   {"FOLDER", "compopt -o dirnames 2>/dev/null"}},
+                       .choice = "COMPREPLY=($(compgen -W '",
+                       .after_choice = "' -- \"$value\"))",
+                       .none = ""});
   return text +
          "    *)\n      [[ $value == -* ]] && words=$options\n      COMPREPLY=($(compgen -W \"$words\" -- \"$value\")) "
-         ";;\n  esac\n  COMPREPLY=(\"${COMPREPLY[@]#\"${value%\"$last\"}\"}\")\n}\ncomplete -F _lull lull\n";
+         ";;\n  esac\n  for i in \"${!COMPREPLY[@]}\"; do\n"
+         "    [[ ${COMPREPLY[i]} == *[![:alnum:]_./:,=+%@-]* ]] && unset \"COMPREPLY[i]\"\n  done\n"
+         "  COMPREPLY=(\"${COMPREPLY[@]#\"${value%\"$last\"}\"}\")\n}\ncomplete -F _lull lull\n";
 }
 
 std::string zsh(std::vector<named_command> const& commands) {
@@ -137,9 +143,11 @@ std::string zsh(std::vector<named_command> const& commands) {
       "  case \"$command $option\" in\n";
   text += value_cases(
       commands,
-      {.by_type = {{"TASK", "compadd -S '' -- ${(f)\"$(${(Q)words[1]} tasks --complete \"$PREFIX\" 2>/dev/null)\"}"},
-                   {"FILE", "_files"},
-                   {"FOLDER", "_files -/"}},
+      {.by_type =
+           {{"TASK",
+             "compadd -S '' -- ${(f)\"$(${${(Q)words[1]}/#\\~\\//$HOME/} tasks --complete \"$PREFIX\" 2>/dev/null)\"}"},
+            {"FILE", "_files"},
+            {"FOLDER", "_files -/"}},
        .choice = "compadd -- ",
        .after_choice = "",
        .none = "return 1"});
@@ -158,7 +166,8 @@ std::string fish_value(CLI::Option const& option) {
   if (type == "FOLDER") return " -x -a '(__fish_complete_directories)'";
   if (type == "TASK")
     return " -x -a '(set -l typed (commandline -opc); "
-           "$typed[1] tasks --complete (string replace -r \"^--task=\" \"\" -- (commandline -ct)) 2>/dev/null)'";
+           "set -l program (string replace -r \"^~/\" \"$HOME/\" -- $typed[1]); "
+           "$program tasks --complete (string replace -r \"^--task=\" \"\" -- (commandline -ct)) 2>/dev/null)'";
   return is_choice(type) ? " -x -a " + in_quotes(words_of(type)) : " -x";
 }
 

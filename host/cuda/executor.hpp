@@ -29,7 +29,7 @@ class cuda_executor final : public executor {
   bool reserve_group() override;
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
-  std::uint64_t free_bytes() const override { return memory_.free_bytes(); }
+  bytes_left free_bytes() const override { return memory_.free_bytes(); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { memory_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { memory_.write(to, from, bytes); }

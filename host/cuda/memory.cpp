@@ -126,14 +126,22 @@ void cuda_memory::release(void* memory) noexcept {
   if (bytes >= min_given_back) give_back();
 }
 
-std::uint64_t cuda_memory::free_bytes() const {
+bytes_left cuda_memory::free_bytes() const {
   cuda_device_guard const here{device_};
   std::size_t free = 0;
   std::size_t all = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
   LULL_CUDA(cudaMemGetInfo(&free, &all));
+  // The driver does not call free what the pool keeps, but `allocate` gives it.
+  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+  free += reserved - std::min(reserved, used);
   free -= free / 16;
   std::lock_guard const lock{mutex_};
-  return limit_bytes_ == 0 ? free : std::min(free, limit_bytes_ - std::min(limit_bytes_, used_bytes_));
+  std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, used_bytes_);
+  if (limit_bytes_ != 0 && allowed < free) return {allowed, true};
+  return {free};
 }
 
 /// What was freed is the trainer's again: this waits for no kernel and keeps up no launch

@@ -30,8 +30,9 @@ class cuda_memory {
 
   void* allocate(std::size_t bytes);
   void release(void* memory) noexcept;
-  /// What the driver calls free, less a sixteenth, within the limit. Throws device_error.
-  std::uint64_t free_bytes() const;
+  /// What the driver calls free and what our pool keeps unused, less a sixteenth, within the limit. Throws
+  /// device_error.
+  bytes_left free_bytes() const;
   mapped_memory map(std::size_t bytes);
   void unmap(mapped_memory memory, std::size_t bytes) noexcept;
   void write(void* to, void const* from, std::size_t bytes);

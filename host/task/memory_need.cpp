@@ -8,9 +8,10 @@
 namespace lull {
 namespace {
 
-/// `of` tells what one job needs there.
+/// `of` tells what one job needs there, `or_else` what helps beside a smaller need.
 template <class Of>
-void refuse_above(std::span<job_need const> jobs, std::uint64_t needed, free_memory const& there, Of const& of) {
+void refuse_above(std::span<job_need const> jobs, std::uint64_t needed, free_memory const& there,
+                  std::string const& or_else, Of const& of) {
   if (needed <= there.bytes) return;
   std::string who;
   job_need const* greatest = &jobs.front();
@@ -24,7 +25,7 @@ void refuse_above(std::span<job_need const> jobs, std::uint64_t needed, free_mem
                                  : "lower " + std::string{greatest->need.smaller} + " of " + greatest->name;
   throw limit_error{"not enough memory: " + who + (jobs.size() > 1 ? " together need " : " needs ") +
                     bytes_text(needed) + ", and " + there.where + " has " + bytes_text(there.bytes) +
-                    " free: " + (jobs.size() > 1 ? "run fewer at once, or " : "") + advice};
+                    " free: " + (jobs.size() > 1 ? "run fewer at once, or " : "") + advice + or_else};
 }
 
 }  // namespace
@@ -39,9 +40,10 @@ void check_memory(std::span<job_need const> jobs, executor const& machine, free_
     on_host += need.host_bytes + (in_host ? need.machine_bytes : 0);
     preparing = std::max(preparing, need.preparing_bytes);
   }
-  refuse_above(jobs, on_machine, {machine.free_bytes(), in_host ? "memory_limit" : "the GPU"},
-               [](memory_need const& need) { return need.machine_bytes; });
-  refuse_above(jobs, on_host + preparing, host, [&](memory_need const& need) {
+  auto const [bytes, by_limit] = machine.free_bytes();
+  refuse_above(jobs, on_machine, {bytes, by_limit ? "memory_limit" : "the GPU"},
+               by_limit ? ", or raise memory_limit" : "", [](memory_need const& need) { return need.machine_bytes; });
+  refuse_above(jobs, on_host + preparing, host, "", [&](memory_need const& need) {
     return need.host_bytes + need.preparing_bytes + (in_host ? need.machine_bytes : 0);
   });
 }

@@ -189,10 +189,10 @@ void threads_executor::release(void* memory) noexcept {
   ::operator delete(memory, line);
 }
 
-std::uint64_t threads_executor::free_bytes() const {
+bytes_left threads_executor::free_bytes() const {
   std::lock_guard const lock{memory_mutex_};
-  if (limit_bytes_ == 0) return std::numeric_limits<std::uint64_t>::max();
-  return limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
+  if (limit_bytes_ == 0) return {std::numeric_limits<std::uint64_t>::max()};
+  return {limit_bytes_ - std::min(limit_bytes_, allocated_bytes_), true};
 }
 
 mapped_memory threads_executor::map(std::size_t bytes) {

@@ -30,7 +30,7 @@ class threads_executor : public executor {
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
-  std::uint64_t free_bytes() const override;
+  bytes_left free_bytes() const override;
   mapped_memory map(std::size_t bytes) override;
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
   void write(void* to, void const* from, std::size_t bytes) override;

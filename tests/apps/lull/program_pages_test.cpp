@@ -61,14 +61,21 @@ class program_pages : public program {
     return text;
   }
 
-  /// What bash would put in place of its last word; it takes ':' and '=' as words.
-  std::string in_bash(std::string const& line) const {
+  /// What bash would put in place of the part of a word before the cursor, which is at a '^' or at the end. Bash takes
+  /// ':' and '=' as words.
+  std::string in_bash(std::string line, std::string const& program = LULL_PROGRAM) const {
+    auto const words = [](std::string const& text) {
+      return "(" + std::regex_replace(text, std::regex{"([:=]|[^ :=]+) *"}, "'$1' ") +
+             (text.ends_with(' ') ? "'')" : ")");
+    };
+    std::string const before = line.substr(0, line.find('^'));
+    if (before.size() < line.size()) line.erase(before.size(), 1);
     std::ofstream{file("lull.bash")} << ask("completion bash").text;
     std::ofstream script{file("ask.bash")};
-    script << ". " << file("lull.bash") << "\nCOMP_LINE='" << line << "' COMP_POINT=" << line.size() << "\nCOMP_WORDS=("
-           << std::regex_replace(line, std::regex{"([:=]|[^ :=]+) *"}, "'$1' ") << (line.ends_with(' ') ? "''" : "")
-           << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_WORDS[0]=" LULL_PROGRAM
-           << "\n_lull\necho \"${COMPREPLY[@]}\"\n";
+    script << ". " << file("lull.bash") << "\nCOMP_LINE='" << line << "' COMP_POINT=" << before.size()
+           << "\nCOMP_WORDS=" << words(line) << " before=" << words(before)
+           << "\nCOMP_CWORD=$((${#before[@]} - 1)) COMP_WORDS[0]='" << program
+           << "' HOME=" << std::filesystem::path{LULL_PROGRAM}.parent_path() << "\n_lull\necho \"${COMPREPLY[@]}\"\n";
     script.close();
     return said_by("bash " + file("ask.bash"));
   }
@@ -114,9 +121,28 @@ TEST_F(program_pages, bash_completes_values) {
   EXPECT_EQ(in_bash("lull run --task=pagerank:kr"), "kronecker=");
   EXPECT_EQ(in_bash("lull harvest --task compute --task product:rows=9,le"), "9,leave=");
   EXPECT_EQ(in_bash("lull run --task product:leave="), "behind saved within");
-  std::ofstream{file("$(>was_run).el")};
-  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("$")), file("$(>was_run).el"));
+}
+
+/// Bash inserts a name as it is, and runs what stands in it.
+TEST_F(program_pages, bash_completes_no_file_whose_name_it_would_run) {
+  for (char const* name : {"we.el", "web$(>was_run).el", "we;b.el", "we`b`.el", "we~.el", "we*.el"})
+    std::ofstream{file(name)};
+  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("web")), "");
+  EXPECT_EQ(in_bash("lull run --task pagerank:graph=" + file("we")), file("we.el"));
   EXPECT_FALSE(std::filesystem::exists("was_run"));
+}
+
+TEST_F(program_pages, bash_completes_up_to_the_cursor_inside_a_word) {
+  EXPECT_EQ(in_bash("lull run --ta^bc"), "--task");
+  EXPECT_EQ(in_bash("lull run --task pagerank:kr^ap"), "kronecker=");
+  EXPECT_EQ(in_bash("lull run --task=pagerank:^kr=3 --once").find("pagerank"), std::string::npos);
+  EXPECT_EQ(in_bash("lull run --executor cu^da --task x"), "cuda");
+  EXPECT_EQ(in_bash("lull run --executor=^th"), "cuda threads");
+}
+
+TEST_F(program_pages, bash_asks_a_program_below_the_home_folder) {
+  std::filesystem::path const program = LULL_PROGRAM;
+  EXPECT_EQ(in_bash("lull run --task com", "~/" + program.filename().string()), "compute compute:");
 }
 
 /// With what stands for zsh's own functions: each says what it was called with.
@@ -140,6 +166,10 @@ TEST_F(program_pages, zsh_completes_values) {
   EXPECT_EQ(in_zsh("run --task", "pagerank:kr"), "-S -- pagerank:kronecker=");
   EXPECT_EQ(in_zsh("run", "--task=product:le"), "-S -- product:leave=");
   EXPECT_EQ(in_zsh("run --device", ""), "");
+  std::ofstream{file("web$(>was_run).el")};
+  EXPECT_EQ(in_zsh("run --task", "pagerank:graph=" + file("we")), "-S -- pagerank:graph=" + file("web$(>was_run).el"))
+      << "without -Q zsh quotes it";
+  EXPECT_FALSE(std::filesystem::exists("was_run"));
 }
 
 TEST_F(program_pages, fish_completes_values) {

@@ -282,6 +282,23 @@ TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
   ASSERT_TRUE(task.wait(10s));
 }
 
+/// Pieces that are too small to be given back at once stay in the pool.
+TEST_F(runtime_on_cuda, memory_that_the_pool_keeps_is_free_for_the_next_job) {
+  constexpr std::size_t piece = std::size_t{3} << 20;
+  constexpr std::size_t pieces = 256;
+  constexpr std::size_t granularity = std::size_t{64} << 20;
+  std::uint64_t const before = side_->machine().free_bytes().bytes;
+  std::vector<std::unique_ptr<machine_array<char>>> arrays;
+  for (std::size_t i = 0; i < pieces; ++i)
+    arrays.push_back(std::make_unique<machine_array<char>>(side_->machine(), piece));
+  EXPECT_LT(side_->machine().free_bytes().bytes, before - piece * pieces / 2);
+  std::size_t const taken = free_bytes();
+  arrays.clear();
+  LULL_CUDA(cudaDeviceSynchronize());
+  EXPECT_LT(free_bytes(), taken + granularity) << "the pool keeps them";
+  EXPECT_GE(side_->machine().free_bytes().bytes + granularity, before);
+}
+
 void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool late_ones_too) {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());

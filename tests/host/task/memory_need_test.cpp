@@ -53,7 +53,9 @@ TEST(memory_need, is_held_against_the_memory_limit) {
   free_memory const host{100 * gib, "this computer"};
   EXPECT_EQ(refusal({job}, host, 2 * gib), "");
   EXPECT_EQ(refusal({job}, host, gib),
-            "not enough memory: streaming needs 2.0 GiB, and memory_limit has 1.0 GiB free: lower items of streaming");
+            "not enough memory: streaming needs 2.0 GiB, and memory_limit has 1.0 GiB free: lower items of streaming, "
+            "or raise memory_limit");
+  EXPECT_EQ(refusal({job}, {gib, "this computer"}, 2 * gib).find("memory_limit"), std::string::npos);
 }
 
 }  // namespace
