@@ -71,8 +71,7 @@ TEST(LoadMemory, RefusesWhatDoesNotFitIntoThisComputerBeforeItIsRead) {
   test::write_sparse(size, lines, free_bytes);  // at 4 bytes an edge of 10
   std::string const header = folder.write("header.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 " +
                                                             std::to_string(free_bytes / 32) + "\n1 1 1\n");
-  for (auto const& path : {size, header})
-    EXPECT_EQ(refusal(path).rfind(path + " needs about ", 0), 0U) << path;
+  for (auto const& path : {size, header}) EXPECT_EQ(refusal(path).rfind(path + " needs about ", 0), 0U) << path;
 }
 
 }  // namespace
