@@ -25,6 +25,7 @@ scripts/setup.sh
 
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
+benches=() # what is said of them to CMake; without a word, as the preset says
 
 # ThreadSanitizer needs its addresses where it expects them, which some kernels' address randomisation spoils.
 fixed_addresses=()
@@ -46,17 +47,17 @@ cannot() {
   failed=$((failed + 1))
 }
 
-# configuration PRESET COMPILER BENCHES [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done
-# is in build/PRESET.log. The compiler is empty for g++, or a clang++; benches are ON or OFF.
+# configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
+# build/PRESET.log. The compiler is empty for g++, or a clang++.
 configuration() {
-  local preset=$1 compiler=$2 benches=$3 log=build/$1.log status=0 tests failures absent compilers=()
-  shift 3
+  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=()
+  shift 2
   part "$preset, see $log"
   if [[ -n $compiler ]]; then
     grep -qs "^CMAKE_CXX_COMPILER:[A-Z]*=$compiler\$" "build/$preset/CMakeCache.txt" || rm -rf "build/$preset"
     compilers=(-DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER="${compiler/clang++/clang}")
   fi
-  if ! cmake --preset "$preset" -DLULL_BENCH="$benches" "${compilers[@]}" > "$log" 2>&1; then
+  if ! cmake --preset "$preset" "${benches[@]}" "${compilers[@]}" > "$log" 2>&1; then
     cannot "configure $preset" "$log"
     return
   fi
@@ -115,12 +116,13 @@ fi
 if ((all)); then
   clang=$(scripts/clang.sh)
   formatting
-  configuration dev "" ON
-  configuration tsan "" OFF
-  configuration asan "$clang" OFF
+  configuration dev ""
+  configuration tsan ""
+  configuration asan "$clang"
   clang_warnings "$clang"
 else
-  configuration dev "" OFF --label-exclude '^(consumer|model)$'
+  benches=(-DLULL_BENCH=OFF)
+  configuration dev "" --label-exclude '^(consumer|model)$'
 fi
 
 echo
