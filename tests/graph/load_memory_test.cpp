@@ -49,7 +49,8 @@ TEST(LoadMemory, RefusesACompressedGraphThatDoesNotFitWhileItReadsIt) {
   std::string text;
   while (text.size() < 16 * mib) text += "0 1\n";
   std::string const path = folder.write("ones.el.gz", gzip(text + "fault\n"));
-  EXPECT_EQ(refusal(path, 20 * mib).rfind(path + " needs about 20.", 0), 0U);  // of 40 MiB
+  std::string const says = refusal(path, 20 * mib);  // of 40 MiB
+  EXPECT_EQ(says.rfind(path + " needs about 20.", 0), 0U) << says;
 }
 
 TEST(LoadMemory, ReadsASortedGraphThatFits) {  // its first lines are the shortest

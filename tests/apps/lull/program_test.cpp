@@ -48,7 +48,9 @@ TEST_F(program, an_unknown_option_names_the_nearest_one_and_its_command) {
     EXPECT_EQ(found.code, 2) << wrong;
     EXPECT_EQ(found.text, std::string{"lull: "} + says + '\n');
   }
-  EXPECT_EQ(ask("harvest --pairs 0").text, "lull: --pairs: Value 0 not in range 1 to 10000; see lull harvest --help\n");
+  std::string const out_of_range = ask("harvest --pairs 0").text;  // CLI11 writes the range in one way or another
+  EXPECT_EQ(out_of_range.rfind("lull: --pairs: Value 0 not in range ", 0), 0U) << out_of_range;
+  EXPECT_TRUE(out_of_range.ends_with("; see lull harvest --help\n")) << out_of_range;
 }
 
 TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
