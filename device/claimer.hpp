@@ -116,6 +116,29 @@ class claimer {
     account_.refused += 1;
   }
 
+  // Where one block alone claims, and hands nothing back. A claim is of one item, and of as many more as it likes.
+
+  /// As next_after, without its trip to the L2 for the claim: the next `count` items, or the word to leave. No items
+  /// and no such word: there are none left, and `next` finds what comes then.
+  LULL_HD directive next_alone(directive const& done, std::uint32_t count, exit_words words) noexcept {
+    bearings const known = known_;
+    auto const view = exit_check<World>::look(words);
+    commit(done);
+    if (leave_reason const why = known.stays.judge(view); why != leave_reason::stay) return depart(why, 0, view.now_ns);
+    directive found{done.begin + done.count, 0, action::run};
+    if (found.begin < known.extent) claim_more(found, count);
+    return found;
+  }
+  LULL_HD void claim_more(directive& claimed, std::uint32_t count) const noexcept {
+    World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket,
+                                                             std::uint64_t{count - claimed.count});
+    claimed.count = count;
+  }
+  /// Takes a claim back of which nothing was done.
+  LULL_HD void give_back(directive const& claimed) const noexcept {
+    World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, std::uint64_t{0} - claimed.count);
+  }
+
   /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
   LULL_HD void leave(std::uint64_t& entry) noexcept {
     commit_deferred();

@@ -91,7 +91,7 @@ struct worker_params {
 };
 
 /// The functor in a slot, as the task that it is.
-template <side_task Task>
+template <slot_sized Task>
 LULL_HD Task const& task_in(slot_line const& slot) noexcept {
   return *reinterpret_cast<Task const*>(slot.functor.bytes);
 }

@@ -25,9 +25,11 @@ struct job_description {
   task_type type;
   functor_bytes functor;
   std::string name = "job";
-  int priority = 0;              // higher goes first; equal ones in order of submission
-  std::uint32_t grain = 1;       // items per chunk
-  int blocks_per_processor = 0;  // 0: the executor chooses
+  int priority = 0;                     // higher goes first; equal ones in order of submission
+  std::uint32_t grain = 1;              // items per chunk
+  int blocks_per_processor = 0;         // 0: the executor chooses
+  std::uint64_t first_round = 0;        // rounds before it are over
+  std::shared_ptr<void const> keeps{};  // what the functor points to, where the job shall own it
 };
 
 template <side_task Task>

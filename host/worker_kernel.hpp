@@ -15,6 +15,7 @@ struct worker_kernel {
   void const* phase = nullptr;  // one phase as ordinary code, a chunk a block: what people run today, and the baseline
   void const* between = nullptr;  // `advance` of the phase that ended and `extent` of the next, one team
   team_shape shape;
+  bool conducts = false;  // cuda: it launches a graph's segments, and is launched as a graph itself
 
   explicit operator bool() const noexcept { return resident != nullptr; }
 };

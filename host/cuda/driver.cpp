@@ -40,6 +40,10 @@ cuda_driver resolve_all() {
   resolve(found.add_node, "cuGraphAddNode", 13000);
   resolve(found.kernel_node, "cuGraphKernelNodeGetParams", 12000);
   resolve(found.node_attribute, "cuGraphKernelNodeGetAttribute", 12000);
+  resolve(found.set_node_attribute, "cuGraphKernelNodeSetAttribute", 12000);
+  resolve(found.set_executable_node, "cuGraphExecKernelNodeSetParams", 12000);
+  resolve(found.function_name, "cuFuncGetName", 12030);
+  resolve(found.kernel_name, "cuKernelGetName", 12030);
   resolve(found.function_attribute, "cuFuncGetAttribute", 12000);
   resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
   resolve(found.encode_tensor_map, "cuTensorMapEncodeTiled", 12000);

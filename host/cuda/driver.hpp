@@ -26,6 +26,10 @@ struct cuda_driver {
   decltype(&cuGraphAddNode) add_node = nullptr;  // with kinds of edges
   decltype(&cuGraphKernelNodeGetParams) kernel_node = nullptr;
   decltype(&cuGraphKernelNodeGetAttribute) node_attribute = nullptr;
+  decltype(&cuGraphKernelNodeSetAttribute) set_node_attribute = nullptr;
+  decltype(&cuGraphExecKernelNodeSetParams) set_executable_node = nullptr;
+  decltype(&cuFuncGetName) function_name = nullptr;
+  decltype(&cuKernelGetName) kernel_name = nullptr;
   decltype(&cuFuncGetAttribute) function_attribute = nullptr;
   decltype(&cuKernelGetAttribute) kernel_attribute = nullptr;
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
@@ -34,6 +38,9 @@ struct cuda_driver {
   bool has_green_contexts() const noexcept {
     return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
            green_resource && context_of_green;
+  }
+  bool can_cut_graphs() const noexcept {
+    return add_node && set_node_attribute && set_executable_node && function_name && kernel_name && can_read_graphs();
   }
   bool can_read_graphs() const noexcept {
     return kernel_node && node_attribute && function_attribute && kernel_attribute;

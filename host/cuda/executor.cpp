@@ -99,13 +99,16 @@ cuda_executor::cuda_executor(executor_options const& options)
       memory_(device_, options.memory_limit_bytes),
       control_(priorities().highest),
       plain_(priorities().lowest),
-      inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))) {
+      inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))),
+      relay_(memory_.allocate(detail::relay_bytes())) {
   detail::load_kernels(control_.get());
   LULL_CUDA(cudaStreamSynchronize(control_.get()));
 }
 
 cuda_executor::~cuda_executor() {
   destroy_on(device_, [this] {
+    conductor_.reset();
+    memory_.release(relay_);
     memory_.release(inside_);
     control_ = {};
     plain_ = {};
@@ -157,6 +160,11 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   }
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
+  if (kernel.conducts) {
+    if (conductor_ == nullptr)
+      conductor_ = std::make_unique<conductor_graph>(context_of_graphs(), relay_, place_.stream());
+    return {.blocks = 1};
+  }
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
   for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
     // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
@@ -170,6 +178,15 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
   loaded_.insert(kernel.resident);
   return choose(kernel, blocks_per_processor);
+}
+
+CUcontext cuda_executor::context_of_graphs() const {
+  if (place_.context() != nullptr) return place_.context();
+  if (place_.has_all()) return detail::primary_context(device_);
+  throw usage_error{
+      "a CUDA graph runs only where green contexts keep it off the reserved SMs, and here they fail: update the "
+      "driver, "
+      "or set rooms and processors to 0"};
 }
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }
@@ -241,7 +258,11 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid,
   worker_params with = params;
   with.sms = grid.sms;
   void* arguments[] = {&with};
-  launch_plain(kernel.resident, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
+  if (kernel.conducts) {
+    conductor_->launch(place_.stream(), with);
+  } else {
+    launch_plain(kernel.resident, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
+  }
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left(), place_.stream()));
 }
 

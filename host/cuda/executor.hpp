@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include <lull/host/cuda/conductor.hpp>
 #include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/memory.hpp>
 #include <lull/host/cuda/owned.hpp>
@@ -71,6 +72,11 @@ class cuda_executor final : public executor {
   bool workers_done() override;
   bool graph_workers_done() override { return true; }  // a graph goes when its last launch has ended
 
+  /// The context of a gated graph's kernels, which keeps them off the reserved SMs. Throws usage_error where none does.
+  CUcontext context_of_graphs() const;
+  /// What the conductors of gated graphs tell each other.
+  void* relay() const noexcept { return relay_; }
+
  private:
   worker_grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
@@ -83,7 +89,9 @@ class cuda_executor final : public executor {
   cuda_stream plain_;
   std::uint32_t* inside_;  // (1024,) worker blocks now on each SM id
   std::mutex loaded_mutex_;
-  std::set<void const*> loaded_;  // kernels
+  std::set<void const*> loaded_;                // kernels
+  void* relay_;                                 // of conductors
+  std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded
 };
 
 }  // namespace lull

@@ -23,6 +23,7 @@ captured_gates::captured_gates(executor& machine, std::uint32_t first_index, std
 }
 
 void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid) {
+  if (kernel.conducts) return;  // a graph that runs cannot be launched again by its own bubble's replay
   std::lock_guard const lock{mutex_};
   bool const known = std::any_of(types_.begin(), types_.end(),
                                  [&](auto const& each) { return each.kernel.resident == kernel.resident; });

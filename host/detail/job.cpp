@@ -76,6 +76,8 @@ job_record::job_record(std::shared_ptr<executor> machine, job_description descri
   words.places = places_.data();
   words.capacity = ring_capacity;
   words.progress = line_.device();
+  words.round = line_.host()->round = description_.first_round;
+  line_.host()->where = progress_word{words.round, 0, phase_state::starved}.word();
   write(words);
 }
 

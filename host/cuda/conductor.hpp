@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/worker_kernel.hpp>
+
+namespace lull {
+
+struct worker_params;
+
+namespace detail {
+
+/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params, the
+/// conductors' relay, and a number that no other launch has.
+worker_kernel conducting_worker();
+
+/// The kernel behind each segment; takes the addresses of the job's kept_conducting and of the conductors' relay.
+void const* proceed_kernel() noexcept;
+std::size_t kept_bytes() noexcept;
+std::size_t relay_bytes() noexcept;
+
+/// Stores the device's clock; takes the address of a std::uint64_t.
+void const* stamp_kernel() noexcept;
+
+/// A rectangle of bytes in each of `depth` slices. Sizes in bytes.
+struct copied_bytes {
+  void* to;
+  void const* from;
+  std::size_t to_pitch, from_pitch;
+  std::size_t to_slice, from_slice;
+  std::size_t width, height, depth;
+};
+/// The kernel of 256 threads that copies them, in any number of blocks; takes a copied_bytes.
+void const* copy_kernel() noexcept;
+
+struct filled_bytes {
+  void* to;
+  std::size_t pitch;
+  std::size_t width, height;  // width: of elements
+  std::uint32_t value;
+  std::uint32_t element;  // bytes: 1, 2 or 4
+};
+/// The same for a memset; takes a filled_bytes.
+void const* fill_kernel() noexcept;
+
+/// A kernel of this library as a node.
+CUDA_KERNEL_NODE_PARAMS kernel_node(void const* kernel, unsigned blocks, unsigned threads, void** arguments);
+/// Adds a kernel to a graph. `where`: its context.
+CUgraphNode add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where,
+                            CUgraphNode const* behind, CUgraphEdgeData const* edges, std::size_t count);
+
+}  // namespace detail
+
+/// The graph that begins a gated graph in a bubble: from the device, graphs are launched in a graph alone. It serves
+/// all such jobs of an executor. Not thread-safe.
+class conductor_graph {
+ public:
+  /// `where`: the context of its kernel. `relay`: zeroed memory of the device, relay_bytes(). Its code is loaded and
+  /// the graph uploaded when `stream` has come so far.
+  conductor_graph(CUcontext where, void* relay, cudaStream_t stream);
+  /// Enqueue only.
+  void launch(cudaStream_t stream, worker_params const& params);
+
+ private:
+  CUcontext const where_;
+  void* relay_;
+  std::uint64_t launches_ = 0;
+  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
+  detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
+  CUgraphNode begin_ = nullptr;
+};
+
+}  // namespace lull

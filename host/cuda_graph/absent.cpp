@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda_graph/graph_task.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+job_description describe(executor&, graph_task const&) {
+  throw usage_error{"this build has no CUDA: build Lull where nvcc is found to run CUDA graphs"};
+}
+
+job submit(runtime& side, graph_task const& work) { return side.submit(describe(side.machine(), work)); }
+
+}  // namespace lull

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda_graph/gated_program.hpp>
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+namespace {
+
+using namespace std::chrono_literals;
+using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+graph_task checked(graph_task work) {
+  if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
+  if (work.steps == 0) throw usage_error{"graph_task::steps is 0: set it to 1 or more"};
+  if (work.segment <= 0ns || work.longest < work.segment)
+    throw usage_error{"graph_task::segment must be above 0, and graph_task::longest no less than that"};
+  if (!driver().can_cut_graphs())
+    throw usage_error{"this CUDA driver cannot launch a graph's segments from the device: install driver 580 or later"};
+  return work;
+}
+
+executable instance_of(cudaGraph_t graph, unsigned long long flags) {
+  cudaGraphExec_t made = nullptr;
+  LULL_CUDA(cudaGraphInstantiate(&made, graph, flags));
+  return executable{made};
+}
+
+/// Makes segments and instances of them, and says which node is at fault where that fails.
+class segment_maker {
+ public:
+  segment_maker(segment_nodes const& nodes, void* kept, void* relay) : nodes_(nodes), kept_(kept), relay_(relay) {}
+
+  executable segment(std::uint32_t begin, std::uint32_t end) const {
+    try {
+      return try_segment(begin, end);
+    } catch (device_error const& why) {
+      refuse(begin, end, why);
+    }
+  }
+  /// Runs all nodes one after another; how long each took.
+  std::vector<std::chrono::nanoseconds> run_first_step(executor& machine, cudaStream_t stream) const {
+    machine_array<std::uint64_t> stamps_ns{machine, nodes_.count() + 1};
+    executable run;
+    try {
+      run = instance_of(nodes_.stamped(stamps_ns.data()).get(), 0);
+    } catch (device_error const& why) {
+      refuse(0, nodes_.count(), why);
+    }
+    LULL_CUDA(cudaGraphLaunch(run.get(), stream));
+    LULL_CUDA(cudaStreamSynchronize(stream));
+    return without_stamps(stamps_ns.read());
+  }
+
+ private:
+  executable try_segment(std::uint32_t begin, std::uint32_t end) const {
+    void* arguments[] = {const_cast<void**>(&kept_), const_cast<void**>(&relay_)};
+    return instance_of(nodes_.segment(begin, end, arguments).get(), cudaGraphInstantiateFlagDeviceLaunch);
+  }
+
+  [[noreturn]] void refuse(std::uint32_t begin, std::uint32_t end, device_error const& why) const {
+    for (std::uint32_t at = begin; at < end; ++at) {
+      try {
+        try_segment(at, at + 1);
+      } catch (device_error const& its) {
+        throw usage_error{"node " + std::to_string(at) + " of the graph, " + nodes_.name(at) +
+                          ", cannot be launched from the device on the SMs of workers: " + its.what()};
+      }
+    }
+    throw usage_error{"the graph cannot be launched from the device: " + std::string{why.what()}};
+  }
+
+  segment_nodes const& nodes_;
+  void* const kept_;
+  void* const relay_;
+};
+
+}  // namespace
+
+gated_program::gated_program(cuda_executor& machine, graph_task const& work)
+    : work_(checked(work)), kept_(machine, detail::kept_bytes()) {
+  segment_nodes const nodes{work_.graph, machine.context_of_graphs()};
+  nodes_ = nodes.count();
+  cuda_stream const stream{priorities().lowest};
+  segment_maker const make{nodes, kept_.data(), machine.relay()};
+  auto const times = make.run_first_step(machine, stream.get());
+  for (std::uint32_t at = 0; at < nodes_; ++at) {
+    if (times[at] <= work_.longest) continue;
+    throw usage_error{"node " + std::to_string(at) + " of the graph, " + nodes.name(at) + ", takes " +
+                      std::to_string(times[at] / 1us) +
+                      " us, so long a bubble that closes would wait: make its work smaller, or raise "
+                      "graph_task::longest"};
+  }
+  std::vector<graph_segment> segments;
+  auto const add_step = [&] {
+    std::uint32_t begin = 0;
+    for (std::uint32_t const count : cut_by_time(times, work_.segment)) {
+      executables_.push_back(make.segment(begin, begin + count));
+      LULL_CUDA(cudaGraphUpload(executables_.back().get(), stream.get()));
+      segments.push_back({.executable = executables_.back().get(), .begin = begin, .nodes = count});
+      begin += count;
+    }
+  };
+  do add_step();
+  while (segments.size() < gated_graph::min_segments);
+  LULL_CUDA(cudaStreamSynchronize(stream.get()));
+  segments_ = {machine, std::span<graph_segment const>{segments}};
+}
+
+gated_graph gated_program::functor() const noexcept {
+  return {.kept = kept_.data(),
+          .segments = segments_.data(),
+          .steps = work_.steps,
+          .count = static_cast<std::uint32_t>(segments_.size()),
+          .nodes = nodes_,
+          .is_fed = work_.is_fed ? 1U : 0U};
+}
+
+job_description describe(executor& machine, graph_task const& work) {
+  auto* const cuda = dynamic_cast<cuda_executor*>(&machine);
+  if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
+  device_guard const here{machine};
+  auto program = std::make_shared<gated_program const>(*cuda, work);
+  job_description made;
+  made.type.cuda = detail::conducting_worker();
+  gated_graph const functor = program->functor();
+  std::memcpy(made.functor.bytes, &functor, sizeof functor);
+  made.name = work.name;
+  made.priority = work.priority;
+  made.first_round = 1;
+  made.keeps = std::move(program);
+  return made;
+}
+
+job submit(runtime& side, graph_task const& work) { return side.submit(describe(side.machine(), work)); }
+
+}  // namespace lull

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <lull/device/gated_graph.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/cuda/executor.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/cuda_graph/graph_task.hpp>
+#include <lull/host/cuda_graph/segment_nodes.hpp>
+
+namespace lull {
+
+/// A graph that has been cut, with all that the conductor needs on the machine.
+class gated_program {
+ public:
+  /// Runs the first step. Throws as `submit` of a graph_task.
+  gated_program(cuda_executor& machine, graph_task const& work);
+  gated_program(gated_program const&) = delete;
+  gated_program& operator=(gated_program const&) = delete;
+
+  gated_graph functor() const noexcept;
+
+ private:
+  using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+  graph_task const work_;
+  machine_array<std::byte> kept_;
+  std::uint32_t nodes_ = 0;
+  std::vector<executable> executables_;
+  machine_array<graph_segment> segments_;
+};
+
+}  // namespace lull

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace lull {
+
+/// From one node to another, by their numbers.
+using graph_edge = std::pair<std::uint32_t, std::uint32_t>;
+
+/// An order in which every node comes behind those that it depends on; of several the one with the smallest numbers
+/// first, so it is the same for the same graph. Each piece of it is closed: what a node of it depends on is in it, or
+/// before it. Throws usage_error for a cycle.
+std::vector<std::uint32_t> topological_order(std::uint32_t count, std::span<graph_edge const> edges);
+
+/// How many nodes each segment has, given how long each node takes, in order: as many as take about `wanted` together,
+/// so half a node more or less. A node that takes longer stands alone.
+std::vector<std::uint32_t> cut_by_time(std::span<std::chrono::nanoseconds const> nodes,
+                                       std::chrono::nanoseconds wanted);
+
+/// How long nodes take, given moments before, between and behind them: what the shortest took is the stamp's, but for
+/// a microsecond that no kernel does without.
+std::vector<std::chrono::nanoseconds> without_stamps(std::span<std::uint64_t const> stamps_ns);
+
+}  // namespace lull

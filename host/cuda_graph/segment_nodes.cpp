@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/cuda_graph/segment_nodes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr unsigned bytes_a_block = 256 * 8 * 8;  // of a copy or memset
+constexpr unsigned max_blocks = 256;
+
+char const* name_of(cudaGraphNodeType type) {
+  switch (type) {
+    case cudaGraphNodeTypeHost:
+      return "a call of a host function";
+    case cudaGraphNodeTypeGraph:
+      return "a graph within the graph";
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord:
+      return "an event of another stream";
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+      return "a semaphore of another library";
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
+      return "an allocation: allocate before the capture";
+    case cudaGraphNodeTypeConditional:
+      return "a conditional node";
+    default:
+      return "a node of an unknown kind";
+  }
+}
+
+[[noreturn]] void refuse(std::size_t number, std::string const& what) {
+  throw usage_error{
+      "node " + std::to_string(number) + " of the graph is " + what +
+      "; a graph as side work may hold kernels, copies between arrays of the device or pinned memory, and "
+      "memsets"};
+}
+
+/// Whether kernels can reach it.
+bool is_reachable(void const* memory) {
+  cudaPointerAttributes found{};
+  LULL_CUDA(cudaPointerGetAttributes(&found, memory));
+  return found.type != cudaMemoryTypeUnregistered;
+}
+
+detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
+  cudaMemcpy3DParms what{};
+  LULL_CUDA(cudaGraphMemcpyNodeGetParams(node, &what));
+  if (what.srcArray != nullptr || what.dstArray != nullptr) refuse(number, "a copy of a CUDA array");
+  auto const at = [](cudaPitchedPtr const& base, cudaPos const& from) {
+    return static_cast<unsigned char*>(base.ptr) + (from.z * base.ysize + from.y) * base.pitch + from.x;
+  };
+  detail::copied_bytes const copied{.to = at(what.dstPtr, what.dstPos),
+                                    .from = at(what.srcPtr, what.srcPos),
+                                    .to_pitch = what.dstPtr.pitch,
+                                    .from_pitch = what.srcPtr.pitch,
+                                    .to_slice = what.dstPtr.pitch * what.dstPtr.ysize,
+                                    .from_slice = what.srcPtr.pitch * what.srcPtr.ysize,
+                                    .width = what.extent.width,
+                                    .height = what.extent.height,
+                                    .depth = what.extent.depth};
+  if (!is_reachable(copied.to) || !is_reachable(copied.from)) refuse(number, "a copy from or to pageable memory");
+  return copied;
+}
+
+detail::filled_bytes fill_of(cudaGraphNode_t node) {
+  cudaMemsetParams what{};
+  LULL_CUDA(cudaGraphMemsetNodeGetParams(node, &what));
+  return {.to = what.dst,
+          .pitch = what.pitch,
+          .width = what.width,
+          .height = what.height,
+          .value = what.value,
+          .element = what.elementSize};
+}
+
+/// What a launch said of its kernel besides its grid; a zero says nothing.
+void copy_attributes(CUgraphNode from, CUgraphNode to) {
+  constexpr std::array copied{CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+                              CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                              CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                              CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+                              CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+                              CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
+                              CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
+  for (auto const which : copied) {
+    CUlaunchAttributeValue value{};
+    if (driver().node_attribute(from, which, &value) != CUDA_SUCCESS) continue;  // a driver that does not know it
+    auto const* const bytes = reinterpret_cast<unsigned char const*>(&value);
+    if (std::all_of(bytes, bytes + sizeof value, [](unsigned char byte) { return byte == 0; })) continue;
+    LULL_DRIVER(driver().set_node_attribute(to, which, &value));
+  }
+}
+
+unsigned blocks_for(std::size_t bytes) {
+  return static_cast<unsigned>(std::clamp<std::size_t>((bytes + bytes_a_block - 1) / bytes_a_block, 1, max_blocks));
+}
+
+segment_nodes::graph new_graph() {
+  cudaGraph_t made = nullptr;
+  LULL_CUDA(cudaGraphCreate(&made, 0));
+  return segment_nodes::graph{made};
+}
+
+std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+  LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count != 0) LULL_CUDA(cudaGraphGetNodes(graph, nodes.data(), &count));
+  return nodes;
+}
+
+}  // namespace
+
+segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where) : where_(where) {
+  std::vector<cudaGraphNode_t> const nodes = nodes_of(graph);
+  std::map<cudaGraphNode_t, std::uint32_t> number;
+  for (std::uint32_t at = 0; at < nodes.size(); ++at) number[nodes[at]] = at;
+  std::size_t count = 0;
+  LULL_CUDA(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+  std::vector<cudaGraphNode_t> from(count);
+  std::vector<cudaGraphNode_t> to(count);
+  std::vector<cudaGraphEdgeData> data(count);
+  if (count != 0) LULL_CUDA(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
+  std::vector<graph_edge> edges;
+  std::vector<std::vector<std::size_t>> into(nodes.size());  // the edges that end at each node
+  for (std::size_t at = 0; at < count; ++at) {
+    edges.emplace_back(number.at(from[at]), number.at(to[at]));
+    into[edges.back().second].push_back(at);
+  }
+  std::vector<std::vector<edge>> stands_for(nodes.size());  // what comes behind a node really comes behind
+  for (std::uint32_t const original : topological_order(static_cast<std::uint32_t>(nodes.size()), edges)) {
+    node next;
+    next.original = nodes[original];
+    for (std::size_t const at : into[original]) {
+      for (edge each : stands_for[edges[at].first]) {
+        if (each.data.type == 0 && each.data.from_port == 0) {
+          each.data.from_port = data[at].from_port;
+          each.data.to_port = data[at].to_port;
+          each.data.type = data[at].type;
+        }
+        next.behind.push_back(each);
+      }
+    }
+    LULL_CUDA(cudaGraphNodeGetType(next.original, &next.type));
+    if (next.type == cudaGraphNodeTypeEmpty) {
+      stands_for[original] = next.behind;
+      continue;
+    }
+    read(next, original);
+    stands_for[original].push_back({.from = static_cast<std::uint32_t>(order_.size()), .data = {}});
+    order_.push_back(std::move(next));
+  }
+  if (order_.empty()) throw usage_error{"the graph is empty: capture the work first"};
+}
+
+void segment_nodes::read(node& into, std::size_t number) const {
+  switch (into.type) {
+    case cudaGraphNodeTypeKernel:
+      LULL_DRIVER(driver().kernel_node(into.original, &into.kernel));
+      if (into.kernel.kern == nullptr && into.kernel.ctx != where_) {
+        refuse(number,
+               "a kernel of a module that is bound to the context of its capture, where nothing keeps it off the "
+               "reserved SMs");
+      }
+      break;
+    case cudaGraphNodeTypeMemcpy:
+      into.copied = copy_of(into.original, number);
+      break;
+    case cudaGraphNodeTypeMemset:
+      into.filled = fill_of(into.original);
+      break;
+    default:
+      refuse(number, name_of(into.type));
+  }
+}
+
+std::string segment_nodes::name(std::uint32_t at) const {
+  node const& of = order_.at(at);
+  if (of.type == cudaGraphNodeTypeMemcpy) return "copy";
+  if (of.type == cudaGraphNodeTypeMemset) return "memset";
+  char const* name = nullptr;
+  CUresult const found = of.kernel.kern != nullptr ? driver().kernel_name(&name, of.kernel.kern)
+                                                   : driver().function_name(&name, of.kernel.func);
+  return found == CUDA_SUCCESS && name != nullptr ? name : "kernel";
+}
+
+CUgraphNode segment_nodes::add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,
+                               std::vector<CUgraphEdgeData> const& edges) const {
+  auto const added = [&](CUDA_KERNEL_NODE_PARAMS const& kernel) {
+    return detail::add_kernel_node(graph, kernel, where_, behind.data(), edges.data(), behind.size());
+  };
+  if (what.type == cudaGraphNodeTypeMemcpy) {
+    void* arguments[] = {const_cast<detail::copied_bytes*>(&what.copied)};
+    unsigned const blocks = blocks_for(what.copied.width * what.copied.height * what.copied.depth);
+    return added(detail::kernel_node(detail::copy_kernel(), blocks, 256, arguments));
+  }
+  if (what.type == cudaGraphNodeTypeMemset) {
+    void* arguments[] = {const_cast<detail::filled_bytes*>(&what.filled)};
+    unsigned const blocks = blocks_for(what.filled.width * what.filled.height * what.filled.element);
+    return added(detail::kernel_node(detail::fill_kernel(), blocks, 256, arguments));
+  }
+  CUgraphNode const made = added(what.kernel);
+  copy_attributes(what.original, made);
+  return made;
+}
+
+segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t end, void** arguments) const {
+  graph into = new_graph();
+  std::vector<CUgraphNode> made;
+  std::vector<bool> is_last(end - begin, true);
+  for (std::uint32_t at = begin; at < end; ++at) {
+    std::vector<CUgraphNode> behind;
+    std::vector<CUgraphEdgeData> edges;
+    for (edge const& each : order_[at].behind) {
+      if (each.from < begin) continue;  // it ran in a segment before
+      behind.push_back(made[each.from - begin]);
+      edges.push_back(each.data);
+      is_last[each.from - begin] = false;
+    }
+    made.push_back(add(into.get(), order_[at], behind, edges));
+  }
+  std::vector<CUgraphNode> last;
+  for (std::uint32_t at = 0; at < made.size(); ++at) {
+    if (is_last[at]) last.push_back(made[at]);
+  }
+  std::vector<CUgraphEdgeData> const plain(last.size());
+  detail::add_kernel_node(into.get(), detail::kernel_node(detail::proceed_kernel(), 1, 1, arguments), where_,
+                          last.data(), plain.data(), last.size());
+  return into;
+}
+
+segment_nodes::graph segment_nodes::stamped(std::uint64_t* stamps_ns) const {
+  graph into = new_graph();
+  std::vector<CUgraphNode> last;
+  for (std::uint32_t at = 0; at <= count(); ++at) {
+    std::uint64_t* const stamp = stamps_ns + at;
+    void* arguments[] = {const_cast<std::uint64_t**>(&stamp)};
+    std::vector<CUgraphEdgeData> const plain(last.size());
+    last = {detail::add_kernel_node(into.get(), detail::kernel_node(detail::stamp_kernel(), 1, 1, arguments), where_,
+                                    last.data(), plain.data(), last.size())};
+    if (at < count()) last = {add(into.get(), order_[at], last, std::vector<CUgraphEdgeData>(1))};
+  }
+  return into;
+}
+
+}  // namespace lull

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <lull/host/cuda/conductor.hpp>
+
+namespace lull {
+
+/// A graph's nodes in order, as they can be added to graphs that the device launches: all become kernels of one
+/// context.
+class segment_nodes {
+ public:
+  using graph = detail::owned_handle<cudaGraph_t, cudaGraphDestroy>;
+
+  /// Throws usage_error for a node that cannot. The graph must live as long as this.
+  segment_nodes(cudaGraph_t graph, CUcontext where);
+
+  std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(order_.size()); }
+  /// The name of its kernel, or what it does.
+  std::string name(std::uint32_t at) const;
+  /// A graph of the nodes [begin, end) that ends with a thread of `proceed_kernel`, which takes `arguments`.
+  graph segment(std::uint32_t begin, std::uint32_t end, void** arguments) const;
+  /// A graph of all nodes, one after another, with the device's clock before, between and behind them in
+  /// `stamps_ns` (count + 1,).
+  graph stamped(std::uint64_t* stamps_ns) const;
+
+ private:
+  struct edge {
+    std::uint32_t from;  // of the order
+    CUgraphEdgeData data;
+  };
+  struct node {
+    cudaGraphNode_t original = nullptr;
+    cudaGraphNodeType type = cudaGraphNodeTypeKernel;
+    CUDA_KERNEL_NODE_PARAMS kernel{};
+    detail::copied_bytes copied{};
+    detail::filled_bytes filled{};
+    std::vector<edge> behind;
+  };
+
+  void read(node& into, std::size_t number) const;
+  CUgraphNode add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,
+                  std::vector<CUgraphEdgeData> const& edges) const;
+
+  CUcontext const where_;
+  std::vector<node> order_;
+};
+
+}  // namespace lull

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+using numbers = std::vector<std::uint32_t>;
+
+TEST(graph_order, of_independent_nodes_the_smallest_comes_first) {
+  EXPECT_EQ(topological_order(4, {}), (numbers{0, 1, 2, 3}));
+  std::vector<graph_edge> const edges{{3, 0}, {2, 1}};
+  EXPECT_EQ(topological_order(4, edges), (numbers{2, 1, 3, 0}));
+  EXPECT_EQ(topological_order(0, {}), numbers{});
+}
+
+TEST(graph_order, puts_every_node_behind_what_it_depends_on) {
+  counter_random const random{11, 0};
+  for (std::uint64_t turn = 0; turn < 200; ++turn) {
+    std::uint32_t const count = 2 + static_cast<std::uint32_t>(random.at(turn) % 60);
+    numbers rank(count);
+    std::iota(rank.begin(), rank.end(), 0U);
+    for (std::uint32_t at = count - 1; at > 0; --at) std::swap(rank[at], rank[random.at(turn * 1'000 + at) % (at + 1)]);
+    std::vector<graph_edge> edges;
+    for (std::uint64_t draw = 0; draw < 3 * count; ++draw) {
+      auto const one = static_cast<std::uint32_t>(random.at(turn * 77'777 + 2 * draw) % count);
+      auto const other = static_cast<std::uint32_t>(random.at(turn * 77'777 + 2 * draw + 1) % count);
+      if (one != other) edges.push_back(rank[one] < rank[other] ? graph_edge{one, other} : graph_edge{other, one});
+    }
+    numbers const order = topological_order(count, edges);
+    numbers place(count);
+    for (std::uint32_t at = 0; at < count; ++at) place[order[at]] = at;
+    ASSERT_EQ(std::accumulate(place.begin(), place.end(), 0U), count * (count - 1) / 2);
+    for (auto const& [from, to] : edges) ASSERT_LT(place[from], place[to]);
+  }
+}
+
+TEST(graph_order, a_cycle_is_refused) {
+  std::vector<graph_edge> const edges{{0, 1}, {1, 2}, {2, 1}};
+  EXPECT_THROW(topological_order(3, edges), usage_error);
+}
+
+TEST(graph_cut, segments_hold_as_many_nodes_as_take_about_the_time_and_a_longer_one_stands_alone) {
+  std::vector<std::chrono::nanoseconds> const nodes{40us, 40us, 30us, 500us, 10us, 110us, 50us, 90us, 60us};
+  EXPECT_EQ(cut_by_time(nodes, 100us), (numbers{3, 1, 1, 1, 2, 1}));
+  EXPECT_EQ(cut_by_time(nodes, 1ns), numbers(nodes.size(), 1));
+  EXPECT_EQ(cut_by_time(nodes, 1s), numbers{9});
+  EXPECT_EQ(cut_by_time({}, 100us), numbers{});
+}
+
+TEST(graph_cut, what_the_shortest_node_took_is_the_stamp) {
+  std::vector<std::uint64_t> const stamps{1'000, 8'000, 115'000, 121'000};
+  EXPECT_EQ(without_stamps(stamps), (std::vector<std::chrono::nanoseconds>{2us, 102us, 1us}));
+  EXPECT_TRUE(without_stamps({}).empty());
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA graphs as side work, on a real device.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/cuda_graph/graph_task.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/host/cuda_graph/node_kernels.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What `capture` enqueues, as a graph.
+template <class Capture>
+cuda_graph captured(Capture const& capture) {
+  cuda_stream const stream{0};
+  cudaGraph_t made = nullptr;
+  LULL_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed));
+  capture(stream.get());
+  LULL_CUDA(cudaStreamEndCapture(stream.get(), &made));
+  return cuda_graph{made};
+}
+
+/// A step on two streams: a copy, a memset, and kernels whose order shows in what they leave.
+class counted_step {
+ public:
+  static constexpr std::uint32_t count = 50'000;
+  static constexpr std::uint32_t pairs = 12;
+
+  counted_step(executor& machine, std::uint64_t node_ns)
+      : x_(machine, count),
+        y_(machine, count),
+        z_(machine, count),
+        ones_(machine, std::vector<std::uint32_t>(count, 1)) {
+    std::vector<std::uint32_t> first(count);
+    std::iota(first.begin(), first.end(), 7U);
+    x_.write(first);
+    expected_ = first;
+    graph_.emplace(captured([&](cudaStream_t stream) {
+      cuda_stream const beside{0};
+      cuda_event const forked;
+      cuda_event const joined;
+      LULL_CUDA(cudaMemcpyAsync(y_.data(), x_.data(), x_.bytes(), cudaMemcpyDeviceToDevice, stream));
+      LULL_CUDA(cudaMemsetAsync(z_.data(), 5, z_.bytes(), stream));
+      LULL_CUDA(cudaEventRecord(forked.get(), stream));
+      LULL_CUDA(cudaStreamWaitEvent(beside.get(), forked.get()));
+      for (std::uint32_t node = 0; node < pairs; ++node) {
+        test::apply_node(stream, x_.data(), ones_.data(), count, node, node_ns);
+        test::apply_node(beside.get(), z_.data(), y_.data(), count, 100 + node, node_ns);
+      }
+      LULL_CUDA(cudaEventRecord(joined.get(), beside.get()));
+      LULL_CUDA(cudaStreamWaitEvent(stream, joined.get()));
+      test::apply_node(stream, x_.data(), z_.data(), count, 1'000, node_ns);
+    }));
+  }
+
+  cudaGraph_t graph() const { return graph_->get(); }
+  static constexpr std::uint32_t nodes = 3 + 2 * pairs;
+
+  /// What so many more steps make of the array.
+  std::vector<std::uint32_t> const& expect(std::uint64_t steps) {
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      for (std::uint32_t& x : expected_) {
+        std::uint32_t z = 0x05050505;
+        std::uint32_t const y = x;
+        for (std::uint32_t node = 0; node < pairs; ++node) {
+          x = test::applied_node(x, 1, node);
+          z = test::applied_node(z, y, 100 + node);
+        }
+        x = test::applied_node(x, z, 1'000);
+      }
+    }
+    return expected_;
+  }
+  std::vector<std::uint32_t> found() const { return x_.read(); }
+
+ private:
+  machine_array<std::uint32_t> x_;
+  machine_array<std::uint32_t> y_;
+  machine_array<std::uint32_t> z_;
+  machine_array<std::uint32_t> ones_;
+  std::vector<std::uint32_t> expected_;
+  std::optional<cuda_graph> graph_;
+};
+
+class graph_as_side_work : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    trainer::load();
+    stream_ = cuda_stream{0};
+    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+                                                      .tasks = {type_of<probe_task>()},
+                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+  }
+
+  executor& machine() { return side_->machine(); }
+  void one_bubble(std::uint64_t ns) {
+    bubble const idle{*side_, stream_.get(), site{"wait"}};
+    trainer::wait_one_thread(stream_.get(), ns, nullptr);
+  }
+  /// Bubbles of changing length until `done`, or 20 s have passed.
+  template <class Done>
+  void train_until(Done const& done, std::uint64_t ns = 60'000) {
+    auto const give_up = std::chrono::steady_clock::now() + 20s;
+    for (std::uint64_t i = 0; !done() && std::chrono::steady_clock::now() < give_up; ++i) {
+      one_bubble(ns + i * 7'919 % ns);
+      trainer::burst(stream_.get(), 132, 512, 100, nullptr);
+      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    ASSERT_TRUE(done());
+  }
+  void train(job const& work, std::uint64_t ns = 60'000) {
+    train_until([&] { return work.wait(0ns); }, ns);
+  }
+  void refused(graph_task const& work, std::string_view says) {
+    try {
+      submit(*side_, work);
+      FAIL() << "nothing was refused";
+    } catch (usage_error const& error) {
+      EXPECT_NE(std::string_view{error.what()}.find(says), std::string_view::npos) << error.what();
+    }
+  }
+
+  cuda_stream stream_;
+  std::unique_ptr<runtime> side_;
+};
+
+TEST_F(graph_as_side_work, runs_whole_in_one_long_bubble) {
+  counted_step step{machine(), 2'000};
+  job const work = submit(*side_, {.graph = step.graph(), .steps = 3});
+  train(work, 50'000'000);
+  EXPECT_EQ(work.progress().state, job_state::finished);
+  EXPECT_EQ(work.rounds(), 3U);
+  EXPECT_EQ(work.progress().items,
+            2U * counted_step::nodes);  // but for the first step, which comes with the submission
+  EXPECT_EQ(step.found(), step.expect(3));
+}
+
+TEST_F(graph_as_side_work, is_cut_by_bubbles_and_gives_the_bits_of_plain_replays) {
+  counted_step step{machine(), 5'000};
+  job const work = submit(*side_, {.graph = step.graph(), .steps = 300, .segment = 30us});
+  train(work);
+  EXPECT_EQ(work.progress().state, job_state::finished);
+  EXPECT_EQ(step.found(), step.expect(300));
+}
+
+TEST_F(graph_as_side_work, its_first_step_runs_with_the_submission) {
+  counted_step step{machine(), 2'000};
+  job work = submit(*side_, {.graph = step.graph(), .steps = 5});
+  EXPECT_EQ(work.rounds(), 1U);
+  EXPECT_EQ(work.progress().state, job_state::queued);
+  EXPECT_EQ(step.found(), step.expect(1));
+  work.cancel();
+  EXPECT_TRUE(work.wait(10s));
+}
+
+TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
+  counted_step step{machine(), 2'000};
+  job const work = submit(*side_, {.graph = step.graph()});
+  train(work);
+  EXPECT_EQ(work.rounds(), 1U);
+  EXPECT_EQ(step.found(), step.expect(1));
+}
+
+TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_launch) {
+  counted_step step{machine(), 1'000};
+  job const work = submit(*side_, {.graph = step.graph(), .steps = 60, .segment = 1us});
+  train(work, 200'000'000);
+  EXPECT_EQ(work.rounds(), 60U);
+  EXPECT_EQ(step.found(), step.expect(60));
+}
+
+TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
+  machine_array<std::uint32_t> x{machine(), 256};
+  cuda_graph const slow = captured([&](cudaStream_t stream) {
+    test::apply_node(stream, x.data(), x.data(), 256, 1, 1'000);
+    test::apply_node(stream, x.data(), x.data(), 256, 1, 3'000'000);
+  });
+  refused({.graph = slow.get(), .steps = 5}, "node 1 of the graph, _ZN4lull4test");
+  job const work = submit(*side_, {.graph = slow.get(), .steps = 3, .longest = 5ms});
+  train(work, 5'000'000);
+}
+
+TEST_F(graph_as_side_work, may_be_destroyed_once_it_is_submitted) {
+  auto step = std::make_unique<counted_step>(machine(), 2'000);
+  cudaGraph_t copy = nullptr;
+  LULL_CUDA(cudaGraphClone(&copy, step->graph()));
+  job const work = submit(*side_, {.graph = copy, .steps = 200});
+  LULL_CUDA(cudaGraphDestroy(copy));
+  train(work);
+  EXPECT_EQ(step->found(), step->expect(200));
+}
+
+TEST_F(graph_as_side_work, keeps_off_the_reserved_sms) {
+  machine_array<std::uint32_t> sms{machine(), 1024};
+  cuda_graph const noting = captured([&](cudaStream_t stream) { test::note_sms(stream, sms.data()); });
+  job const work = submit(*side_, {.graph = noting.get(), .steps = 20});
+  train(work, 2'000'000);
+  std::vector<std::uint32_t> const found = sms.read();
+  placement const place = machine().place();
+  EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), place.owned_processors) << place.how;
+  EXPECT_LT(place.owned_processors, place.processors);
+}
+
+TEST_F(graph_as_side_work, is_paused_between_two_segments_and_goes_on) {
+  counted_step step{machine(), 5'000};
+  job work = submit(*side_, {.graph = step.graph(), .steps = 400});
+  train_until([&] { return work.rounds() > 20; });
+  work.pause();
+  train_until([&] { return work.progress().state == job_state::paused; });
+  std::uint64_t const rounds = work.rounds();
+  for (int i = 0; i < 50; ++i) one_bubble(100'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_EQ(work.rounds(), rounds);
+  work.resume();
+  train(work);
+  EXPECT_EQ(step.found(), step.expect(400));
+}
+
+TEST_F(graph_as_side_work, is_cancelled_in_the_middle_and_its_memory_may_go) {
+  auto step = std::make_unique<counted_step>(machine(), 5'000);
+  job work = submit(*side_, {.graph = step->graph(), .steps = 1'000'000});
+  train_until([&] { return work.rounds() > 5; });
+  work.cancel();
+  EXPECT_TRUE(work.wait(10s));
+  EXPECT_EQ(work.progress().state, job_state::cancelled);
+  step.reset();
+  for (int i = 0; i < 20; ++i) one_bubble(100'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+}
+
+TEST_F(graph_as_side_work, begins_a_step_only_when_it_is_fed_and_lets_the_successor_in) {
+  counted_step step{machine(), 2'000};
+  device_probe probe{machine(), {3'000, 10}};
+  job work = submit(*side_, {.graph = step.graph(), .steps = 100, .priority = 1, .is_fed = true});
+  job const behind = side_->submit(probe.task(), "behind");
+  work.feed(2);
+  train(behind, 300'000);
+  EXPECT_STREQ(probe.wrong(), nullptr);
+  train_until([&] { return work.rounds() == 2; });
+  for (int i = 0; i < 20; ++i) one_bubble(100'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_EQ(work.rounds(), 2U);
+  work.feed(100);
+  train(work);
+  EXPECT_EQ(step.found(), step.expect(100));
+}
+
+TEST_F(graph_as_side_work, comes_after_a_functor_in_one_bubble) {
+  device_probe probe{machine(), {300, 40}};
+  counted_step step{machine(), 2'000};
+  job const first = side_->submit(probe.task(), "first");
+  job const work = submit(*side_, {.graph = step.graph(), .steps = 3});
+  while (first.progress().state != job_state::placed || work.progress().state != job_state::placed) {
+  }
+  one_bubble(100'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(first.wait(10s) && work.wait(10s));
+  std::vector<bubble_report> found;
+  for (int i = 0; i < 100'000'000 && found.empty(); ++i) found = side_->take_bubbles();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].record().items, 340U + 2U * counted_step::nodes);
+  EXPECT_EQ(found[0].successor.record.items, 2U * counted_step::nodes);
+  EXPECT_EQ(step.found(), step.expect(3));
+}
+
+TEST_F(graph_as_side_work, several_graphs_share_the_bubbles) {
+  counted_step one{machine(), 3'000};
+  counted_step other{machine(), 1'000};
+  counted_step third{machine(), 2'000};
+  job const a = submit(*side_, {.graph = one.graph(), .steps = 60});
+  job const b = submit(*side_, {.graph = other.graph(), .steps = 60, .priority = 2});
+  job const c = submit(*side_, {.graph = third.graph(), .steps = 60});
+  for (job const& each : {a, b, c}) train(each);
+  EXPECT_EQ(one.found(), one.expect(60));
+  EXPECT_EQ(other.found(), other.expect(60));
+  EXPECT_EQ(third.found(), third.expect(60));
+}
+
+TEST_F(graph_as_side_work, is_destroyed_with_the_runtime_in_every_state) {
+  std::vector<job> jobs;  // they keep the machine
+  counted_step step{machine(), 5'000};
+  for (int i = 0; i < 4; ++i) jobs.push_back(submit(*side_, {.graph = step.graph(), .steps = 1'000'000}));
+  jobs[3].pause();
+  for (int i = 0; i < 200; ++i) one_bubble(80'000);
+  side_.reset();
+  for (job const& each : jobs) EXPECT_EQ(each.progress().state, job_state::cancelled);
+}
+
+TEST_F(graph_as_side_work, is_quiet_within_a_bubble) {
+  counted_step step{machine(), 5'000};
+  job work = submit(*side_, {.graph = step.graph(), .steps = 1'000'000});
+  train_until([&] { return work.rounds() > 5; });
+  one_bubble(20'000'000);
+  ASSERT_TRUE(side_->quiet(5s));
+  std::uint64_t const rounds = work.rounds();
+  for (int i = 0; i < 20; ++i) one_bubble(100'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_EQ(work.rounds(), rounds);
+  side_->release();
+  train_until([&] { return work.rounds() > rounds; });
+  work.cancel();
+  EXPECT_TRUE(work.wait(10s));
+}
+
+TEST_F(graph_as_side_work, is_submitted_while_the_trainer_captures) {
+  counted_step step{machine(), 1'000};
+  cudaGraph_t made = nullptr;
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  trainer::burst(stream_.get(), 132, 512, 100, nullptr);
+  job work;
+  std::thread{[&] { work = submit(*side_, {.graph = step.graph(), .steps = 50}); }}.join();
+  LULL_CUDA(cudaStreamEndCapture(stream_.get(), &made));
+  cuda_graph const trainers{made};
+  train(work);
+  EXPECT_EQ(step.found(), step.expect(50));
+}
+
+TEST_F(graph_as_side_work, waits_beside_captured_bubbles) {
+  counted_step step{machine(), 1'000};
+  job work = submit(*side_, {.graph = step.graph(), .steps = 10});
+  cuda_graph const replayed = [&] {
+    cudaGraph_t made = nullptr;
+    LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed));
+    one_bubble(100'000);
+    LULL_CUDA(cudaStreamEndCapture(stream_.get(), &made));
+    return cuda_graph{made};
+  }();
+  for (int i = 0; i < 50; ++i) LULL_CUDA(cudaGraphLaunch(replayed.executable(), stream_.get()));
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_EQ(work.rounds(), 1U);
+  train(work);
+  EXPECT_EQ(step.found(), step.expect(10));
+}
+
+TEST_F(graph_as_side_work, what_cannot_run_so_is_refused_by_its_kind) {
+  refused({}, "there is no graph");
+  counted_step step{machine(), 1'000};
+  refused({.graph = step.graph(), .steps = 0}, "steps is 0");
+  refused({.graph = step.graph(), .segment = 0ns}, "segment must be above 0");
+  refused({.graph = step.graph(), .segment = 3ms}, "longest no less");
+  cudaGraph_t empty = nullptr;
+  LULL_CUDA(cudaGraphCreate(&empty, 0));
+  refused({.graph = empty}, "the graph is empty");
+  cudaGraphNode_t node{};
+  cudaHostNodeParams host{[](void*) {}, nullptr};
+  LULL_CUDA(cudaGraphAddHostNode(&node, empty, nullptr, 0, &host));
+  refused({.graph = empty}, "a call of a host function");
+  LULL_CUDA(cudaGraphDestroy(empty));
+  machine_array<std::uint32_t> array{machine(), 64};
+  std::vector<std::uint32_t> pageable(64);
+  LULL_CUDA(cudaGraphCreate(&empty, 0));
+  LULL_CUDA(
+      cudaGraphAddMemcpyNode1D(&node, empty, nullptr, 0, array.data(), pageable.data(), 256, cudaMemcpyHostToDevice));
+  refused({.graph = empty}, "pageable memory");
+  LULL_CUDA(cudaGraphDestroy(empty));
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+namespace lull::test {
+
+/// x[i] = 3 × x[i] + y[i] + node, for about `ns`: what comes of several depends on their order and number.
+void apply_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count, std::uint32_t node,
+                std::uint64_t ns);
+std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node);
+
+/// Notes each SM that it runs on: 2,000 blocks, into (1024,) words.
+void note_sms(cudaStream_t stream, std::uint32_t* sms);
+
+}  // namespace lull::test
