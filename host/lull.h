@@ -248,6 +248,29 @@ typedef struct lull_job_status {
    lists them. Reads the inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live
    at a time. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
+
+/* How a CUDA graph runs as side work: lull_graph_options options = LULL_GRAPH_OPTIONS; */
+typedef struct lull_graph_options {
+  uint32_t size;       /* sizeof(lull_graph_options) */
+  int32_t priority;    /* as of a task */
+  uint64_t steps;      /* how often the graph runs, at least 1; a step is a round */
+  uint64_t segment_ns; /* what a bubble that closes waits for at most, but for longer nodes; 0: 100,000 */
+  int32_t is_fed;      /* not 0: a step behind the first begins only when lull_job_feed has said so */
+  int32_t reserved;    /* must be 0 */
+  char const* name;    /* for reports; null: "graph" */
+} lull_graph_options;
+#define LULL_GRAPH_OPTIONS \
+  { sizeof(lull_graph_options), 0, 1, 0, 0, 0, 0 }
+
+/* `graph` is a cudaGraph_t of kernels, copies and memsets on the runtime's device, which may be destroyed afterwards.
+   What it reads and writes must live until the job is over. The first step runs at once, beside the trainer's work: how
+   long its nodes take says where the graph is cut. Blocks for that, and up to a millisecond a segment.
+   LULL_ERROR_ARGUMENT names a node that cannot run so. The job waits where bubbles are captured. */
+lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
+/* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this
+   call. Blocks for a small copy of its own. LULL_ERROR_STATE for another job. */
+lull_status lull_job_feed(lull_job* job, uint64_t fed);
+
 /* Costs no call to the device. */
 lull_status lull_job_get_status(lull_job* job, lull_job_status* status);
 /* These three return at once and take effect after at most a chunk's time; a cancelled job stays cancelled. */
@@ -256,7 +279,8 @@ lull_status lull_job_resume(lull_job* job);
 lull_status lull_job_cancel(lull_job* job);
 /* Blocks until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
 lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
-/* Text: lines that sum up the result of a job that has finished. The first call reads it back and writes the files that
+/* Text: lines that sum up the result of a task that has finished; LULL_ERROR_STATE for a graph, as of the next. The
+   first call reads it back and writes the files that
    the task's options name; later ones give the same text. */
 lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* needed);
 /* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the

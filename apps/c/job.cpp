@@ -3,6 +3,7 @@
 
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/cuda_graph/graph_task.hpp>
 
 namespace {
 
@@ -11,18 +12,39 @@ using namespace lull::c;
 
 constexpr std::size_t max_name = 255;
 
+/// Keeps the name that a job has where none is asked for.
+void rename(std::string& name, char const* asked) {
+  if (asked == nullptr) return;
+  name = asked;
+  if (name.empty() || name.size() > max_name)
+    throw refusal{LULL_ERROR_ARGUMENT, "options->name must have 1 to 255 bytes"};
+}
+
 job_description described(task_owner const& owner, lull_job_options const& asked) {
   job_description made = owner.describe();
   made.priority = asked.priority;
   if (asked.blocks_per_processor < 0) throw refusal{LULL_ERROR_ARGUMENT, "options->blocks_per_processor is negative"};
   made.blocks_per_processor = asked.blocks_per_processor;
-  if (asked.name != nullptr) {
-    made.name = asked.name;
-    if (made.name.empty() || made.name.size() > max_name) {
-      throw refusal{LULL_ERROR_ARGUMENT, "options->name must have 1 to 255 bytes"};
-    }
-  }
+  rename(made.name, asked.name);
   return made;
+}
+
+graph_task graph_asked(void* graph, lull_graph_options const& asked) {
+  require_zero(asked.reserved, "options->reserved");
+  graph_task work{.graph = static_cast<CUgraph_st*>(graph),
+                  .steps = asked.steps,
+                  .priority = asked.priority,
+                  .is_fed = asked.is_fed != 0};
+  if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
+  rename(work.name, asked.name);
+  return work;
+}
+
+/// Throws for the job of a graph, which has no owner.
+task_owner& owner_of(held_job& job) {
+  if (job.owner == nullptr)
+    throw refusal{LULL_ERROR_STATE, "the job is a graph: its results are where the graph writes"};
+  return *job.owner;
 }
 
 /// Until the job is over.
@@ -67,14 +89,12 @@ void make_room(std::vector<std::uint64_t>& known) {
   known.reserve(known.size() + 1);
 }
 
-/// From `prepare` to a live handle; nothing is left behind where that fails.
-std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, lull_job_options const& asked) {
-  job->owner->prepare(*job->machine);
-  job_description const what = described(*job->owner, asked);
+/// Submits, up to a live handle; nothing is left behind where that fails.
+std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, job_description what) {
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);
-  job->handle = side.side->submit(what);
-  job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
+  job->handle = side.side->submit(std::move(what));
+  if (job->owner != nullptr) job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
   try {
     std::uint64_t const number = job_table::insert(std::move(job));
     side.jobs.push_back(number);
@@ -108,7 +128,35 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     made->owner->check_outputs();
     job_need const need{request.name, made->owner->needs(made->machine->kind())};
     check_memory({&need, 1}, *made->machine);
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), asked));
+    made->owner->prepare(*made->machine);
+    job_description const what = described(*made->owner, asked);
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
+  });
+}
+
+lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job) {
+  return guarded("lull_submit_graph", [&] {
+    require(job, "job");
+    *job = nullptr;
+    auto const side = alive<runtime_table>(runtime);
+    require(graph, "graph");
+    require(options, "options");
+    graph_task const work = graph_asked(graph, taken(options, "options"));
+    auto made = std::make_unique<held_job>();
+    made->side = reinterpret_cast<std::uintptr_t>(runtime);
+    made->machine = &side->side->machine();
+    device_guard const here{*made->machine};
+    job_description const what = describe(*made->machine, work);
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
+  });
+}
+
+lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
+  return guarded("lull_job_feed", [&] {
+    auto const one = alive<job_table>(job);
+    if (one->owner != nullptr) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
+    device_guard const here{*one->machine};
+    one->handle.feed(fed);
   });
 }
 
@@ -155,7 +203,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
       require_finished(*one);
       device_guard const here{*one->machine};
       std::string lines;
-      for (std::string const& line : one->owner->write()) lines += line + '\n';
+      for (std::string const& line : owner_of(*one).write()) lines += line + '\n';
       one->result = std::move(lines);
     }
     give(*one->result, text, size, needed);
@@ -170,7 +218,7 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
     if (!one->verdict) {
       require_finished(*one);
       device_guard const here{*one->machine};
-      one->verdict = one->owner->verify();
+      one->verdict = owner_of(*one).verify();
     }
     *ok = one->verdict->ok ? 1 : 0;
     give(one->verdict->message, text, size, needed);

@@ -124,6 +124,7 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   lull_bubble bubble;
   lull_mode mode;
   lull_job* made;
+  lull_graph_options graph = LULL_GRAPH_OPTIONS;
   lull_counts counts;
   lull_job_status status;
   counts.size = sizeof counts;
@@ -139,6 +140,8 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_release(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_drain(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_destroy(side), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_submit_graph(side, &flag, &graph, &made), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_job_feed(job, 1), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_get_status(job, &status), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_pause(job), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_resume(job), LULL_ERROR_HANDLE, "handle");
@@ -184,6 +187,26 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_job_verify(job, NULL, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "ok is null");
   CHECK_FAILS(lull_threads_stream_create(NULL), LULL_ERROR_ARGUMENT, "stream is null");
   CHECK_OK(lull_destroy(side));
+}
+
+static void graphs_are_refused(lull_runtime* side, lull_job* task) {
+  lull_graph_options options = LULL_GRAPH_OPTIONS;
+  int stands_for_one = 0;
+  lull_job* job = (lull_job*)1;
+
+  CHECK_FAILS(lull_submit_graph(side, NULL, &options, &job), LULL_ERROR_ARGUMENT, "graph is null");
+  CHECK(job == NULL);
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, NULL, &job), LULL_ERROR_ARGUMENT, "options is null");
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, NULL), LULL_ERROR_ARGUMENT, "job is null");
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "CUDA graph");
+  options.reserved = 1;
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "options->reserved is 1");
+  options.reserved = 0;
+  options.name = "";
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "options->name");
+  options.size = 0;
+  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ABI, "size");
+  CHECK_FAILS(lull_job_feed(task, 1), LULL_ERROR_STATE, "feeds itself");
 }
 
 static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream) {
@@ -304,6 +327,7 @@ int main(void) {
   CHECK_OK(lull_submit(side, "compute:items=16,rounds=1", NULL, &job));
   refuses((lull_runtime*)job, (lull_job*)stream, (lull_threads_stream*)side); /* of another kind */
   nulls_are_refused(side, job, stream);
+  graphs_are_refused(side, job);
   requests_are_checked(side, stream);
   CHECK_OK(lull_destroy(side));
   CHECK_OK(lull_threads_stream_destroy(stream));
