@@ -10,24 +10,31 @@ First see which bubbles there are, then fill them::
 """
 
 from .binding import Error, Status
+from .captured_step import SideStep
+from .job import GraphJob, Job
 from .rooms import RoomNeed, measure_rooms
-from .runtime import Job, Runtime, ThreadsStream, tasks
+from .runtime import Runtime, ThreadsStream, tasks
 from .session import Session, bubble, harvest, observe
+from .side_step import StepJob, side_step
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
 
 __all__ = [
     "Error",
+    "GraphJob",
     "Job",
     "RoomNeed",
     "Runtime",
     "Session",
+    "SideStep",
     "Status",
+    "StepJob",
     "ThreadsStream",
     "__version__",
     "bubble",
     "harvest",
     "measure_rooms",
     "observe",
+    "side_step",
     "tasks",
 ]

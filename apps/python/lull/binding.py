@@ -68,6 +68,18 @@ class JobOptions(ctypes.Structure):
     ]
 
 
+class GraphOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("steps", ctypes.c_uint64),
+        ("segment_ns", ctypes.c_uint64),
+        ("is_fed", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("name", ctypes.c_char_p),
+    ]
+
+
 class JobStatus(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_uint32),
@@ -138,6 +150,8 @@ _CALLS = {
     "lull_close": [_P, _U64, _P],
     "lull_ready": [_P, _P, _INT],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
+    "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],
+    "lull_job_feed": [_P, _U64],
     "lull_job_get_status": [_P, ctypes.POINTER(JobStatus)],
     "lull_job_pause": [_P],
     "lull_job_resume": [_P],

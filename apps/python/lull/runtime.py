@@ -1,30 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runtimes, jobs and streams of the C library as Python objects. Thread-safe as their C calls are."""
+"""Runtimes and streams of the C library as Python objects. Thread-safe as their C calls are."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import ctypes
-import logging
 import os
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from . import binding, heard
 from .binding import Error, Status, check, load, text_of
-
-log = logging.getLogger("lull")
+from .captured_step import SideStep
+from .job import GraphJob, Job, Made, in_ns
+from .side_step import StepJob
 
 _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
 _LAUNCHES = {"at_close": 0, "at_open": 1}
 _FORMS = {"text": 0, "json": 1, "trace": 2}
-_PROGRESS = ("phases", "round", "step", "failure", "items")
-_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
-_FINAL = ("finished", "failed", "cancelled")
 _LEAVING_S = 1  # of a runtime that ends: for the blocks of its jobs to leave
 
 
@@ -45,23 +41,6 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class _Made:
-    """What belongs to the process that made it. In a forked child it does nothing, and takes no time."""
-
-    def __init__(self):
-        self._forks = binding.forks
-
-    @property
-    def _is_parents(self):
-        return self._forks != binding.forks
-
-    def _refuse_parents(self):
-        if self._is_parents:
-            raise Error(
-                "this process was forked from the one that made it: make another after the fork", Status.ERROR_STATE
-            )
-
-
 def _forget(library, handle, forks):
     """The end of a runtime that nobody holds any longer; nobody is there to be told of an error."""
     if forks != binding.forks:
@@ -74,12 +53,6 @@ def _one_of(name, value, known):
     if value not in known:
         raise Error(f"{name} is {value!r}: it must be one of {', '.join(str(each) for each in known)}")
     return known[value]
-
-
-def _ns(seconds):
-    if not seconds >= 0:
-        raise Error(f"a time of {seconds} seconds")
-    return int(min(seconds, 86_400) * 1e9)
 
 
 MAX_ARMED_AHEAD_S = 1000
@@ -99,81 +72,7 @@ def tasks() -> str:
     return text_of(load().lull_tasks)
 
 
-class Job(_Made):
-    """A submitted side task. After its runtime's end it still tells its last status, and its result if it had
-    finished."""
-
-    def __init__(self, handle: ctypes.c_void_p, task: str) -> None:
-        super().__init__()
-        self.task = task
-        self._handle: ctypes.c_void_p | None = handle
-        self._last: dict[str, Any] = {"state": "queued", **dict.fromkeys(_PROGRESS, 0)}
-        self._result: str | None = None
-
-    def status(self) -> dict[str, Any]:
-        """A dictionary: state, phases, round, step, failure, items. The state is queued, placed, paused, finished,
-        failed or cancelled."""
-        if self._handle is not None and not self._is_parents:
-            now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
-            check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
-            self._last = {name: getattr(now, name) for name in _PROGRESS}
-            self._last["state"] = _JOB_STATES[now.state]
-        return dict(self._last)
-
-    @property
-    def state(self) -> str:
-        return self.status()["state"]
-
-    def pause(self) -> None:
-        check(load().lull_job_pause(self._live()))
-
-    def resume(self) -> None:
-        check(load().lull_job_resume(self._live()))
-
-    def cancel(self) -> None:
-        check(load().lull_job_cancel(self._live()))
-
-    def wait(self, seconds: float) -> bool:
-        """True when the job is over and no block works on it, False when the time is."""
-        return check(load().lull_job_wait(self._live(), _ns(seconds)))
-
-    def result(self) -> str:
-        """Of a finished job: lines that sum it up; its files are written by the first call."""
-        if self._result is None:
-            self._result = text_of(load().lull_job_result, self._live())
-        return self._result
-
-    def verify(self) -> tuple[bool, str]:
-        """Of a finished job: whether another algorithm found the same, and a sentence."""
-        ok = ctypes.c_int()
-        sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
-        return bool(ok.value), sentence
-
-    def _live(self):
-        self._refuse_parents()
-        if self._handle is None:
-            raise Error(f"{self.task}: its runtime has ended", Status.ERROR_HANDLE)
-        return self._handle
-
-    def _cancel_unfinished(self):
-        with contextlib.suppress(Error):
-            if self.state not in _FINAL:
-                self.cancel()
-
-    def _end(self, deadline):
-        """Before the runtime goes: what is worth keeping. It was cancelled if it had not finished."""
-        try:
-            has_left = self.wait(max(deadline - time.monotonic(), 0))
-            if self.state == "finished" and has_left:
-                self.result()
-        except Error as why:
-            log.warning("%s: %s", self.task, why)
-        if self._last["state"] not in _FINAL:
-            self._last["state"] = "cancelled"  # the library sees to that, when its blocks leave
-        self._handle = None
-
-
-class Runtime(_Made):
+class Runtime(Made):
     """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at
     start, and that have workers in captured graphs, with options that decide what is loaded
     (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
@@ -248,9 +147,14 @@ class Runtime(_Made):
         finally:
             heard.say()
 
-    def submit(self, task: str, *, priority: int = 0, name: str | None = None) -> Job:
-        """`task` is NAME or NAME:key=value,…; tasks() lists them. Blocks while inputs are read."""
+    def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job:
+        """`task` is NAME or NAME:key=value,…; tasks() lists them. Or it is a lull.side_step(…). Blocks while inputs
+        are read, or the step is captured."""
         self._refuse_parents()
+        if isinstance(task, SideStep):
+            job = StepJob(self.submit_graph, task, self.device, priority, name)
+            self.jobs[-1] = job  # in the place of its graph's
+            return job
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
         )
@@ -258,6 +162,38 @@ class Runtime(_Made):
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
         self.jobs.append(Job(handle, task))
         return self.jobs[-1]
+
+    def submit_graph(
+        self,
+        graph: int,
+        *,
+        steps: int = 1,
+        segment: float = 1e-4,
+        is_fed: bool = False,
+        priority: int = 0,
+        name: str = "graph",
+    ) -> GraphJob:
+        """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
+        first step runs at once. What it reads and writes must live until the job is over. `segment`: seconds that a
+        bubble which closes waits for at most, but for longer nodes."""
+        self._refuse_parents()
+        if not 0 < segment <= 1:
+            raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
+        if steps < 1:
+            raise Error(f"steps is {steps}: it must be 1 or more")
+        options = binding.GraphOptions(
+            size=ctypes.sizeof(binding.GraphOptions),
+            priority=priority,
+            steps=steps,
+            segment_ns=max(round(segment * 1e9), 1),
+            is_fed=is_fed,
+            name=name.encode(),
+        )
+        handle = ctypes.c_void_p()
+        check(self._library.lull_submit_graph(self._handle, graph, ctypes.byref(options), ctypes.byref(handle)))
+        job = GraphJob(handle, name)
+        self.jobs.append(job)
+        return job
 
     @property
     def mode(self) -> str:
@@ -306,12 +242,12 @@ class Runtime(_Made):
 
     def drain(self, seconds: float) -> bool:
         """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""
-        return self._is_parents or check(self._library.lull_drain(self._handle, _ns(seconds)))
+        return self._is_parents or check(self._library.lull_drain(self._handle, in_ns(seconds)))
 
     @contextlib.contextmanager
     def quiet(self, seconds: float = 10) -> Iterator[None]:
         """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
-        if not self._is_parents and not check(self._library.lull_quiet(self._handle, _ns(seconds))):
+        if not self._is_parents and not check(self._library.lull_quiet(self._handle, in_ns(seconds))):
             raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:
             yield
@@ -320,7 +256,7 @@ class Runtime(_Made):
                 check(self._library.lull_release(self._handle))
 
 
-class ThreadsStream(_Made):
+class ThreadsStream(Made):
     """A trainer's stream on CPU threads, for tests and demonstrations without a GPU."""
 
     def __init__(self) -> None:
@@ -334,7 +270,7 @@ class ThreadsStream(_Made):
     def sleep(self, seconds: float) -> None:
         """Enqueues a kernel that takes so long, at most 10 s."""
         if not self._is_parents:
-            check(load().lull_threads_stream_sleep(self._handle, _ns(seconds)))
+            check(load().lull_threads_stream_sleep(self._handle, in_ns(seconds)))
 
     def synchronize(self) -> None:
         if not self._is_parents:

@@ -20,7 +20,9 @@ from typing import Any
 
 from . import arrivals, waits
 from .binding import Error
-from .runtime import Job, Runtime
+from .captured_step import SideStep
+from .job import Job
+from .runtime import Runtime
 from .streams import pointer_of
 
 log = logging.getLogger("lull")
@@ -55,8 +57,9 @@ class Session:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev); empty when off."""
         return "" if self._runtime is None else self._runtime.report(form)
 
-    def submit(self, task: str, *, priority: int = 0, name: str | None = None) -> Job | None:
-        """Another job; None when off. Blocks while inputs are read."""
+    def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
+        """Another job, of a task or a lull.side_step(…); None when off. Blocks while inputs are read, or the step is
+        captured."""
         if self._runtime is None:
             return None
         self.jobs.append(self._runtime.submit(task, priority=priority, name=name))

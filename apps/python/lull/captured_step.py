@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A PyTorch step that is captured, with its inputs and outputs in slots on the device."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .binding import Error
+from .step_numbers import Numbers
+from .streams import torch_with_cuda
+
+SLOTS = 4  # steps whose inputs wait on the device, and whose outputs do
+
+
+@dataclass
+class SideStep:
+    """What `lull.side_step` returns, for `submit`."""
+
+    step: Callable[[], Any]
+    steps: int
+    inputs: tuple[Any, ...]
+    feed: Iterable[Any] | None
+    state: tuple[Any, ...]
+    segment: float
+    warm_ups: int
+    checkpoint: str | os.PathLike[str] | None
+    every: int
+
+
+def _tensors(torch, part):
+    """The tensors of a module, an optimizer, or a tensor itself, in a fixed order."""
+    if isinstance(part, torch.Tensor):
+        return [part]
+    if isinstance(part, torch.nn.Module):
+        return [each.detach() for each in (*part.parameters(), *part.buffers())]
+    if isinstance(part, torch.optim.Optimizer):
+        found = [v for s in part.state.values() for v in s.values() if isinstance(v, torch.Tensor)]
+        return found + [v for g in part.param_groups for v in g.values() if isinstance(v, torch.Tensor)]
+    raise Error(f"state holds {part!r}: it must be modules, optimizers and tensors")
+
+
+class _Kept:
+    """The state as it was. What comes to be in an optimizer later was zero: so it is put back to that."""
+
+    def __init__(self, torch, parts):
+        self._torch, self._parts = torch, parts
+        self._was = {t.data_ptr(): t.clone() for part in parts for t in _tensors(torch, part)}
+
+    def put_back(self):
+        with self._torch.no_grad():
+            for part in self._parts:
+                for tensor in _tensors(self._torch, part):
+                    if tensor.data_ptr() in self._was:
+                        tensor.copy_(self._was[tensor.data_ptr()])
+                    else:
+                        tensor.zero_()
+
+
+def _line_of(step, why):
+    """Where in the program's own file a step failed."""
+    file = getattr(getattr(step, "__code__", None), "co_filename", None)
+    lines = [each for each in traceback.extract_tb(why.__traceback__) if each.filename == file]
+    return f"{file}:{lines[-1].lineno}: {lines[-1].line}: " if lines else ""
+
+
+class Captured:
+    """A step that is captured, with its inputs and outputs in slots on the device."""
+
+    def __init__(self, asked: SideStep, device: int) -> None:
+        torch = torch_with_cuda()
+        if torch is None:
+            raise Error("a side step needs torch with CUDA")
+        self._torch, self._asked, self.device = torch, asked, device
+        self.done = 0  # steps before the first one
+        self._saved = self._load()
+        with torch.cuda.device(device):
+            self._capture()
+
+    def _load(self):
+        if self._asked.checkpoint is None or not os.path.exists(self._asked.checkpoint):
+            return None
+        saved = self._torch.load(self._asked.checkpoint, map_location="cpu", weights_only=True)
+        if not isinstance(saved, dict) or saved.get("lull") != "side_step/1":
+            raise Error(f"{self._asked.checkpoint} is no checkpoint of a side step: delete it, or name another file")
+        self.done = saved["steps"]
+        return saved
+
+    def _capture(self):
+        torch, asked = self._torch, self._asked
+        on_device = {"device": f"cuda:{self.device}"}
+        self.stream = torch.cuda.Stream(self.device)
+        self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
+        self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
+        self._numbers = Numbers(torch, self.device, None if self._saved is None else self._saved["seed"])
+        kept = _Kept(torch, asked.state)
+        self.stream.wait_stream(torch.cuda.current_stream(self.device))
+        with self._numbers.in_use(), torch.cuda.stream(self.stream):
+            try:
+                increment = self._try_out(on_device)
+            finally:
+                kept.put_back()
+            self._put_saved()
+            self._slot.fill_(self.done % SLOTS)
+            self._numbers.begin(increment, self.done)
+            self.stream.synchronize()
+
+    def _try_out(self, on_device):
+        """Warms up, captures, and replays once; how far that moved the random numbers."""
+        torch, step = self._torch, self._asked.step
+        for _ in range(self._asked.warm_ups):
+            returned = self._outputs(step())
+        self.slots_out = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in returned]
+        del returned
+        self.stream.synchronize()
+        self._numbers.find(self.stream)
+        self.graph = torch.cuda.CUDAGraph(keep_graph=True)
+        self.graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            self._run()
+        except Exception as why:
+            with contextlib.suppress(Exception):  # it says the same
+                self.graph.capture_end()
+            raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}") from why
+        self.graph.capture_end()
+        self.graph.instantiate()
+        before = self._numbers.offset()
+        self.graph.replay()
+        self.stream.synchronize()
+        return self._numbers.offset() - before
+
+    def _run(self):
+        for to, slots in zip(self._asked.inputs, self.slots_in):
+            to.copy_(slots.index_select(0, self._slot)[0])
+        for to, value in zip(self.slots_out, self._outputs(self._asked.step())):
+            to.index_copy_(0, self._slot, value.detach()[None])
+        self._slot.add_(1).remainder_(SLOTS)
+        self._numbers.advance()
+
+    def _outputs(self, returned):
+        if returned is None:
+            return []
+        returned = [returned] if isinstance(returned, self._torch.Tensor) else list(returned)
+        for value in returned:
+            if not isinstance(value, self._torch.Tensor):
+                raise Error(f"the step returned {value!r}: it must be a tensor, a sequence of tensors, or None")
+        return returned
+
+    def state(self) -> list[Any]:
+        return [t for part in self._asked.state for t in _tensors(self._torch, part)]
+
+    def _put_saved(self):
+        if self._saved is None:
+            return
+        mine = self.state()
+        if [t.shape for t in mine] != [t.shape for t in self._saved["state"]]:
+            raise Error(f"{self._asked.checkpoint} holds the state of another step: delete it, or name another file")
+        with self._torch.no_grad():
+            for to, value in zip(mine, self._saved["state"]):
+                to.copy_(value)
+
+    def save(self, steps: int) -> None:
+        """Between two steps. The file is whole at any time."""
+        torch, path = self._torch, pathlib.Path(self._asked.checkpoint)
+        with torch.cuda.device(self.device), torch.cuda.stream(self.stream):
+            state = [t.to("cpu", non_blocking=True) for t in self.state()]
+            self.stream.synchronize()
+        part = path.with_name(path.name + ".part")
+        torch.save({"lull": "side_step/1", "steps": steps, "seed": self._numbers.seed, "state": state}, part)
+        os.replace(part, path)

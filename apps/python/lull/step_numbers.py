@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of a captured PyTorch step that is run without the host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from .binding import Error
+
+_BLOCK = 512  # bytes of a small allocation of torch's
+
+
+class _Alias:
+    """Memory of the device as torch.as_tensor takes it: one signed 64-bit number."""
+
+    def __init__(self, pointer):
+        self.__cuda_array_interface__ = {
+            "shape": (1,),
+            "typestr": "<i8",
+            "data": (pointer, False),
+            "version": 3,
+        }
+
+
+class Numbers:
+    """A generator state of the step's own. Ordinary replays write seed and offset of the device's generator into two
+    words on the device first, from the host. Here a replay has no host: so the step's last node adds to the offset."""
+
+    def __init__(self, torch, device, seed):
+        self._torch, self._device = torch, device
+        self._tried = None  # it keeps the words where they are
+        self._generator = torch.cuda.default_generators[device]
+        self._programs = self._generator.graphsafe_get_state()
+        own = self._generator.clone_state()
+        own.manual_seed(self._generator.initial_seed() if seed is None else seed)
+        self._own = own
+        self.increment = None  # (1,) on the device
+        self._seed = self._offset = None
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        self._generator.graphsafe_set_state(self._own)
+        try:
+            yield
+        finally:
+            self._generator.graphsafe_set_state(self._programs)
+
+    @property
+    def seed(self):
+        return self._own.initial_seed()
+
+    def find(self, stream):
+        """Finds the two words by what a replay writes there, twice. In use."""
+        torch, seed = self._torch, self.seed
+        tried = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream):
+            tried.capture_begin(capture_error_mode="thread_local")
+            kept = torch.rand(1, device=f"cuda:{self._device}")
+            tried.capture_end()
+        found: dict[str, set[int]] = {}
+        for turn in range(2):
+            marks = {"seed": 0x5EED0000 + 977 * turn, "offset": 4 * (0x0FF5E7 + 7919 * turn)}
+            self._generator.manual_seed(marks["seed"])
+            self._generator.set_offset(marks["offset"])
+            with torch.cuda.stream(stream):
+                tried.replay()
+            stream.synchronize()
+            for name, mark in marks.items():
+                here = set(self._holding(mark))
+                found[name] = found[name] & here if turn else here
+        self._tried = tried, kept
+        if len(found["seed"]) != 1 or len(found["offset"]) != 1:
+            raise Error(
+                "the words that hold this torch's random numbers in graphs were not found: take dropout and the like "
+                "out of the step, or use a torch that Lull knows"
+            )
+        self._generator.manual_seed(seed)
+        self._seed = torch.as_tensor(_Alias(found["seed"].pop()), device=f"cuda:{self._device}")
+        self._offset = torch.as_tensor(_Alias(found["offset"].pop()), device=f"cuda:{self._device}")
+        self.increment = torch.zeros(1, dtype=torch.int64, device=f"cuda:{self._device}")
+
+    def _holding(self, mark):
+        torch = self._torch
+        for segment in torch.cuda.memory_snapshot():
+            if segment["device"] != self._device:
+                continue
+            at = segment["address"]
+            for block in segment["blocks"]:
+                if block["size"] == _BLOCK and block["state"] == "active_allocated":
+                    if torch.as_tensor(_Alias(at), device=f"cuda:{self._device}").item() == mark:
+                        yield at
+                at += block["size"]
+
+    def advance(self):
+        """The last operation of the captured step."""
+        self._offset.add_(self.increment)
+
+    def offset(self):
+        return self._generator.get_offset()
+
+    def begin(self, increment, done):
+        """As before the first step, or behind so many."""
+        self.increment.fill_(increment)
+        self._seed.fill_(self.seed)
+        self._offset.fill_(increment * done)

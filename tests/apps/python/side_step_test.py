@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a side step refuses before torch is asked for anything."""
+
+import unittest
+
+import lull
+
+
+def step():
+    pass
+
+
+class ASideStep(unittest.TestCase):
+    def assert_refused(self, words, **options):
+        with self.assertRaisesRegex(lull.Error, words):
+            lull.side_step(step, **{"steps": 5, **options})
+
+    def test_of_no_steps(self):
+        self.assert_refused("steps is 0: it must be 1 or more", steps=0)
+
+    def test_without_warm_up(self):
+        self.assert_refused("warm_ups is 0: it must be 1 or more", warm_ups=0)
+
+    def test_with_inputs_or_feed_alone(self):
+        self.assert_refused("inputs and feed belong together", inputs=[object()])
+        self.assert_refused("inputs and feed belong together", feed=[])
+
+    def test_with_a_checkpoint_of_nothing(self):
+        self.assert_refused("a checkpoint needs state", checkpoint="step.pt")
+        self.assert_refused("every is given without a checkpoint", every=5)
+        self.assert_refused("every is -1: it must be 0 or more", checkpoint="step.pt", state=[object()], every=-1)
+
+    def test_without_torch(self):
+        with lull.Runtime(executor="threads") as side:
+            with self.assertRaisesRegex(lull.Error, "a side step needs torch with CUDA"):
+                side.submit(lull.side_step(step, steps=5))
+            self.assertEqual(side.jobs, [])
+
+
+class AGraph(unittest.TestCase):
+    def test_on_threads_is_refused(self):
+        with lull.Runtime(executor="threads") as side:
+            with self.assertRaisesRegex(lull.Error, "CUDA graph"):
+                side.submit_graph(0x1000)
+            with self.assertRaisesRegex(lull.Error, "steps is 0: it must be 1 or more"):
+                side.submit_graph(0x1000, steps=0)
+            for segment in (0, -1, 2, float("nan")):
+                with self.assertRaisesRegex(lull.Error, "segment is .*: it must be above 0 and at most 1"):
+                    side.submit_graph(0x1000, segment=segment)
+            self.assertEqual(side.jobs, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_side_step_test.py: PyTorch steps as side work, on a GPU. Exit code 77: it could not be run here."""
+
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+import lull
+from lull.captured_step import SLOTS, Captured
+from torch_capture_test import why_not
+from torch_two_gpus_test import SKIPPED
+
+
+class Model:
+    """A small network with dropout, its step, and batches that differ."""
+
+    def __init__(self, torch, seed=3):
+        torch.manual_seed(seed)
+        self.torch = torch
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(256, 512),
+            torch.nn.GELU(),
+            torch.nn.Dropout(0.3),
+            torch.nn.BatchNorm1d(512),
+            torch.nn.Linear(512, 10),
+        ).cuda()
+        self.adam = torch.optim.Adam(self.net.parameters(), 1e-3, fused=True, capturable=True)
+        self.x = torch.zeros(64, 256, device="cuda")
+        self.y = torch.zeros(64, dtype=torch.int64, device="cuda")
+
+    def step(self):
+        self.adam.zero_grad(set_to_none=True)
+        loss = self.torch.nn.functional.cross_entropy(self.net(self.x), self.y)
+        loss.backward()
+        self.adam.step()
+        return loss
+
+    def batch(self, number):
+        draw = self.torch.Generator().manual_seed(1_000 + number)
+        return self.torch.randn(64, 256, generator=draw), self.torch.randint(0, 10, (64,), generator=draw)
+
+    def batches(self, first=0):
+        number = first
+        while True:
+            yield self.batch(number)
+            number += 1
+
+    def asked(self, steps, first=0, **more):
+        return lull.side_step(
+            self.step,
+            steps=steps,
+            inputs=(self.x, self.y),
+            feed=self.batches(first),
+            state=(self.net, self.adam),
+            **more,
+        )
+
+    def tensors(self):
+        return [t.detach().clone() for t in self.net.state_dict().values()]
+
+    def run_plainly(self, steps):
+        """Ordinary replays of the same captured step; what they left, and the losses."""
+        captured, losses = Captured(self.asked(steps), 0), []
+        with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
+            self.torch.cuda.default_generators[0].set_offset(0)
+            for number in range(steps):
+                for slots, value in zip(captured.slots_in, self.batch(number)):
+                    slots[number % SLOTS].copy_(value)
+                captured.graph.replay()
+                losses.append(captured.slots_out[0][number % SLOTS].item())
+        self.torch.cuda.synchronize()
+        return self.tensors(), losses
+
+
+class ASideStep(unittest.TestCase):
+    def setUp(self):
+        import torch
+
+        self.torch = torch
+        torch.backends.cudnn.deterministic = True
+        self.a = torch.randn(1024, 1024, device="cuda")
+
+    def train(self, side, until, gap_us=300, seconds=60):
+        """A trainer with bubbles that change, until that is so."""
+        end, number = time.monotonic() + seconds, 0
+        while not until():
+            self.assertLess(time.monotonic(), end, [job.status() for job in side.jobs])
+            self.torch.mm(self.a, self.a)
+            with side.bubble("gap"):
+                self.torch.cuda._sleep(1_800 * (gap_us // 2 + number * 37 % gap_us))
+            number += 1
+            if number % 8 == 0:
+                self.torch.cuda.synchronize()
+        self.torch.cuda.synchronize()
+
+    def assert_same(self, mine, others):
+        self.assertTrue(all(self.torch.equal(a, b) for a, b in zip(mine, others, strict=True)))
+
+    def test_in_bubbles_ends_with_the_bits_of_plain_replays(self):
+        expected, losses = Model(self.torch).run_plainly(200)
+        model = Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            job = side.submit(model.asked(200))
+            self.train(side, lambda: job.wait(0))
+            found = [float(loss) for (loss,) in job.outputs()]
+        self.assertEqual(job.state, "finished")
+        self.assertEqual(found, losses)
+        self.assert_same(model.tensors(), expected)
+        self.assertLess(sum(losses[-20:]), sum(losses[:20]))
+
+    def test_leaves_the_programs_random_numbers_alone(self):
+        self.torch.manual_seed(11)
+        self.torch.randn(5, device="cuda")
+        before = self.torch.cuda.get_rng_state()
+        model = Model(self.torch)
+        self.torch.cuda.set_rng_state(before)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            job = side.submit(model.asked(20))
+            self.train(side, lambda: job.wait(0))
+        self.assertTrue(self.torch.equal(before, self.torch.cuda.get_rng_state()))
+
+    def test_killed_and_resumed_ends_as_if_never_stopped(self):
+        expected, losses = Model(self.torch).run_plainly(60)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.pt")
+            first = Model(self.torch)
+            with lull.harvest(tasks=[], executor="cuda") as side:
+                job = side.submit(first.asked(60, checkpoint=path, every=20))
+                self.train(side, lambda: job.rounds() >= 25)
+            self.assertEqual(job.state, "cancelled")
+            done = self.torch.load(path)["steps"]
+            self.assertIn(done, (20, 40))
+            again = Model(self.torch, seed=4)
+            with lull.harvest(tasks=[], executor="cuda") as side:
+                job = side.submit(again.asked(60, first=done, checkpoint=path, every=20))
+                self.train(side, lambda: job.wait(0))
+                found = [float(loss) for (loss,) in job.outputs()]
+            self.assertEqual(self.torch.load(path)["steps"], 60)
+        self.assertEqual(found, losses[done:])
+        self.assert_same(again.tensors(), expected)
+
+    def test_whose_feed_raises_fails_and_training_goes_on(self):
+        model = Model(self.torch)
+
+        def batches():
+            yield from (model.batch(number) for number in range(5))
+            raise ZeroDivisionError("no more")
+
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            asked = model.asked(100)
+            asked.feed = batches()
+            job = side.submit(asked)
+            self.train(side, lambda: job.wait(0))
+            with self.assertRaisesRegex(lull.Error, "no more"):
+                job.outputs()
+            self.train(side, lambda number=iter(range(50)): next(number, None) is None)
+
+    def test_that_reads_back_is_refused_with_its_line(self):
+        model = Model(self.torch)
+
+        def step():
+            loss = model.step()
+            return self.torch.tensor(loss.item())  # the line
+
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            with self.assertRaisesRegex(lull.Error, "cannot be captured.*# the line"):
+                side.submit(lull.side_step(step, steps=3, state=(model.net, model.adam)))
+            other = Model(self.torch)
+            job = side.submit(other.asked(5))
+            self.train(side, lambda: job.wait(0))
+        self.assertEqual(job.state, "finished")
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print(f"not run: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main()
