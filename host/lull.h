@@ -279,11 +279,11 @@ lull_status lull_job_resume(lull_job* job);
 lull_status lull_job_cancel(lull_job* job);
 /* Blocks until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
 lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
-/* Text: lines that sum up the result of a task that has finished; LULL_ERROR_STATE for a graph, as of the next. The
-   first call reads it back and writes the files that
-   the task's options name; later ones give the same text. */
+/* Text: of a graph, at any time, a line that says how it was cut. Of a task that has finished, lines that sum up its
+   result: the first call reads it back and writes the files that the task's options name; later ones give the same
+   text. */
 lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* needed);
-/* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a job that has finished; the
+/* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a task that has finished; the
    first call computes it, which may take longer than the job did. */
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, size_t* needed);
 /* Cancels the job if it is not over, and frees it with the task's arrays. Returns LULL_TIMED_OUT if a block still works

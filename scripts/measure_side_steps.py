@@ -107,6 +107,7 @@ def measure_alone(name, step, state, given):
         plain.append(plain_ms(captured.graph, captured.stream, 20))
     now = statistics.median(plain)
     return {
+        "cut": job.result().strip(),
         "submitted_s": round(submitted_s, 2),
         "plain_ms": plain,
         "gated_ms": gated,

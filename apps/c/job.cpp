@@ -40,13 +40,6 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
   return work;
 }
 
-/// Throws for the job of a graph, which has no owner.
-task_owner& owner_of(held_job& job) {
-  if (job.owner == nullptr)
-    throw refusal{LULL_ERROR_STATE, "the job is a graph: its results are where the graph writes"};
-  return *job.owner;
-}
-
 /// Until the job is over.
 lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
   return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
@@ -146,7 +139,9 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();
     device_guard const here{*made->machine};
-    job_description const what = describe(*made->machine, work);
+    cut_graph cut;
+    job_description const what = describe(*made->machine, work, &cut);
+    made->result = text_of(cut) + '\n';
     *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
   });
 }
@@ -203,7 +198,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
       require_finished(*one);
       device_guard const here{*one->machine};
       std::string lines;
-      for (std::string const& line : owner_of(*one).write()) lines += line + '\n';
+      for (std::string const& line : one->owner->write()) lines += line + '\n';
       one->result = std::move(lines);
     }
     give(*one->result, text, size, needed);
@@ -215,10 +210,11 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
     auto const one = alive<job_table>(job);
     require(ok, "ok");
     std::lock_guard const lock{one->mutex};
+    if (one->owner == nullptr) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
     if (!one->verdict) {
       require_finished(*one);
       device_guard const here{*one->machine};
-      one->verdict = owner_of(*one).verify();
+      one->verdict = one->owner->verify();
     }
     *ok = one->verdict->ok ? 1 : 0;
     give(one->verdict->message, text, size, needed);

@@ -4,7 +4,7 @@
 
 namespace lull {
 
-job_description describe(executor&, graph_task const&) {
+job_description describe(executor&, graph_task const&, cut_graph*) {
   throw usage_error{"this build has no CUDA: build Lull where nvcc is found to run CUDA graphs"};
 }
 

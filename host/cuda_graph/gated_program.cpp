@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda_graph/gated_program.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include <lull/host/cuda/driver.hpp>
@@ -86,21 +88,28 @@ class segment_maker {
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     : work_(checked(work)), kept_(machine, detail::kept_bytes()) {
   segment_nodes const nodes{work_.graph, machine.context_of_graphs()};
-  nodes_ = nodes.count();
   cuda_stream const stream{priorities().lowest};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
   auto const times = make.run_first_step(machine, stream.get());
-  for (std::uint32_t at = 0; at < nodes_; ++at) {
-    if (times[at] <= work_.longest) continue;
-    throw usage_error{"node " + std::to_string(at) + " of the graph, " + nodes.name(at) + ", takes " +
-                      std::to_string(times[at] / 1us) +
+  auto const longest = std::max_element(times.begin(), times.end());
+  auto const longest_at = static_cast<std::uint32_t>(longest - times.begin());
+  cut_ = {.nodes = nodes.count(),
+          .segments = 0,
+          .step = std::accumulate(times.begin(), times.end(), 0ns),
+          .longest = *longest,
+          .longest_node = nodes.name(longest_at)};
+  if (cut_.longest > work_.longest) {
+    throw usage_error{"node " + std::to_string(longest_at) + " of the graph, " + cut_.longest_node + ", takes " +
+                      std::to_string(cut_.longest / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, or raise "
                       "graph_task::longest"};
   }
+  std::vector<std::uint32_t> const pieces = cut_by_time(times, work_.segment);
+  cut_.segments = static_cast<std::uint32_t>(pieces.size());
   std::vector<graph_segment> segments;
   auto const add_step = [&] {
     std::uint32_t begin = 0;
-    for (std::uint32_t const count : cut_by_time(times, work_.segment)) {
+    for (std::uint32_t const count : pieces) {
       executables_.push_back(make.segment(begin, begin + count));
       LULL_CUDA(cudaGraphUpload(executables_.back().get(), stream.get()));
       segments.push_back({.executable = executables_.back().get(), .begin = begin, .nodes = count});
@@ -118,11 +127,11 @@ gated_graph gated_program::functor() const noexcept {
           .segments = segments_.data(),
           .steps = work_.steps,
           .count = static_cast<std::uint32_t>(segments_.size()),
-          .nodes = nodes_,
+          .nodes = cut_.nodes,
           .is_fed = work_.is_fed ? 1U : 0U};
 }
 
-job_description describe(executor& machine, graph_task const& work) {
+job_description describe(executor& machine, graph_task const& work, cut_graph* cut) {
   auto* const cuda = dynamic_cast<cuda_executor*>(&machine);
   if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
   device_guard const here{machine};
@@ -134,6 +143,7 @@ job_description describe(executor& machine, graph_task const& work) {
   made.name = work.name;
   made.priority = work.priority;
   made.first_round = 1;
+  if (cut != nullptr) *cut = program->cut();
   made.keeps = std::move(program);
   return made;
 }

@@ -23,13 +23,14 @@ class gated_program {
   gated_program& operator=(gated_program const&) = delete;
 
   gated_graph functor() const noexcept;
+  cut_graph const& cut() const noexcept { return cut_; }
 
  private:
   using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
   graph_task const work_;
   machine_array<std::byte> kept_;
-  std::uint32_t nodes_ = 0;
+  cut_graph cut_;
   std::vector<executable> executables_;
   machine_array<graph_segment> segments_;
 };

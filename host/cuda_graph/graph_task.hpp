@@ -39,7 +39,19 @@ struct graph_task {
 /// limit_error; device_error. Then nothing was queued, but the first step may have run.
 job submit(runtime& side, graph_task const& work);
 
+/// How a graph was cut.
+struct cut_graph {
+  std::uint32_t nodes = 0;
+  std::uint32_t segments = 0;           // of a step
+  std::chrono::nanoseconds step{0};     // what its nodes took, one after another
+  std::chrono::nanoseconds longest{0};  // node
+  std::string longest_node;             // its kernel
+};
+/// In one line.
+std::string text_of(cut_graph const& cut);
+
 /// The same in two parts: the job may be given further properties before it is submitted. `machine` must outlive it.
-job_description describe(executor& machine, graph_task const& work);
+/// `cut`, if not null, receives how the graph was cut.
+job_description describe(executor& machine, graph_task const& work, cut_graph* cut = nullptr);
 
 }  // namespace lull

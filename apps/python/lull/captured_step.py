@@ -164,9 +164,9 @@ class Captured:
             for to, value in zip(mine, self._saved["state"]):
                 to.copy_(value)
 
-    def save(self, steps: int) -> None:
+    def save(self, path: pathlib.Path, steps: int) -> None:
         """Between two steps. The file is whole at any time."""
-        torch, path = self._torch, pathlib.Path(self._asked.checkpoint)
+        torch = self._torch
         with torch.cuda.device(self.device), torch.cuda.stream(self.stream):
             state = [t.to("cpu", non_blocking=True) for t in self.state()]
             self.stream.synchronize()

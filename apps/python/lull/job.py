@@ -85,7 +85,8 @@ class Job(Made):
         return check(load().lull_job_wait(self._live(), in_ns(seconds)))
 
     def result(self) -> str:
-        """Of a finished job: lines that sum it up; its files are written by the first call."""
+        """Of a finished task: lines that sum it up; its files are written by the first call. Of a graph, at any time: a
+        line that says how it was cut."""
         if self._result is None:
             self._result = text_of(load().lull_job_result, self._live())
         return self._result
@@ -126,6 +127,3 @@ class GraphJob(Job):
     def feed(self, fed: int) -> None:
         """Of a graph that is fed: step k begins only when `fed` is above k."""
         check(load().lull_job_feed(self._live(), fed))
-
-    def result(self) -> str:
-        return f"{self.task}: {self.rounds()} steps\n"

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import pathlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,7 +16,10 @@ from .captured_step import SLOTS, Captured, SideStep
 from .job import GraphJob
 from .streams import torch_with_cuda
 
+log = logging.getLogger("lull")
+
 _LOOK_S = 0.002  # between two looks of the thread that feeds
+_ENDING_S = 10
 
 
 def side_step(
@@ -96,9 +101,11 @@ class _Feeder(threading.Thread):
                 self._job.cancel()
 
     def end(self) -> None:
+        """Waits for the thread, but not for a feed that does not return."""
         self._ended.set()
-        if self is not threading.current_thread():
-            self.join()
+        self.join(_ENDING_S)
+        if self.is_alive():
+            log.warning("%s: its feed has not returned for %d s; its thread is left alone", self._job.task, _ENDING_S)
 
     def take_outputs(self) -> list[list[Any]]:
         with self._lock:
@@ -109,8 +116,9 @@ class _Feeder(threading.Thread):
         """One look; True when there is nothing left to do."""
         done = self._captured.done + self._job.rounds()
         self._take(done)
-        if self._asked.checkpoint is not None and done != self._saved and done in (self._last, self._next_save()):
-            self._captured.save(done)
+        path = self._asked.checkpoint
+        if path is not None and done != self._saved and done in (self._last, self._next_save()):
+            self._captured.save(pathlib.Path(path), done)
             self._saved = done
         if done >= self._last:
             if done < self._asked.steps:
@@ -166,7 +174,7 @@ class StepJob(GraphJob):
 
     def __init__(
         self, submit_graph: Callable[..., GraphJob], asked: SideStep, device: int, priority: int, name: str | None
-    ):
+    ) -> None:
         self._captured: Captured | None = Captured(asked, device)
         steps = asked.steps - self._captured.done
         if steps < 1:
@@ -181,7 +189,7 @@ class StepJob(GraphJob):
             priority=priority,
             name=name or getattr(asked.step, "__name__", "step"),
         )
-        super().__init__(made._handle, made.task)
+        super().__init__(made._live(), made.task)
         self._feeder.start()
 
     def outputs(self) -> list[list[Any]]:
@@ -194,7 +202,9 @@ class StepJob(GraphJob):
     def wait(self, seconds: float) -> bool:
         over = super().wait(seconds)
         if over:
-            self._feeder.end() if self.state != "finished" else self._feeder.join()
+            if self.state == "finished":
+                self._feeder.join(_ENDING_S)  # it takes the last outputs, and saves
+            self._feeder.end()
             self._captured = None
         return over
 

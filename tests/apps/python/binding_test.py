@@ -29,7 +29,8 @@ class TheLibrary(unittest.TestCase):
         )
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
         types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
-        structs = (binding.Options, binding.JobOptions, binding.JobStatus, binding.Counts, binding.RoomNeed)
+        options = (binding.Options, binding.JobOptions, binding.GraphOptions)
+        structs = (*options, binding.JobStatus, binding.Counts, binding.RoomNeed)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/counter_random.hpp>
 
@@ -61,6 +62,12 @@ TEST(graph_cut, what_the_shortest_node_took_is_the_stamp) {
   std::vector<std::uint64_t> const stamps{1'000, 8'000, 115'000, 121'000};
   EXPECT_EQ(without_stamps(stamps), (std::vector<std::chrono::nanoseconds>{2us, 102us, 1us}));
   EXPECT_TRUE(without_stamps({}).empty());
+}
+
+TEST(graph_cut, is_told_in_a_line) {
+  cut_graph const cut{.nodes = 390, .segments = 60, .step = 5'400us, .longest = 462'500ns, .longest_node = "wgrad"};
+  EXPECT_EQ(text_of(cut), "390 nodes in 60 segments, 90.0 us each in the mean; the longest node takes 462.5 us: wgrad");
+  EXPECT_EQ(text_of({}), "0 nodes in 0 segments, 0.0 us each in the mean; the longest node takes 0.0 us: ");
 }
 
 }  // namespace
