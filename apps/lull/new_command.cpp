@@ -10,6 +10,7 @@
 #include <lull/apps/lull/new_task.hpp>
 #include <lull/apps/lull/shell_text.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/task/task_request.hpp>
 
 namespace lull {
 namespace {
@@ -45,11 +46,12 @@ exit_code new_task_command(std::string const& name, std::optional<std::string> c
       << in_shell((folder / "build" / (name + "_bench")).string()) << '\n';
   if (prefix.empty())
     out << "PREFIX is where Lull is installed. This program is not: run cmake --install BUILD --prefix PREFIX\n";
+  std::string const library = (folder / "build" / ("lib" + name + ".so")).string();
+  std::string const task = format_task({name, option_values{{}}, library});
   out << "to use the task:\n"
-      << "  in a C++ trainer, link " << name << "_worker and submit the functor\n"
-      << "  in Python, in C and in lull run it is not there yet: these take the tasks that Lull was built with,\n"
-      << "  and load no others. " << in_shell((folder / "README.md").string())
-      << " says how to build Lull with this one\n";
+      << "  lull run --task " << in_shell(task) << " --verify\n"
+      << "  in Python and C the same text names it, in a C++ trainer link " << name << "_worker; see "
+      << in_shell((folder / "README.md").string()) << '\n';
   return exit_code::done;
 }
 
