@@ -315,12 +315,12 @@ def harvest(
     bubbles.
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
-    others. All is as it was when the scope ends, however it does; jobs that have not finished by then are cancelled,
-    the results of those that have are written. `report`: file for the bubble report, .txt, .json or .trace.json.
-    `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL
-    kernel, or none where nothing can arrive: so open the scope after init_process_group. `armed_ahead`: seconds that a
-    worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open,
-    not before.
+    others. A task of a shared library is "./libmine.so:mine,size=8". All is as it was when the scope ends, however it
+    does; jobs that have not finished by then are cancelled, the results of those that have are written. `report`: file
+    for the bubble report, .txt, .json or .trace.json. `device`: None, torch's current one. `rooms`: groups of SMs that
+    workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
+    init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
+    0: workers are enqueued when the bubble is open, not before.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on
