@@ -88,6 +88,7 @@ function(lull_install)
   install(EXPORT lullTargets NAMESPACE lull:: DESTINATION ${package})
   install(FILES ${PROJECT_BINARY_DIR}/lullConfig.cmake ${PROJECT_BINARY_DIR}/lullConfigVersion.cmake
                 ${PROJECT_BINARY_DIR}/lullSameMinorVersion.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_contract.cmake ${PROJECT_SOURCE_DIR}/cmake/lull_side_task.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/lull_task_library.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/lull_cmake_3_25.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/side_task_threads.cpp.in ${PROJECT_SOURCE_DIR}/cmake/side_task_cuda.cu.in
                 ${PROJECT_SOURCE_DIR}/cmake/side_task_no_cuda.cpp.in

@@ -47,6 +47,7 @@ class bubble_mark {
 struct worker_grid {
   std::uint64_t blocks = 0;
   sm_filter sms{};
+  void const* code = nullptr;  // cuda: what its runtime launches for the kernel that was loaded
 };
 
 /// A worker of a captured bubble. The executor fills in what a graph's launch needs of its parameters: `sms` and

@@ -61,7 +61,7 @@ char const* lull_status_text(int status);
 /* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of
    that thread returns neither LULL_OK nor LULL_TIMED_OUT. */
 char const* lull_error_text(void);
-/* Text: every task that lull_submit knows, with its options. */
+/* Text: every task that is linked in, with its options. */
 lull_status lull_tasks(char* text, size_t size, size_t* needed);
 
 /* ---- rooms: what the program's own transport needs ---- */
@@ -126,7 +126,8 @@ typedef struct lull_options {
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
   /* The tasks to load at start, for example "pagerank,compute"; captured graphs get workers for them. Options that
      select a task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute". Quote a value that
-     contains ',' or ';'. Null: all tasks, without options. */
+     contains ',' or ';'. A task of a shared library is "./libmine.so:mine;size=8". Null: all tasks that are linked in,
+     without options. */
   char const* tasks;
   lull_log log; /* null: silence */
   void* log_context;
@@ -245,8 +246,9 @@ typedef struct lull_job_status {
 } lull_job_status;
 
 /* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks()
-   lists them. Reads the inputs, allocates and fills the task's arrays. `options` may be null. At most 4,096 jobs live
-   at a time. */
+   lists them. Or PATH:NAME,key=value,… of a shared library, for example "./libmine.so:mine,size=8": the path has a '/',
+   and the library stays open until the process ends. Reads the inputs, allocates and fills the task's arrays. `options`
+   may be null. At most 4,096 jobs live at a time. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
 /* How a CUDA graph runs as side work: lull_graph_options options = LULL_GRAPH_OPTIONS; */

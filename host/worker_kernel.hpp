@@ -7,6 +7,8 @@
 
 namespace lull {
 
+using any_function = void (*)();
+
 /// The code of a side task for one executor. `threads_worker` and `cuda_worker` make it; CMake's lull_side_task()
 /// instantiates them for a task. An empty one means that the task was built without code for that executor.
 struct worker_kernel {
@@ -15,6 +17,9 @@ struct worker_kernel {
   void const* phase = nullptr;  // one phase as ordinary code, a chunk a block: what people run today, and the baseline
   void const* between = nullptr;  // `advance` of the phase that ended and `extent` of the next, one team
   team_shape shape;
+  /// cuda: the cudaGetKernel of the CUDA runtime that the code was linked with; a shared library has one of its own,
+  /// and no other knows its kernels. Null: the executor's.
+  any_function runtime = nullptr;
   bool conducts = false;  // cuda: it launches a graph's segments, and is launched as a graph itself
 
   explicit operator bool() const noexcept { return resident != nullptr; }

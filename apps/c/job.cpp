@@ -112,7 +112,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     require(task, "task");
     lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
     require_zero(asked.reserved, "options->reserved");
-    task_request const request = parse_task(task, known_tasks());
+    task_request const request = parse_task(task, known_tasks(), library_task);
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();

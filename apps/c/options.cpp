@@ -33,7 +33,8 @@ std::vector<task_type> types_of(char const* tasks) {
     for (task_entry const& each : registry()) add(types, each.type(option_values{each.options}));
     return types;
   }
-  for (task_request const& each : parse_task_list(tasks, known_tasks())) add(types, entry_of(each).type(each.values));
+  for (task_request const& each : parse_task_list(tasks, known_tasks(), library_task))
+    add(types, entry_of(each).type(each.values));
   return types;
 }
 

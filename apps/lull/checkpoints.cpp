@@ -32,6 +32,12 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
   return text;
 }
 
+/// The library's file counts, not the folder that it lies in: "libmine.so:components".
+std::string type_of(task_request const& request) {
+  if (request.library.empty()) return request.name;
+  return std::filesystem::path{request.library}.filename().string() + ":" + request.name;
+}
+
 }  // namespace
 
 checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume,
@@ -68,7 +74,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
     throw usage_error{file_.string() +
                       " exists: use --resume to continue, or remove it or name another folder to start again"};
   }
-  what_ = {request.name,
+  what_ = {type_of(request),
            format_task(request, task_text::without_files),
            own_account_ ? "" : fingerprint(owner.inputs()),
            detail::job_record::state_words,

@@ -23,8 +23,10 @@ void add_task_options(CLI::App& command, run_settings& into) {
   command.add_option("--executor", into.executor, "[cuda if a device answers, else threads]")
       ->type_name("cuda|threads");
   add_device_options(command, into);
-  CLI::Option* const tasks =
-      command.add_option("--task", into.tasks, "NAME[:key=value,…], see lull tasks; may be given several times");
+  CLI::Option* const tasks = command.add_option(
+      "--task", into.tasks,
+      "NAME[:key=value,…], see lull tasks, or PATH:NAME[,key=value,…], such as ./libmine.so:mine; may "
+      "be given several times");
   tasks->allow_extra_args(false)->type_name("TASK");
   command.add_option("--job", into.job_file, "JSON file with the names and options of one or several tasks")
       ->type_name("FILE");
@@ -109,7 +111,10 @@ command_line::command_line() {
   new_tasks->add_option("--in", new_task_folder, "folder for the project; must be empty or not exist [./NAME]")
       ->type_name("FOLDER");
   CLI::App* const lists = app.add_subcommand("tasks", "list the side tasks and their options");
-  lists->add_option("NAME", tasks.name, "the only task to show, with an example")->type_name(task_names());
+  lists
+      ->add_option("NAME", tasks.name,
+                   "the only task to show, with an example; or a shared library of tasks, such as ./libmine.so")
+      ->type_name(task_names());
   lists->add_flag("--json", tasks.json, "print the same as JSON");
   lists->add_option("--complete", tasks.begun)->group("");  // for the scripts of `completion`
   app.add_subcommand("completion", "print a script that completes commands, options and their values in a shell")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/job_spec.hpp>
 
-#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -30,31 +29,43 @@ option_values own_values(task_request const& given, option_table own) {
   return values;
 }
 
+/// The task's options, then those of any job; kept as long as the program runs.
+task_options with_job_options(task_options task) {
+  static std::map<std::pair<option const*, std::size_t>, std::vector<option>> tables;  // by the task's own
+  std::vector<option>& rows = tables[{task.options.data(), task.options.size()}];
+  if (rows.empty()) {
+    rows.assign(task.options.begin(), task.options.end());
+    rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
+  }
+  task.options = rows;
+  return task;
+}
+
 }  // namespace
 
 option_table job_options() { return of_any_job; }
 
 std::span<task_options const> known_with_job_options() {
-  static std::deque<std::vector<option>> tables;
   static std::vector<task_options> const known = [] {
-    std::vector<task_options> made{known_tasks().begin(), known_tasks().end()};
-    for (task_options& each : made) {
-      std::vector<option>& rows = tables.emplace_back(each.options.begin(), each.options.end());
-      rows.insert(rows.end(), std::begin(of_any_job), std::end(of_any_job));
-      each.options = rows;
-    }
+    std::vector<task_options> made;
+    for (task_options const& each : known_tasks()) made.push_back(with_job_options(each));
     return made;
   }();
   return known;
+}
+
+task_options library_task_with_job_options(std::string const& path, std::string_view name) {
+  return with_job_options(library_task(path, name));
 }
 
 std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::optional<std::string> const& file) {
   if (!texts.empty() && file) throw usage_error{"--task and --job both name tasks: give one of them"};
   std::vector<task_request> given;
   if (file) {
-    given = read_job_file(*file, known_with_job_options());
+    given = read_job_file(*file, known_with_job_options(), library_task_with_job_options);
   } else {
-    for (std::string const& text : texts) given.push_back(parse_task(text, known_with_job_options()));
+    for (std::string const& text : texts)
+      given.push_back(parse_task(text, known_with_job_options(), library_task_with_job_options));
     if (texts.empty()) given.push_back(parse_task(registry().front().name, known_with_job_options()));
   }
   if (given.size() > max_tasks) {
@@ -67,7 +78,8 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
     int const number = ++of_kind[each.name];
     std::string name = number == 1 ? each.name : each.name + "-" + std::to_string(number);
     int const priority = static_cast<int>(each.values.integer("priority"));
-    made.push_back({std::move(name), {each.name, own_values(each, entry_of(each).options)}, priority});
+    option_values own = own_values(each, entry_of(each).options);
+    made.push_back({std::move(name), {std::move(each.name), std::move(own), std::move(each.library)}, priority});
   }
   return made;
 }
@@ -103,7 +115,7 @@ runtime_options options_for(std::vector<job_spec> const& tasks, executor_options
 }
 
 task_setting setting_of(job_spec const& task) {
-  task_setting made{task.request.name, {}};
+  task_setting made{.name = task.request.name, .options = {}, .library = task.request.library};
   option_values const& values = task.request.values;
   for (option const& row : values.table()) {
     if (values.has(row.name)) made.options.emplace_back(row.name, values.spelling(row.name));

@@ -8,7 +8,9 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/new_task.hpp>
+#include <lull/apps/lull/shell_text.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/task/task_request.hpp>
 
 namespace lull {
 namespace {
@@ -24,15 +26,6 @@ fs::path installed_prefix() {
   return whole ? prefix : fs::path{};
 }
 
-/// As a shell takes it.
-std::string quoted(std::string const& text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string made = "'";
-  for (char const c : text) made += c == '\'' ? "'\\''" : std::string{c};
-  return made + "'";
-}
-
 }  // namespace
 
 exit_code new_task_command(std::string const& name, std::optional<std::string> const& asked_folder, std::ostream& out) {
@@ -45,19 +38,20 @@ exit_code new_task_command(std::string const& name, std::optional<std::string> c
   out << "wrote " << folder.string() << ":\n";
   for (std::string const& each : names) out << "  " << each << '\n';
   fs::path const prefix = installed_prefix();
-  std::string const build = quoted((folder / "build").string());
+  std::string const build = in_shell((folder / "build").string());
   out << "next:\n"
-      << "  cmake -S " << quoted(folder.string()) << " -B " << build
-      << " -DCMAKE_PREFIX_PATH=" << (prefix.empty() ? "PREFIX" : quoted(prefix.string())) << "\n  cmake --build "
+      << "  cmake -S " << in_shell(folder.string()) << " -B " << build
+      << " -DCMAKE_PREFIX_PATH=" << (prefix.empty() ? "PREFIX" : in_shell(prefix.string())) << "\n  cmake --build "
       << build << "\n  ctest --test-dir " << build << " --output-on-failure\n  "
-      << quoted((folder / "build" / (name + "_bench")).string()) << '\n';
+      << in_shell((folder / "build" / (name + "_bench")).string()) << '\n';
   if (prefix.empty())
     out << "PREFIX is where Lull is installed. This program is not: run cmake --install BUILD --prefix PREFIX\n";
+  std::string const library = (folder / "build" / ("lib" + name + ".so")).string();
+  std::string const task = format_task({name, option_values{{}}, library});
   out << "to use the task:\n"
-      << "  in a C++ trainer, link " << name << "_worker and submit the functor\n"
-      << "  in Python, in C and in lull run it is not there yet: these take the tasks that Lull was built with,\n"
-      << "  and load no others. " << quoted((folder / "README.md").string())
-      << " says how to build Lull with this one\n";
+      << "  lull run --task " << in_shell(task) << " --verify\n"
+      << "  in Python and C the same text names it, in a C++ trainer link " << name << "_worker; see "
+      << in_shell((folder / "README.md").string()) << '\n';
   return exit_code::done;
 }
 

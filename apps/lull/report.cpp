@@ -68,7 +68,9 @@ json value_of(report_config const& config) {
   for (task_setting const& task : config.tasks) {
     json options = json::object();
     for (auto const& [key, value] : task.options) options[key] = value;
-    tasks.push_back({{"name", task.name}, {"options", std::move(options)}});
+    tasks.push_back({{"name", task.name},
+                     {"options", std::move(options)},
+                     {"library", task.library.empty() ? json(nullptr) : json(task.library)}});
   }
   return {{"mode", value_of(config.mode)},
           {"schedule", value_of(config.schedule)},

@@ -39,6 +39,7 @@ std::string_view name_of(lost_cause cause) noexcept;
 struct task_setting {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;  // as they were spelled, defaults included
+  std::string library{};                                     // path of the task's shared library; empty: linked in
 };
 
 /// What was asked for. A field that the command does not have is nothing.

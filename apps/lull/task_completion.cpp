@@ -60,11 +60,25 @@ std::vector<std::string> options_from(task_options const& task, std::string_view
   return found;
 }
 
+/// A library is completed up to its colon. It is not opened for the rest: pressing a key must not run its code.
+std::vector<std::string> libraries_from(std::string_view begun) {
+  std::vector<std::string> found;
+  for (std::string const& each : files_from(begun)) {
+    if (each.find_first_of(":;=") != std::string::npos) continue;
+    if (each.ends_with('/')) found.push_back(each);
+    if (each.ends_with(".so")) found.push_back(each + ":");
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> task_completions(std::string_view begun) {
   std::vector<std::string> found;
   std::size_t const colon = begun.find(':');
+  if (begun.substr(0, colon).find('/') != std::string_view::npos)
+    return colon == std::string_view::npos ? libraries_from(begun) : found;
   for (task_options const& each : known_with_job_options()) {
     if (colon == std::string_view::npos) {
       found.emplace_back(each.name);

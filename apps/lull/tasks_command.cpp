@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -10,8 +11,10 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/shell_text.hpp>
 #include <lull/apps/lull/task_completion.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/task/library_loader.hpp>
 
 namespace lull {
 namespace {
@@ -26,7 +29,32 @@ std::vector<std::string> executors_of(task_entry const& task) {
   return names;
 }
 
-std::string example_of(task_entry const& task) { return "lull run --task " + std::string{task.example}; }
+/// The tasks that are shown, and the library that they are of.
+struct shown_tasks {
+  std::span<task_entry const> tasks;
+  std::string library{};  // its path; empty: they are linked in
+  bool one = false;       // was asked for by its name
+};
+
+shown_tasks asked_for(std::optional<std::string> const& text) {
+  if (!text) return {registry()};
+  detail::task_name const asked = detail::read_task_name(*text);
+  if (asked.library.empty()) return {{&entry_of(asked.name), 1}, {}, true};
+  if (asked.name.empty()) return {tasks_in(asked.library), asked.library};
+  return {{&task_in(asked.library, asked.name), 1}, asked.library, true};
+}
+
+/// As a request names the task. `options`: as its example has them.
+std::string request_of(shown_tasks const& shown, task_entry const& task, std::string_view options = {}) {
+  std::string const name = format_task({std::string{task.name}, option_values{{}}, shown.library});
+  return name + (options.empty() ? "" : (shown.library.empty() ? ":" : ",") + std::string{options});
+}
+
+std::string example_of(shown_tasks const& shown, task_entry const& task) {
+  std::size_t const colon = task.example.find(':');
+  std::string_view const options = colon == std::string_view::npos ? "" : task.example.substr(colon + 1);
+  return "lull run --task " + in_shell(request_of(shown, task, options));
+}
 
 json text_or_null(std::string_view text) { return text.empty() ? json(nullptr) : json(text); }
 
@@ -42,14 +70,15 @@ json json_of(option_table table) {
   return rows;
 }
 
-json json_of(std::span<task_entry const> tasks) {
+json json_of(shown_tasks const& shown) {
   json list = json::array();
-  for (task_entry const& each : tasks) {
+  for (task_entry const& each : shown.tasks) {
     list.push_back({{"name", each.name},
                     {"help", each.help},
                     {"executors", executors_of(each)},
-                    {"example", example_of(each)},
-                    {"options", json_of(each.options)}});
+                    {"example", example_of(shown, each)},
+                    {"options", json_of(each.options)},
+                    {"library", text_or_null(shown.library)}});
   }
   return {{"schema", "lull.tasks/1"},
           {"version", LULL_VERSION},
@@ -57,14 +86,15 @@ json json_of(std::span<task_entry const> tasks) {
           {"options_of_every_task", json_of(job_options())}};
 }
 
-void print_one(std::ostream& out, task_entry const& task) {
+void print_one(std::ostream& out, shown_tasks const& shown) {
+  task_entry const& task = shown.tasks.front();
   out << "runs on: ";
   std::string_view separator;
   for (std::string const& each : executors_of(task)) {
     out << separator << each;
     separator = ", ";
   }
-  out << "\nexample: " << example_of(task) << '\n';
+  out << "\nexample: " << example_of(shown, task) << '\n';
 }
 
 }  // namespace
@@ -74,16 +104,18 @@ exit_code tasks_command(tasks_settings const& asked, std::ostream& out) {
     for (std::string const& each : task_completions(*asked.begun)) out << each << '\n';
     return exit_code::done;
   }
-  std::span<task_entry const> shown = registry();
-  if (asked.name) shown = {&entry_of(*asked.name), 1};
+  shown_tasks const shown = asked_for(asked.name);
   if (asked.json) {
     out << json_of(shown).dump(2) << '\n';
     return exit_code::done;
   }
-  for (task_entry const& each : shown) print_tasks(out, std::array{task_options{each.name, each.help, each.options}});
+  for (task_entry const& each : shown.tasks) {
+    std::string const name = request_of(shown, each);
+    print_tasks(out, std::array{task_options{name, each.help, each.options}});
+  }
   out << "options of every task in lull run and lull harvest:\n";
   print_options(out, job_options());
-  if (asked.name) print_one(out, shown.front());
+  if (shown.one) print_one(out, shown);
   return exit_code::done;
 }
 

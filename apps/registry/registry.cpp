@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <lull/graph/pagerank_owner.hpp>
+#include <lull/host/task/library_loader.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/product/product_owner.hpp>
@@ -32,6 +33,13 @@ task_entry const& entry_of(std::string_view name) {
   return registry()[static_cast<std::size_t>(&detail::find_task(name, known) - known.data())];
 }
 
-task_entry const& entry_of(task_request const& request) { return entry_of(request.name); }
+task_options library_task(std::string const& path, std::string_view name) {
+  task_entry const& found = task_in(path, name);
+  return {found.name, found.help, found.options};
+}
+
+task_entry const& entry_of(task_request const& request) {
+  return request.library.empty() ? entry_of(request.name) : task_in(request.library, request.name);
+}
 
 }  // namespace lull

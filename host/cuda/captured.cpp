@@ -5,6 +5,7 @@
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/kernel_handle.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull::detail {
@@ -26,7 +27,7 @@ CUgraphEdgeData edge_of(bool ahead) {
 CUgraphNode add_kernel(CUgraph graph, std::vector<CUgraphNode> const& behind, std::vector<CUgraphEdgeData> const& edges,
                        worker_launch const& how, void** arguments) {
   cudaKernel_t kernel{};
-  LULL_CUDA(cudaGetKernel(&kernel, how.resident));
+  LULL_CUDA(lookup_of(how.runtime)(&kernel, how.resident));
   CUgraphNodeParams node{};
   node.type = CU_GRAPH_NODE_TYPE_KERNEL;
   node.kernel.kern = reinterpret_cast<CUkernel>(kernel);  // not `func`: with that the context is silently ignored

@@ -11,6 +11,7 @@
 
 #include <lull/device/gate.hpp>
 #include <lull/device/slot.hpp>
+#include <lull/host/worker_kernel.hpp>
 
 namespace lull::detail {
 
@@ -32,6 +33,7 @@ struct worker_launch {
   unsigned blocks = 0;
   team_shape shape;
   CUcontext context = nullptr;
+  any_function runtime = nullptr;  // as of worker_kernel
 };
 
 /// Beside the stream's chain: what the stream captures next does not stand behind it.

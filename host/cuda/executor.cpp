@@ -10,6 +10,7 @@
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/copy_lane.hpp>
 #include <lull/host/cuda/device_guard.hpp>
+#include <lull/host/cuda/kernel_handle.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull {
@@ -117,14 +118,15 @@ cuda_executor::~cuda_executor() {
 
 worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_processor) const {
   int fit = 0;
-  LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.resident, kernel.shape.threads,
-                                                          kernel.shape.shared_bytes));
+  void const* const code = detail::launchable(kernel, kernel.resident);
+  LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, code, kernel.shape.threads, kernel.shape.shared_bytes));
   // Half of what fits leaves registers to others, too, and lets the share be watched.
   int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1)
     throw usage_error{"a team of this side task does not fit an SM: lower its threads or its shared memory"};
   worker_grid chosen;
+  chosen.code = code;
   chosen.sms = place_.plan();
   if (solo_ && place_.has_all()) {
     chosen.blocks = static_cast<std::uint64_t>((blocks_per_processor > 0 ? share : fit) * place_.processors());
@@ -166,7 +168,8 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
     return {.blocks = 1};
   }
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
-  for (void const* code : {kernel.resident, kernel.phase, kernel.between}) {
+  for (void const* each : {kernel.resident, kernel.phase, kernel.between}) {
+    void const* const code = detail::launchable(kernel, each);
     // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
     // From 48 KiB on it must be said; what the kernel has of its own counts, too.
@@ -175,7 +178,8 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   }
   worker_params nowhere;
   void* arguments[] = {&nowhere};
-  launch_plain(kernel.resident, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
+  void const* const code = detail::launchable(kernel, kernel.resident);
+  launch_plain(code, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
   loaded_.insert(kernel.resident);
   return choose(kernel, blocks_per_processor);
 }
@@ -261,7 +265,7 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid,
   if (kernel.conducts) {
     conductor_->launch(place_.stream(), with);
   } else {
-    launch_plain(kernel.resident, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
+    launch_plain(grid.code, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
   }
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left(), place_.stream()));
 }
@@ -283,7 +287,7 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     with.in_graph = 1;
     with.sms = chosen.sms;
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape,
-                              place_.context()};
+                              place_.context(), each.kernel.runtime};
     if (chosen.sms.inside != nullptr && chosen.sms.share != detail::any_share) {  // twice its share fits an SM
       // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.sms.kept_off);
@@ -310,8 +314,8 @@ void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kerne
                                 chunk const& items, std::uint32_t grain) {
   if (items.size() == 0) return;
   void* arguments[] = {const_cast<functor_bytes*>(&functor), const_cast<chunk*>(&items), &grain};
-  launch_plain(kernel.phase, static_cast<unsigned>((items.size() + grain - 1) / grain), kernel.shape, stream_of(stream),
-               arguments);
+  launch_plain(detail::launchable(kernel, kernel.phase), static_cast<unsigned>((items.size() + grain - 1) / grain),
+               kernel.shape, stream_of(stream), arguments);
 }
 
 void cuda_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
@@ -320,7 +324,7 @@ void cuda_executor::plain_between(stream_handle stream, worker_kernel const& ker
   position last = ended.value_or(position{});
   std::uint64_t* word = static_cast<std::uint64_t*>(extent.device);
   void* arguments[] = {const_cast<functor_bytes*>(&functor), &advances, &last, &next, &word};
-  launch_plain(kernel.between, 1, kernel.shape, stream_of(stream), arguments);
+  launch_plain(detail::launchable(kernel, kernel.between), 1, kernel.shape, stream_of(stream), arguments);
 }
 
 void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSynchronize(stream_of(stream))); }

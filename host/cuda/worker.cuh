@@ -67,9 +67,12 @@ __global__ void __launch_bounds__(Task::shape.threads)
 /// Instantiated in a .cu by lull_side_task().
 template <side_task Task>
 worker_kernel cuda_worker() {
-  return {reinterpret_cast<void const*>(&detail::resident_kernel<Task>),
-          reinterpret_cast<void const*>(&detail::phase_kernel<Task>),
-          reinterpret_cast<void const*>(&detail::between_kernel<Task>), Task::shape};
+  return {.resident = reinterpret_cast<void const*>(&detail::resident_kernel<Task>),
+          .phase = reinterpret_cast<void const*>(&detail::phase_kernel<Task>),
+          .between = reinterpret_cast<void const*>(&detail::between_kernel<Task>),
+          .shape = Task::shape,
+          .runtime =
+              reinterpret_cast<any_function>(static_cast<cudaError_t (*)(cudaKernel_t*, void const*)>(&cudaGetKernel))};
 }
 
 }  // namespace lull

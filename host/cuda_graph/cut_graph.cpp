@@ -9,9 +9,10 @@ std::string text_of(cut_graph const& cut) {
   using microseconds = std::chrono::duration<double, std::micro>;
   auto const us = [](std::chrono::nanoseconds time) { return microseconds{time}.count(); };
   char text[160];
-  std::snprintf(text, sizeof text, "%u nodes in %u segments, %.1f us each in the mean; the longest node takes %.1f us: ",
-                cut.nodes, cut.segments, cut.segments != 0 ? us(cut.step) / cut.segments : 0, us(cut.longest));
-  return text + cut.longest_node;
+  std::snprintf(text, sizeof text,
+                "%u nodes in %u segments, %.1f us each in the mean; the longest node takes %.1f us: ", cut.nodes,
+                cut.segments, cut.segments != 0 ? us(cut.step) / cut.segments : 0, us(cut.max_node));
+  return text + cut.max_node_name;
 }
 
 }  // namespace lull

@@ -91,16 +91,16 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
   cuda_stream const stream{priorities().lowest};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
   auto const times = make.run_first_step(machine, stream.get());
-  auto const longest = std::max_element(times.begin(), times.end());
-  auto const longest_at = static_cast<std::uint32_t>(longest - times.begin());
+  auto const slowest = std::max_element(times.begin(), times.end());
+  auto const max_at = static_cast<std::uint32_t>(slowest - times.begin());
   cut_ = {.nodes = nodes.count(),
           .segments = 0,
           .step = std::accumulate(times.begin(), times.end(), 0ns),
-          .longest = *longest,
-          .longest_node = nodes.name(longest_at)};
-  if (cut_.longest > work_.longest) {
-    throw usage_error{"node " + std::to_string(longest_at) + " of the graph, " + cut_.longest_node + ", takes " +
-                      std::to_string(cut_.longest / 1us) +
+          .max_node = *slowest,
+          .max_node_name = nodes.name(max_at)};
+  if (cut_.max_node > work_.longest) {
+    throw usage_error{"node " + std::to_string(max_at) + " of the graph, " + cut_.max_node_name + ", takes " +
+                      std::to_string(cut_.max_node / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, or raise "
                       "graph_task::longest"};
   }

@@ -42,10 +42,10 @@ job submit(runtime& side, graph_task const& work);
 /// How a graph was cut.
 struct cut_graph {
   std::uint32_t nodes = 0;
-  std::uint32_t segments = 0;           // of a step
-  std::chrono::nanoseconds step{0};     // what its nodes took, one after another
-  std::chrono::nanoseconds longest{0};  // node
-  std::string longest_node;             // its kernel
+  std::uint32_t segments = 0;            // of a step
+  std::chrono::nanoseconds step{0};      // what its nodes took, one after another
+  std::chrono::nanoseconds max_node{0};  // what the slowest of them took
+  std::string max_node_name;             // its kernel
 };
 /// In one line.
 std::string text_of(cut_graph const& cut);

@@ -91,8 +91,9 @@ std::string spelled(json const& value) {
 /// Makes requests of a file's value. Takes each line in turn as it comes to the object or key that the line is of.
 class job_file_reader {
  public:
-  job_file_reader(parsed_file const& parsed, std::string const& file, std::span<task_options const> known)
-      : lines_(parsed.lines), file_(file), known_(known) {
+  job_file_reader(parsed_file const& parsed, std::string const& file, std::span<task_options const> known,
+                  library_lookup of_library)
+      : lines_(parsed.lines), file_(file), known_(known), of_library_(of_library) {
     if (!parsed.value.is_array()) {
       read_request(parsed.value);
       return;
@@ -134,7 +135,9 @@ class job_file_reader {
     if (!task) fail(begin, R"("task" is missing: {"task": "NAME", "options": {…}})");
     std::uint64_t line = task_line;
     try {
-      task_request request{*task, option_values(detail::find_task(*task, known_).options)};
+      auto [library, name] = detail::read_task_name(*task);
+      task_options const found = library.empty() ? detail::find_task(name, known_) : of_library_(library, name);
+      task_request request{std::move(name), option_values(found.options), std::move(library)};
       for (given_option const& given : options) {
         line = given.line;
         request.values.set(given.name, given.text);
@@ -169,21 +172,23 @@ class job_file_reader {
   std::uint64_t line_ = 1;  // the last that was taken
   std::string const& file_;
   std::span<task_options const> known_;
+  library_lookup of_library_;
   std::vector<task_request> requests_;
 };
 
 }  // namespace
 
 std::vector<task_request> parse_job_file(std::string_view text, std::string const& file,
-                                         std::span<task_options const> known) {
+                                         std::span<task_options const> known, library_lookup of_library) {
   if (text.size() > max_file_bytes) {
     throw input_error(file, 0, "is larger than " + std::to_string(max_file_bytes) + " bytes, the most for a job file");
   }
-  return job_file_reader{parse(text, file), file, known}.take();
+  return job_file_reader{parse(text, file), file, known, of_library}.take();
 }
 
-std::vector<task_request> read_job_file(std::filesystem::path const& path, std::span<task_options const> known) {
-  return parse_job_file(read_file(path, max_file_bytes), path.string(), known);
+std::vector<task_request> read_job_file(std::filesystem::path const& path, std::span<task_options const> known,
+                                        library_lookup of_library) {
+  return parse_job_file(read_file(path, max_file_bytes), path.string(), known, of_library);
 }
 
 }  // namespace lull

@@ -13,16 +13,30 @@ namespace {
 constexpr std::size_t max_text = 1 << 16;
 constexpr std::size_t max_tasks = 1000;  // of a list
 
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
+/// Whether a path of a library stands here, not a task's name: a slash comes before all that ends a name.
+bool begins_with_path(std::string_view text) {
+  if (text.empty() || is_quote(text.front())) return !text.empty();
+  std::size_t const end = text.find_first_of("/:,;=");
+  return end != std::string_view::npos && text[end] == '/';
+}
+
 // Reads the text from left to right; every error knows the column it belongs to.
 class task_parser {
  public:
   /// `between`: what separates a task's options.
-  task_parser(std::string_view text, std::span<task_options const> known, char between)
-      : text_(text), known_(known), between_(between) {
+  task_parser(std::string_view text, std::span<task_options const> known, library_lookup of_library, char between)
+      : text_(text), known_(known), of_library_(of_library), between_(between) {
     if (text_.size() > max_text) fail(0, "is longer than " + std::to_string(max_text) + " bytes");
   }
 
   task_request parse() { return read_task({}); }
+
+  detail::task_name parse_name() {
+    std::string library = read_path();
+    return {std::move(library), std::string{read_until({})}};
+  }
 
   std::vector<task_request> parse_list() {
     std::vector<task_request> requests;
@@ -40,19 +54,40 @@ class task_parser {
   task_request read_task(std::string_view ends) {
     ends_ = ends;
     std::size_t const start = position_;
-    std::string_view const name = read_until(":");
-    if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
-    if (!ends.empty() && name.find('=') != std::string_view::npos) {
-      fail(start, "\"" + std::string{name} + "\" is not a task: in a list ';' separates the options of one task");
+    std::string library;
+    if (begins_with_path(text_.substr(position_))) library = read_path();
+    task_options found;
+    std::string_view const name = read_until(library.empty() ? ":" : std::string{':', between_});
+    if (!library.empty()) {
+      at(start, [&] { found = of_library_(library, name); });
+    } else {
+      if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
+      if (!ends.empty() && name.find('=') != std::string_view::npos) {
+        fail(start, "\"" + std::string{name} + "\" is not a task: in a list ';' separates the options of one task");
+      }
+      at(start, [&] { found = detail::find_task(name, known_); });
     }
-    task_options const* found = nullptr;
-    at(start, [&] { found = &detail::find_task(name, known_); });
-    task_request request{std::string{name}, option_values(found->options)};
+    task_request request{std::string{name}, option_values(found.options), std::move(library)};
     while (!task_ended()) {
       ++position_;  // the colon or what stands between two options
       read_option(request.values);
     }
     return request;
+  }
+
+  /// Up to the colon, and that colon.
+  std::string read_path() {
+    std::string path;
+    if (begins_with_quote()) {
+      path = read_quoted();
+      skip_blanks();
+      if (!task_ended() && text_[position_] != ':') fail(position_, "a closing quote must precede a colon");
+    } else {
+      path = read_until(":");
+    }
+    if (!task_ended()) ++position_;
+    skip_blanks();
+    return path;
   }
 
   bool task_ended() const {
@@ -77,9 +112,16 @@ class task_parser {
   }
 
   std::string read_value() {
-    if (position_ == text_.size() || (text_[position_] != '"' && text_[position_] != '\'')) {
-      return std::string{read_until({&between_, 1})};
-    }
+    if (!begins_with_quote()) return std::string{read_until({&between_, 1})};
+    std::string value = read_quoted();
+    skip_blanks();
+    if (!option_ended()) fail(position_, "a closing quote must precede a " + name_of(between_) + " or the end");
+    return value;
+  }
+
+  bool begins_with_quote() const { return position_ < text_.size() && is_quote(text_[position_]); }
+
+  std::string read_quoted() {
     std::size_t const start = position_;
     char const quote = text_[position_++];
     std::string value;
@@ -95,8 +137,6 @@ class task_parser {
       value += c;
     }
     ++position_;
-    skip_blanks();
-    if (!option_ended()) fail(position_, "a closing quote must precede a " + name_of(between_) + " or the end");
     return value;
   }
 
@@ -140,21 +180,31 @@ class task_parser {
 
   std::string_view text_;
   std::span<task_options const> known_;
+  library_lookup of_library_;
   char between_;
   std::string_view ends_;  // of the current task
   std::size_t position_ = 0;
 };
 
-std::string quoted_if_needed(std::string_view value) {
-  bool const plain = value.find(',') == std::string_view::npos && !value.starts_with(' ') && !value.ends_with(' ') &&
-                     !value.starts_with('"') && !value.starts_with('\'');
-  if (plain) return std::string{value};
-  std::string quoted = "\"";
+std::string quoted(std::string_view value) {
+  std::string made = "\"";
   for (char const c : value) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+    if (c == '"' || c == '\\') made += '\\';
+    made += c;
   }
-  return quoted + "\"";
+  return made + "\"";
+}
+
+std::string quoted_if_needed(std::string_view value) {
+  bool const plain = value.empty() || (value.find(',') == std::string_view::npos && !value.starts_with(' ') &&
+                                       !value.ends_with(' ') && !is_quote(value.front()));
+  return plain ? std::string{value} : quoted(value);
+}
+
+std::string path_of_library(std::string_view path) {
+  bool const plain = begins_with_path(path) && !is_quote(path.front()) && !path.starts_with(' ') &&
+                     !path.ends_with(' ') && path.find_first_of(":,;") == std::string_view::npos;
+  return plain ? std::string{path} : quoted(path);
 }
 
 }  // namespace
@@ -165,20 +215,33 @@ task_options const& detail::find_task(std::string_view name, std::span<task_opti
     if (task.name == name) return task;
     names.push_back(task.name);
   }
-  throw usage_error("unknown task \"" + std::string{name} + "\"; known: " + list_known(name, names));
+  std::string const is_file =
+      name.ends_with(".so") ? "; of a library write its path with a '/', such as ./" + std::string{name} : "";
+  throw usage_error("unknown task \"" + std::string{name} + "\"; known: " + list_known(name, names) + is_file);
 }
 
-task_request parse_task(std::string_view text, std::span<task_options const> known) {
-  return task_parser(text, known, ',').parse();
+detail::task_name detail::read_task_name(std::string_view text) {
+  if (!begins_with_path(text)) return {{}, std::string{text}};
+  return task_parser(text, {}, no_library, '\0').parse_name();
 }
 
-std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known) {
-  return task_parser(text, known, ';').parse_list();
+task_options no_library(std::string const&, std::string_view) {
+  throw usage_error{"libraries of tasks are not taken here"};
+}
+
+task_request parse_task(std::string_view text, std::span<task_options const> known, library_lookup of_library) {
+  return task_parser(text, known, of_library, ',').parse();
+}
+
+std::vector<task_request> parse_task_list(std::string_view text, std::span<task_options const> known,
+                                          library_lookup of_library) {
+  return task_parser(text, known, of_library, ';').parse_list();
 }
 
 std::string format_task(task_request const& request, task_text which) {
-  std::string text = request.name;
-  char separator = ':';
+  bool const in_library = !request.library.empty() && which == task_text::whole;
+  std::string text = in_library ? path_of_library(request.library) + ":" + request.name : request.name;
+  char separator = in_library ? ',' : ':';
   for (option const& row : request.values.table()) {
     if (!request.values.given(row.name)) continue;
     if (which == task_text::without_files && row.kind == option_kind::path) continue;

@@ -6,14 +6,13 @@ file(REMOVE_RECURSE ${WORK})
 set(task ${WORK}/word_count)
 set(cuda)
 if(NVCC)
-  set(cuda "|-DCMAKE_CUDA_COMPILER=${NVCC}|-DCMAKE_CUDA_ARCHITECTURES=${ARCHITECTURES}")
+  set(cuda "CUDACXX=${NVCC}|CUDAARCHS=${ARCHITECTURES}|")
 endif()
 set(steps
     "${CMAKE_COMMAND}|--install|${LULL_BUILD}|--prefix|${WORK}/prefix"
     "${WORK}/prefix/bin/lull|new|task|word_count|--in|${task}"
-    "${CMAKE_COMMAND}|-S|${task}|-B|${task}/build|-G|${GENERATOR}|-DCMAKE_PREFIX_PATH=${WORK}/prefix|-DCMAKE_CXX_COMPILER=${CXX}${cuda}|-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
-    "${CMAKE_COMMAND}|--build|${task}/build"
-    "${CMAKE_CTEST_COMMAND}|--test-dir|${task}/build|--output-on-failure|--no-tests=error")
+    "${CMAKE_COMMAND}|-E|env|--unset=LULL|--unset=LULL_REPORT|PREFIX=${WORK}/prefix|PYTHONPATH=${ROOT}/apps/python|PYTHONDONTWRITEBYTECODE=1|CMAKE_GENERATOR=${GENERATOR}|CXX=${CXX}|CXXFLAGS=-Wall -Wextra -Wpedantic -Werror|${cuda}${PYTHON}|${ROOT}/tests/consumer/readme.py|${task}"
+)
 foreach(step IN LISTS steps)
   string(REPLACE "|" ";" command "${step}")
   execute_process(COMMAND ${command} COMMAND_ERROR_IS_FATAL ANY)

@@ -208,6 +208,9 @@ class Session:
 
 
 _OPTION = re.compile(r"""[^=,]*(?:=\s*(?:"(?:\\.|[^"\\])*"|'[^']*')?[^,]*)?""")  # up to a comma outside quotes
+_LIBRARY = re.compile(  # its path, and the colon before the task's name
+    r"""\s*(?:(?P<quoted>"(?:\\.|[^"\\])*"|'[^']*')\s*|(?P<plain>[^/:,;=]*/[^:]*)):?"""
+)
 _MAX_LOADED, _MAX_LOADED_BYTES = 1000, 1 << 16  # of the C library's list
 
 
@@ -218,13 +221,26 @@ def _loaded_at_start(tasks):
     listed = sorted({_listed(task) for task in tasks})
     if len(listed) <= _MAX_LOADED and len(",".join(listed).encode()) <= _MAX_LOADED_BYTES:
         return listed
-    return sorted({task.partition(":")[0].strip() for task in tasks})
+    return sorted({_named(task)[0] for task in tasks})
 
 
 def _listed(task):
-    name, _, options = task.partition(":")
+    name, begin, options = _named(task)
     each = (option.strip() for option in _OPTION.findall(options))
-    return ":".join(filter(None, (name.strip(), ";".join(_quoted(option) for option in each if option))))
+    return begin.join(filter(None, (name, ";".join(_quoted(option) for option in each if option))))
+
+
+def _named(task):
+    """What names a task, as the list has it, what its options begin with there, and its options."""
+    library = _LIBRARY.match(task)
+    if library is None:
+        name, _, options = task.partition(":")
+        return name.strip(), ":", options
+    path = library["quoted"] or library["plain"].strip()
+    if path[0] not in "\"'" and "," in path:
+        path = _in_quotes(path)
+    name, *options = re.split("[:,]", task[library.end() :], maxsplit=1)
+    return ":".join(filter(None, (path, name.strip()))), ";", "".join(options)
 
 
 def _quoted(option):
@@ -232,8 +248,12 @@ def _quoted(option):
     key, equals, value = option.partition("=")
     value = value.lstrip()
     if ";" in value and value[0] not in "\"'":
-        value = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        value = _in_quotes(value)
     return key + equals + value
+
+
+def _in_quotes(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _with_rooms(options):
@@ -298,12 +318,12 @@ def harvest(
     bubbles.
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
-    others. All is as it was when the scope ends, however it does; jobs that have not finished by then are cancelled,
-    the results of those that have are written. `report`: file for the bubble report, .txt, .json or .trace.json.
-    `device`: None, torch's current one. `rooms`: groups of SMs that workers keep off; None: two, which hold one NCCL
-    kernel, or none where nothing can arrive: so open the scope after init_process_group. `armed_ahead`: seconds that a
-    worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the bubble is open,
-    not before.
+    others. A task of a shared library is "./libmine.so:mine,size=8". All is as it was when the scope ends, however it
+    does; jobs that have not finished by then are cancelled, the results of those that have are written. `report`: file
+    for the bubble report, .txt, .json or .trace.json. `device`: None, torch's current one. `rooms`: groups of SMs that
+    workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
+    init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
+    0: workers are enqueued when the bubble is open, not before.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on

@@ -121,6 +121,9 @@ TEST_F(program_pages, bash_completes_values) {
   EXPECT_EQ(in_bash("lull run --task=pagerank:kr"), "kronecker=");
   EXPECT_EQ(in_bash("lull harvest --task compute --task product:rows=9,le"), "9,leave=");
   EXPECT_EQ(in_bash("lull run --task product:leave="), "behind saved within");
+  std::ofstream{file("libmine.so")} << "";
+  EXPECT_EQ(in_bash("lull run --task " + file("libm")), file("libmine.so:"));
+  EXPECT_EQ(in_bash("lull run --task " + file("libmine.so:mi")), "");
 }
 
 /// Bash inserts a name as it is, and runs what stands in it.

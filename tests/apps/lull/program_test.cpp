@@ -57,13 +57,14 @@ TEST_F(program, new_task_says_what_it_wrote_and_what_comes_next) {
   outcome const found = ask("new task word_count --in " + file("made"));
   EXPECT_EQ(found.code, 0) << found.text;
   for (char const* const each : {"word_count_owner.hpp", "cmake -S ", "PREFIX is where", "ctest --test-dir ",
-                                 "word_count_bench", "in a C++ trainer, link word_count_worker",
-                                 "in Python, in C and in lull run it is not there yet", "made/README.md says how"}) {
+                                 "word_count_bench", "in a C++ trainer link word_count_worker",
+                                 "/made/build/libword_count.so:word_count --verify", "/made/README.md"}) {
     EXPECT_NE(found.text.find(each), std::string::npos) << each << '\n' << found.text;
   }
   EXPECT_TRUE(std::filesystem::exists(file("made/word_count.hpp")));
   std::string const readme = content(file("made/README.md"));
-  for (char const* const each : {"| a C++ trainer |", "| Python |", "| C |", "| the program |", "apps/registry/"})
+  for (char const* const each :
+       {"**The program**", "**Python**", "**C**", "**A C++ trainer**", "build/libword_count.so:word_count"})
     EXPECT_NE(readme.find(each), std::string::npos) << each;
   expect_refused("new task word_count --in " + file("made"), "not empty");
   expect_refused("new task pagerank --in " + file("other"), "lull tasks");

@@ -65,7 +65,7 @@ TEST(graph_cut, what_the_shortest_node_took_is_the_stamp) {
 }
 
 TEST(graph_cut, is_told_in_a_line) {
-  cut_graph const cut{.nodes = 390, .segments = 60, .step = 5'400us, .longest = 462'500ns, .longest_node = "wgrad"};
+  cut_graph const cut{.nodes = 390, .segments = 60, .step = 5'400us, .max_node = 462'500ns, .max_node_name = "wgrad"};
   EXPECT_EQ(text_of(cut), "390 nodes in 60 segments, 90.0 us each in the mean; the longest node takes 462.5 us: wgrad");
   EXPECT_EQ(text_of({}), "0 nodes in 0 segments, 0.0 us each in the mean; the longest node takes 0.0 us: ");
 }

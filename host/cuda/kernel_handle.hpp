@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/worker_kernel.hpp>
+
+namespace lull::detail {
+
+using kernel_lookup = cudaError_t (*)(cudaKernel_t*, void const*);
+
+/// The cudaGetKernel of the CUDA runtime that a worker's code was linked with: null is this program's own.
+inline kernel_lookup lookup_of(any_function runtime) noexcept {
+  return runtime == nullptr ? static_cast<kernel_lookup>(&cudaGetKernel) : reinterpret_cast<kernel_lookup>(runtime);
+}
+
+/// What this program's runtime launches for `code` of the kernel: the symbol, where it knows that; the handle of what
+/// another runtime knows, as that of a shared library. Throws cuda_error.
+inline void const* launchable(worker_kernel const& kernel, void const* code) {
+  kernel_lookup const lookup = lookup_of(kernel.runtime);
+  if (lookup == static_cast<kernel_lookup>(&cudaGetKernel)) return code;
+  cudaKernel_t handle{};
+  LULL_CUDA(lookup(&handle, code));
+  return handle;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <lull/host/task/owner.hpp>
+
+namespace lull {
+
+/// Opens the shared library `path`, unless it is open already, and returns its side tasks. Only what the caller names:
+/// `path` has a '/', so that no folder is searched. The library's static initialisers run before it can be asked
+/// whether it fits. It stays open until the process ends, whatever is found out about it. Thread-safe. Blocks as long
+/// as the loader and the library's initialisers do.
+///
+/// Errors: usage_error that begins with `path` and says why, and what to do.
+std::span<task_entry const> tasks_in(std::string const& path);
+
+/// The library's task of that name. Errors: as of `tasks_in`; usage_error with those that the library has, the nearest
+/// first.
+task_entry const& task_in(std::string const& path, std::string_view name);
+
+}  // namespace lull
