@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
@@ -17,6 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// A job is over when its last segment says so; the end of that segment's graph comes a few microseconds later. Another
+/// job's worker may wait on the same stream for much longer.
+constexpr auto max_ending = 10ms;
 
 graph_task checked(graph_task work) {
   if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
@@ -86,7 +91,7 @@ class segment_maker {
 }  // namespace
 
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
-    : work_(checked(work)), kept_(machine, detail::kept_bytes()) {
+    : machine_(machine), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
   segment_nodes const nodes{work_.graph, machine.context_of_graphs()};
   cuda_stream const stream{priorities().lowest};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
@@ -120,6 +125,15 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
   while (segments.size() < gated_graph::min_segments);
   LULL_CUDA(cudaStreamSynchronize(stream.get()));
   segments_ = {machine, std::span<graph_segment const>{segments}};
+}
+
+gated_program::~gated_program() {
+  device_guard const here{machine_};
+  auto const until = std::chrono::steady_clock::now() + max_ending;
+  try {
+    while (!machine_.workers_done() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(50us);
+  } catch (device_error const&) {  // the machine is lost, and what ran there
+  }
 }
 
 gated_graph gated_program::functor() const noexcept {

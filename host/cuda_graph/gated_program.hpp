@@ -22,12 +22,15 @@ class gated_program {
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
+  /// Waits a little for launches that are about to end: what they run must not go before.
+  ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
 
  private:
   using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
+  cuda_executor& machine_;
   graph_task const work_;
   machine_array<std::byte> kept_;
   cut_graph cut_;

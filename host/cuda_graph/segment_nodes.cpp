@@ -112,6 +112,17 @@ segment_nodes::graph new_graph() {
   return segment_nodes::graph{made};
 }
 
+CUgraphEdgeData in_driver(cudaGraphEdgeData const& edge) {
+  CUgraphEdgeData made{};
+  made.from_port = edge.from_port;
+  made.to_port = edge.to_port;
+  made.type = edge.type;
+  return made;
+}
+
+/// Whether what comes behind begins when the node has ended, and not before.
+bool is_plain(CUgraphEdgeData const& edge) { return edge.type == 0 && edge.from_port == 0 && edge.to_port == 0; }
+
 std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
   std::size_t count = 0;
   LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
@@ -143,13 +154,11 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where) : where_(where)
     node next;
     next.original = nodes[original];
     for (std::size_t const at : into[original]) {
-      for (edge each : stands_for[edges[at].first]) {
-        if (each.data.type == 0 && each.data.from_port == 0) {
-          each.data.from_port = data[at].from_port;
-          each.data.to_port = data[at].to_port;
-          each.data.type = data[at].type;
-        }
-        next.behind.push_back(each);
+      std::uint32_t const from = edges[at].first;
+      bool const is_real = stands_for[from].size() == 1 && nodes[from] == order_[stands_for[from][0].from].original;
+      for (edge each : stands_for[from]) {
+        if (is_real) each.data = in_driver(data[at]);
+        put(each, next.behind);
       }
     }
     LULL_CUDA(cudaGraphNodeGetType(next.original, &next.type));
@@ -162,6 +171,16 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where) : where_(where)
     order_.push_back(std::move(next));
   }
   if (order_.empty()) throw usage_error{"the graph is empty: capture the work first"};
+}
+
+/// Two nodes have one edge; of two the plain one holds.
+void segment_nodes::put(edge const& added, std::vector<edge>& into) {
+  auto const same = std::find_if(into.begin(), into.end(), [&](edge const& each) { return each.from == added.from; });
+  if (same == into.end()) {
+    into.push_back(added);
+  } else if (is_plain(added.data)) {
+    same->data = {};
+  }
 }
 
 void segment_nodes::read(node& into, std::size_t number) const {
@@ -226,7 +245,7 @@ segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t e
       if (each.from < begin) continue;  // it ran in a segment before
       behind.push_back(made[each.from - begin]);
       edges.push_back(each.data);
-      is_last[each.from - begin] = false;
+      if (is_plain(each.data)) is_last[each.from - begin] = false;
     }
     made.push_back(add(into.get(), order_[at], behind, edges));
   }

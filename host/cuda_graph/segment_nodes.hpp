@@ -44,6 +44,7 @@ class segment_nodes {
     std::vector<edge> behind;
   };
 
+  static void put(edge const& added, std::vector<edge>& into);
   void read(node& into, std::size_t number) const;
   CUgraphNode add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,
                   std::vector<CUgraphEdgeData> const& edges) const;

@@ -69,7 +69,8 @@ class _Feeder(threading.Thread):
 
     def __init__(self, captured: Captured, asked: SideStep, job: StepJob) -> None:
         super().__init__(name="lull side step", daemon=True)
-        self._captured, self._asked, self._job = captured, asked, job
+        self._captured: Any = captured  # None: its thread has ended
+        self._asked, self._job = asked, job
         self._torch = torch_with_cuda()
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -106,6 +107,8 @@ class _Feeder(threading.Thread):
         self.join(_ENDING_S)
         if self.is_alive():
             log.warning("%s: its feed has not returned for %d s; its thread is left alone", self._job.task, _ENDING_S)
+        else:
+            self._captured = None  # its memory goes back to torch
 
     def take_outputs(self) -> list[list[Any]]:
         with self._lock:
