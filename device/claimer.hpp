@@ -139,6 +139,18 @@ class claimer {
     World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, std::uint64_t{0} - claimed.count);
   }
 
+  /// The phase that is open, and the job with it, has failed.
+  LULL_HD void fail(failure why) const noexcept {
+    opener().fail(tagged_state{World::template load<order::relaxed, scope::device>(known_.cursor->state)}, why);
+  }
+  /// A look alone: whether the stay has ended.
+  LULL_HD bool has_ended(exit_words words) noexcept {
+    auto const view = exit_check<World>::look(words);
+    leave_reason const why = known_.stays.judge(view);
+    if (why != leave_reason::stay) depart(why, 0, view.now_ns);
+    return why != leave_reason::stay;
+  }
+
   /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
   LULL_HD void leave(std::uint64_t& entry) noexcept {
     commit_deferred();

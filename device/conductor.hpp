@@ -18,7 +18,8 @@ struct kept_conducting {
   worker_params params;
   gated_graph graph;
   std::uint32_t segment;        // the one that comes next; gated_graph::count: the first again
-  std::uint32_t failed_launch;  // what the device said of the last launch that failed; 0: none has
+  std::uint32_t failures;       // of launches, one after another
+  std::uint32_t failed_launch;  // what the device said of the last that failed
 };
 
 /// The one thread of a conductor as a machine, with its storage in memory of the device, for it ends with each segment.
@@ -58,6 +59,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   using base = stay<World, kept_conducting<World>, single_thread>;
   using kept = kept_conducting<World>;
   using base::enter, base::kept_, base::leave, base::words;
+  static constexpr std::uint32_t max_failures = 3;  // the next bubble tries again, so often
 
  public:
   /// The first call in a bubble.
@@ -89,10 +91,16 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     }
   }
 
-  /// Launches the segment that was claimed last, where that has been put off.
+  /// Launches the segment that was claimed last, where that has been put off; looks once more before.
   LULL_HD static void launch_claimed(kept& stays, Launcher launch) noexcept {
+    conductor here{stays.params, stays, launch};
     stays.segment -= 1;
-    conductor{stays.params, stays, launch}.run(stays.next, stays.graph.segments[stays.segment].executable);
+    if (stays.claims.has_ended(here.words())) {
+      stays.claims.give_back(stays.next);
+      here.leave();
+    } else {
+      here.run(stays.next, stays.graph.segments[stays.segment].executable);
+    }
   }
 
  private:
@@ -121,10 +129,14 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     kept_.next = next;
     kept_.segment = segment + 1;
     std::uint32_t const failed = launch_(executable);
-    if (failed == 0) return;
+    if (failed == 0) {
+      kept_.failures = 0;
+      return;
+    }
     kept_.failed_launch = failed;
     kept_.segment = segment;
     kept_.claims.give_back(next);
+    if (++kept_.failures == max_failures) kept_.claims.fail(failure::no_launch);
     leave();
   }
 

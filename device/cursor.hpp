@@ -31,7 +31,7 @@ class tagged_state {
 };
 
 /// Why a job failed.
-enum class failure : std::uint32_t { none = 0, too_many_items };
+enum class failure : std::uint32_t { none = 0, too_many_items, no_launch };
 
 /// What the host may read at any time without a call: one line in memory that both sides map, written only by the block
 /// that holds the phase in `opening`.

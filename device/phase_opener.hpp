@@ -77,6 +77,14 @@ class phase_opener {
     return true;
   }
 
+  /// From `open`: the job is over, and has failed.
+  LULL_HD void fail(tagged_state now, failure why) const noexcept {
+    if (!hold(now)) return;
+    World::template store<order::relaxed, scope::device>(cursor_.why, static_cast<std::uint32_t>(why));
+    settle(position_of<World>(cursor_), {now.tag(), phase_state::opening}, phase_state::failed,
+           World::template load<order::relaxed, scope::device>(cursor_.phases));
+  }
+
  private:
   LULL_HD bool asked() const noexcept {
     return World::template load<order::relaxed, scope::device>(cursor_.starved_in) == bubble_;

@@ -17,9 +17,9 @@ using kept = kept_conducting<cuda_world>;
 
 /// What the conductors of an executor tell each other, in memory of the device. One is at work at a time.
 struct relay {
-  kept* goes_on;           // its segment is claimed, and is to be launched by the next run of the first kernel
-  std::uint32_t in_a_row;  // launches since that kernel ran last
-  std::uint64_t launched;  // the number of the launch from the host that it saw last
+  kept* goes_on;              // its segment is claimed, and is to be launched by the next run of the first kernel
+  std::uint32_t in_a_row;     // launches since that kernel ran last
+  std::uint32_t comes_again;  // that kernel, without a launch from the host: whatever its parameters are then
 };
 
 /// From the first kernel. That runs once more when all that it leads to has ended, to go on behind so many launches.
@@ -28,6 +28,7 @@ struct first_launcher {
   __device__ std::uint32_t operator()(void* executable) const noexcept {
     at->in_a_row = 1;
     if (auto const failed = cudaGraphLaunch(cudaGetCurrentGraphExec(), cudaStreamGraphTailLaunch)) return failed;
+    at->comes_again = 1;
     return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForget);
   }
 };
@@ -47,15 +48,15 @@ struct next_launcher {
   }
 };
 
-__global__ void __launch_bounds__(32)
-    begin_kernel(__grid_constant__ worker_params const params, relay* at, std::uint64_t launch) {
-  if (kept* const going_on = at->goes_on) {
-    at->goes_on = nullptr;
-    conductor<cuda_world, first_launcher>::launch_claimed(*going_on, {at});
-  } else if (at->launched != launch) {
-    at->launched = launch;
+__global__ void __launch_bounds__(32) begin_kernel(__grid_constant__ worker_params const params, relay* at) {
+  if (at->comes_again == 0) {
     conductor<cuda_world, first_launcher>::begin(params, {at});
+    return;
   }
+  at->comes_again = 0;
+  kept* const going_on = at->goes_on;
+  at->goes_on = nullptr;
+  if (going_on != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*going_on, {at});
 }
 
 __global__ void __launch_bounds__(32) proceed_behind_segment(kept* mine, relay* at) {

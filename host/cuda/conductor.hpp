@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,8 +17,8 @@ struct worker_params;
 
 namespace detail {
 
-/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params, the
-/// conductors' relay, and a number that no other launch has.
+/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params and
+/// the conductors' relay.
 worker_kernel conducting_worker();
 
 /// The kernel behind each segment; takes the addresses of the job's kept_conducting and of the conductors' relay.
@@ -68,11 +69,16 @@ class conductor_graph {
   void launch(cudaStream_t stream, worker_params const& params);
 
  private:
+  /// The graph launches itself from the device, too, and CUDA does not define what comes of a launch from the host at
+  /// that time: so the host takes these in turn. Workers are enqueued shortly before their bubbles, seldom two at a
+  /// time.
+  static constexpr std::size_t executables = 8;
+
   CUcontext const where_;
   void* relay_;
-  std::uint64_t launches_ = 0;
+  std::size_t next_ = 0;
   detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
-  detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
+  std::array<detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>, executables> executables_;
   CUgraphNode begin_ = nullptr;
 };
 

@@ -17,6 +17,11 @@ bool goes_before(job_record const& one, job_record const& other) {
   return priority != others ? priority > others : one.order < other.order;
 }
 
+char const* reason(failure why) {
+  return why == failure::no_launch ? "the device could not launch its next segment, three times"
+                                   : "a phase has more items than a cursor can count";
+}
+
 }  // namespace
 
 dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
@@ -273,7 +278,7 @@ job_state dispatcher::settle(job_record& job, std::unique_lock<std::mutex>& lock
     case phase_state::finished:
       return job.move_to(job_state::finished);
     case phase_state::failed:
-      say("job '" + job.description().name + "' failed: a phase has more items than a cursor can count",
+      say("job '" + job.description().name + "' failed: " + reason(job.progress().why),
           lock);  // before anybody sees it over
       return job.move_to(job_state::failed);
     default:

@@ -27,15 +27,29 @@ struct device_queue {
   void const* running = nullptr;
   void const* ending = nullptr;
   std::uint64_t fails_of_eight = 0;
+  int failed = 0;  // one after another
   int refused = 0;
+  std::uint64_t in_a_row = 0;
+  std::uint64_t max_in_a_row = 0;
+  kept_conducting<simulated_world>* goes_on = nullptr;  // a launch that was put off
 };
 struct queue_launcher {
   device_queue* queue;
+  kept_conducting<simulated_world>* kept;
   std::uint32_t operator()(void* executable) const {
-    if (scheduler::current().draw(8) < queue->fails_of_eight) return 7;
+    bool const always = queue->fails_of_eight == 8;
+    if (always || (queue->failed < 2 && scheduler::current().draw(8) < queue->fails_of_eight)) {
+      ++queue->failed;
+      return 7;
+    }
+    queue->failed = 0;
     if (executable == queue->running || executable == queue->ending) {
       ++queue->refused;
       return 8;
+    }
+    if (queue->in_a_row++ == queue->max_in_a_row) {
+      queue->goes_on = kept;
+      return 0;
     }
     queue->next = executable;
     return 0;
@@ -45,7 +59,7 @@ using conducting = conductor<simulated_world, queue_launcher>;
 
 class scenario {
  public:
-  explicit scenario(std::uint64_t seed)
+  explicit scenario(std::uint64_t seed, bool always_fails = false)
       : steps_(seed), nodes_(1 + static_cast<std::uint32_t>(draw(7))), cursor_(1, 16, tagged::tag_mask - 1) {
     for (std::uint32_t begin = 0; begin < nodes_; begin += segments_.back().nodes)
       segments_.push_back({nullptr, begin, 1 + static_cast<std::uint32_t>(draw(nodes_ - begin))});
@@ -54,7 +68,8 @@ class scenario {
     for (graph_segment& each : segments_) each.executable = &each;
     graph_ = {&kept_, segments_.data(),      1 + draw(5), static_cast<std::uint32_t>(segments_.size()),
               nodes_, draw(3) == 0 ? 1U : 0U};
-    queue_.fails_of_eight = draw(2);
+    queue_.fails_of_eight = always_fails ? 8 : draw(3) == 0 ? 1 : 0;
+    queue_.max_in_a_row = 1 + draw(6);
     slot_content const content = filled();
     slot_.at = tagged_cursor{0x7ffd, content.at}.word();
     slot_.entry = std::uint64_t{0x7ffd} << 48;
@@ -69,6 +84,10 @@ class scenario {
     steps_.spawn([this] { control(); });
     steps_.spawn([this] { feed(); });
     if (!steps_.run(max_steps)) return "no end within the limit of steps";
+    if (queue_.fails_of_eight == 8) {
+      bool const said = cursor_.state() == phase_state::failed && failure{cursor_.progress.why} == failure::no_launch;
+      return said && ran_.empty() && slot_.entry << 16 == 0 ? nullptr : "the job did not fail as it should";
+    }
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
     if (slot_.entry << 16 != 0 || slot_.entry >> 63 != 0) return "somebody is still inside, or the slot is held";
     if (queue_.refused != 0) return "a segment was launched that had not ended";
@@ -86,7 +105,8 @@ class scenario {
   void idle(std::uint64_t steps) {
     for (std::uint64_t i = 0; i < steps; ++i) steps_.step();
   }
-  bool over() const { return cursor_.state() == phase_state::finished && stream_.empty(); }
+  bool has_ended() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }
+  bool over() const { return has_ended() && stream_.empty(); }
 
   slot_content filled() {
     slot_content content{&cursor_.words, draw(4) == 0 ? 200 + draw(2'000) : 1'000'000, {}};
@@ -96,7 +116,7 @@ class scenario {
 
   void train() {
     std::uint32_t value = gate_.line.value;
-    for (std::uint64_t bubble = 1; cursor_.state() != phase_state::finished; ++bubble) {
+    for (std::uint64_t bubble = 1; !has_ended(); ++bubble) {
       open_gate<simulated_world>(gate_.ref(), ++value, bubble);
       worker_params params{&slot_, gate_.ref(), {}};
       params.bubble = draw(6) == 0 ? bubble + 1 : bubble;  // let go too early
@@ -116,15 +136,23 @@ class scenario {
       if (stream_.empty()) continue;
       worker_params const params = stream_.front();
       stream_.pop_front();
-      conducting::begin(params, {&queue_});
-      while (queue_.next != nullptr) {
+      queue_.in_a_row = 0;
+      conducting::begin(params, {&queue_, &kept_});
+      while (queue_.next != nullptr || queue_.goes_on != nullptr) {
+        if (queue_.next == nullptr) {
+          queue_.in_a_row = 0;
+          queue_.running = queue_.ending = nullptr;
+          idle(draw(30));
+          conducting::launch_claimed(*std::exchange(queue_.goes_on, nullptr), {&queue_, &kept_});
+          continue;
+        }
         queue_.ending = std::exchange(queue_.running, std::exchange(queue_.next, nullptr));
         auto const& segment = *static_cast<graph_segment const*>(queue_.running);
         for (std::uint32_t node = 0; node < segment.nodes; ++node) {
           idle(draw(30));
           ran_.push_back(segment.begin + node);
         }
-        conducting::proceed(kept_, {&queue_});
+        conducting::proceed(kept_, {&queue_, &kept_});
       }
       queue_.running = queue_.ending = nullptr;
     }
@@ -167,6 +195,10 @@ TEST(conductor_simulated, every_node_runs_once_a_step_in_its_order) {
   for (std::uint64_t seed = first; seed <= (replayed != nullptr ? first : 5'000); ++seed) {
     ASSERT_STREQ(scenario{seed}.run(), nullptr) << "replay with LULL_SEED=" << seed;
   }
+}
+
+TEST(conductor_simulated, a_job_whose_launches_always_fail_has_failed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) ASSERT_STREQ((scenario{seed, true}.run()), nullptr) << seed;
 }
 
 }  // namespace
