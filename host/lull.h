@@ -256,7 +256,7 @@ typedef struct lull_graph_options {
   uint32_t size;       /* sizeof(lull_graph_options) */
   int32_t priority;    /* as of a task */
   uint64_t steps;      /* how often the graph runs, at least 1; a step is a round */
-  uint64_t segment_ns; /* what a bubble that closes waits for at most, but for longer nodes; 0: 100,000 */
+  uint64_t segment_ns; /* about what a bubble that closes waits for, but for longer nodes; 0: 100,000 */
   int32_t is_fed;      /* not 0: a step behind the first begins only when lull_job_feed has said so */
   int32_t reserved;    /* must be 0 */
   char const* name;    /* for reports; null: "graph" */
@@ -267,7 +267,8 @@ typedef struct lull_graph_options {
 /* `graph` is a cudaGraph_t of kernels, copies and memsets on the runtime's device, which may be destroyed afterwards.
    What it reads and writes must live until the job is over. The first step runs at once, beside the trainer's work: how
    long its nodes take says where the graph is cut. Blocks for that, and up to a millisecond a segment.
-   LULL_ERROR_ARGUMENT names a node that cannot run so. The job waits where bubbles are captured. */
+   LULL_ERROR_ARGUMENT names a node that cannot run so, or takes more than 2 ms, or segment_ns if that is more;
+   LULL_ERROR_STATE: the runtime is off or observes. The job waits where bubbles are captured. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
 /* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this
    call. Blocks for a small copy of its own. LULL_ERROR_STATE for another job. */

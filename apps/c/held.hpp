@@ -34,8 +34,9 @@ struct held_job {
   std::uint64_t side = 0;  // the runtime's handle
   executor* machine = nullptr;
   job handle;
-  std::mutex mutex;  // the owner and its texts
-  std::unique_ptr<task_owner> owner;
+  std::mutex mutex;                   // the owner and its texts
+  std::unique_ptr<task_owner> owner;  // null: of a graph
+  bool is_fed = false;                // a graph that is
   std::optional<std::string> result;
   std::optional<verification> verdict;
   std::unique_ptr<feeder_thread> served;  // last: it uses the owner and the handle

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include <lull/apps/c/held.hpp>
@@ -36,6 +37,7 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
                   .priority = asked.priority,
                   .is_fed = asked.is_fed != 0};
   if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
+  work.longest = std::max(work.longest, work.segment);
   rename(work.name, asked.name);
   return work;
 }
@@ -135,14 +137,17 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     require(graph, "graph");
     require(options, "options");
     graph_task const work = graph_asked(graph, taken(options, "options"));
+    if (side->side->mode() != runtime_mode::on)
+      throw refusal{LULL_ERROR_STATE, "the runtime is off or observes only, and a graph's first step runs at once"};
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();
+    made->is_fed = work.is_fed;
     device_guard const here{*made->machine};
     cut_graph cut;
-    job_description const what = describe(*made->machine, work, &cut);
+    job_description what = describe(*made->machine, work, &cut);
     made->result = text_of(cut) + '\n';
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what)));
   });
 }
 
@@ -150,6 +155,7 @@ lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
   return guarded("lull_job_feed", [&] {
     auto const one = alive<job_table>(job);
     if (one->owner != nullptr) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
+    if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
     device_guard const here{*one->machine};
     one->handle.feed(fed);
   });

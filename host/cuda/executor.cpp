@@ -189,8 +189,7 @@ CUcontext cuda_executor::context_of_graphs() const {
   if (place_.has_all()) return detail::primary_context(device_);
   throw usage_error{
       "a CUDA graph runs only where green contexts keep it off the reserved SMs, and here they fail: update the "
-      "driver, "
-      "or set rooms and processors to 0"};
+      "driver, or set rooms and processors to 0"};
 }
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <numeric>
 #include <string>
-#include <thread>
 
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
@@ -19,15 +18,11 @@ namespace {
 using namespace std::chrono_literals;
 using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// A job is over when its last segment says so; the end of that segment's graph comes a few microseconds later. Another
-/// job's worker may wait on the same stream for much longer.
-constexpr auto max_ending = 10ms;
-
 graph_task checked(graph_task work) {
   if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
-  if (work.steps == 0) throw usage_error{"graph_task::steps is 0: set it to 1 or more"};
+  if (work.steps == 0) throw usage_error{"steps is 0: set it to 1 or more"};
   if (work.segment <= 0ns || work.longest < work.segment)
-    throw usage_error{"graph_task::segment must be above 0, and graph_task::longest no less than that"};
+    throw usage_error{"segment must be above 0, and longest no less than that"};
   if (!driver().can_cut_graphs())
     throw usage_error{"this CUDA driver cannot launch a graph's segments from the device: install driver 580 or later"};
   return work;
@@ -91,7 +86,7 @@ class segment_maker {
 }  // namespace
 
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
-    : machine_(machine), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
+    : device_(machine.place().device), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
   segment_nodes const nodes{work_.graph, machine.context_of_graphs()};
   cuda_stream const stream{priorities().lowest};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
@@ -106,8 +101,8 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
   if (cut_.max_node > work_.longest) {
     throw usage_error{"node " + std::to_string(max_at) + " of the graph, " + cut_.max_node_name + ", takes " +
                       std::to_string(cut_.max_node / 1us) +
-                      " us, so long a bubble that closes would wait: make its work smaller, or raise "
-                      "graph_task::longest"};
+                      " us, so long a bubble that closes would wait: make its work smaller, raise "
+                      "`longest`, or submit it while the trainer does not delay it"};
   }
   std::vector<std::uint32_t> const pieces = cut_by_time(times, work_.segment);
   cut_.segments = static_cast<std::uint32_t>(pieces.size());
@@ -128,12 +123,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
 }
 
 gated_program::~gated_program() {
-  device_guard const here{machine_};
-  auto const until = std::chrono::steady_clock::now() + max_ending;
-  try {
-    while (!machine_.workers_done() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(50us);
-  } catch (device_error const&) {  // the machine is lost, and what ran there
-  }
+  destroy_on(device_, [this] { executables_.clear(); });
 }
 
 gated_graph gated_program::functor() const noexcept {
@@ -162,6 +152,12 @@ job_description describe(executor& machine, graph_task const& work, cut_graph* c
   return made;
 }
 
-job submit(runtime& side, graph_task const& work) { return side.submit(describe(side.machine(), work)); }
+job submit(runtime& side, graph_task const& work) {
+  if (side.mode() != runtime_mode::on)
+    throw usage_error{
+        "the runtime is off or observes only, and a graph's first step runs when it is submitted: submit "
+        "it where the mode is on"};
+  return side.submit(describe(side.machine(), work));
+}
 
 }  // namespace lull

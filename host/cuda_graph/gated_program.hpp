@@ -22,7 +22,7 @@ class gated_program {
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
-  /// Waits a little for launches that are about to end: what they run must not go before.
+  /// The job is over, and a tick of the dispatcher has passed since: the graph of its last segment has ended.
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
@@ -30,7 +30,7 @@ class gated_program {
  private:
   using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-  cuda_executor& machine_;
+  int const device_;
   graph_task const work_;
   machine_array<std::byte> kept_;
   cut_graph cut_;

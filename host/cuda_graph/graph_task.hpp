@@ -31,12 +31,14 @@ struct graph_task {
 /// Submits the graph as a job. A step is a round of the job, and a node an item. The call runs the first step at once,
 /// to see how long each node takes, and cuts the graph into segments by that. Kernels behind these look at the gate and
 /// launch the next one: so the job yields within a segment, without the host. Its kernels keep to the SMs of workers.
-/// All that the graph reads and writes must live until `job::wait` has returned true.
+/// It waits for no stream: what the first step reads must be complete. All that the graph reads and writes must live
+/// until `job::wait` has returned true.
 ///
 /// Blocks for the first step, which runs beside the trainer's work, and while the segments are made, up to a
 /// millisecond each: call it before training starts, or off the trainer's path. In captured bubbles the job waits.
 /// Thread-safe. Throws usage_error for a graph that cannot be run so, with the node's kind or kernel and what to do;
-/// limit_error; device_error. Then nothing was queued, but the first step may have run.
+/// or a runtime whose mode is not on; limit_error; device_error. Then nothing was queued, but the first step may have
+/// run.
 job submit(runtime& side, graph_task const& work);
 
 /// How a graph was cut.

@@ -46,11 +46,14 @@ char const* name_of(cudaGraphNodeType type) {
       "memsets"};
 }
 
-/// Whether kernels can reach it.
+/// Whether kernels of this device can reach it.
 bool is_reachable(void const* memory) {
   cudaPointerAttributes found{};
+  int device = 0;
   LULL_CUDA(cudaPointerGetAttributes(&found, memory));
-  return found.type != cudaMemoryTypeUnregistered;
+  LULL_CUDA(cudaGetDevice(&device));
+  bool const another = found.type == cudaMemoryTypeDevice && found.device != device;
+  return found.devicePointer == memory && !another;
 }
 
 detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
@@ -69,7 +72,9 @@ detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
                                     .width = what.extent.width,
                                     .height = what.extent.height,
                                     .depth = what.extent.depth};
-  if (!is_reachable(copied.to) || !is_reachable(copied.from)) refuse(number, "a copy from or to pageable memory");
+  bool const copies = copied.width != 0 && copied.height != 0 && copied.depth != 0;
+  if (copies && !(is_reachable(copied.to) && is_reachable(copied.from)))
+    refuse(number, "a copy from or to pageable memory, or another device's");
   return copied;
 }
 

@@ -31,6 +31,7 @@ class SideStep:
     warm_ups: int
     checkpoint: str | os.PathLike[str] | None
     every: int
+    seed: int | None
 
 
 def _tensors(torch, part):
@@ -45,21 +46,38 @@ def _tensors(torch, part):
     raise Error(f"state holds {part!r}: it must be modules, optimizers and tensors")
 
 
+# Optimizers that make zeros in their first step; with SGD only where it does not damp its first gradient.
+_BEGIN_AT_ZERO = ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RAdam", "RMSprop", "SGD")
+
+
+def _begins_at_zero(optimizer):
+    name = type(optimizer).__name__
+    return name in _BEGIN_AT_ZERO and not any(group.get("dampening") for group in optimizer.param_groups)
+
+
 class _Kept:
-    """The state as it was. What comes to be in an optimizer later was zero: so it is put back to that."""
+    """The state as it was. What an optimizer makes later is put back to zero, where it began so."""
 
     def __init__(self, torch, parts):
         self._torch, self._parts = torch, parts
-        self._was = {t.data_ptr(): t.clone() for part in parts for t in _tensors(torch, part)}
+        self._was = [(t, t.clone()) for part in parts for t in _tensors(torch, part)]
 
     def put_back(self):
+        """Raises Error, when all else is put back, for an optimizer of which that is not known."""
+        known = {(t.data_ptr(), t.shape, t.stride()) for t, _ in self._was}
+        unknown = []
         with self._torch.no_grad():
+            for tensor, was in self._was:
+                tensor.copy_(was)
             for part in self._parts:
                 for tensor in _tensors(self._torch, part):
-                    if tensor.data_ptr() in self._was:
-                        tensor.copy_(self._was[tensor.data_ptr()])
-                    else:
-                        tensor.zero_()
+                    if (tensor.data_ptr(), tensor.shape, tensor.stride()) in known:
+                        continue
+                    tensor.zero_()
+                    if not _begins_at_zero(part):
+                        unknown.append(type(part).__name__)
+        if unknown:
+            raise Error(f"{unknown[0]} has no state yet, and its first is not zero: take one ordinary step before")
 
 
 def _line_of(step, why):
@@ -78,7 +96,14 @@ class Captured:
             raise Error("a side step needs torch with CUDA")
         self._torch, self._asked, self.device = torch, asked, device
         self.done = 0  # steps before the first one
+        for tensor in (*asked.inputs, *(t for part in asked.state for t in _tensors(torch, part))):
+            if tensor.device != torch.device("cuda", device):
+                raise Error(
+                    f"inputs and state must be on cuda:{device}, the runtime's device; one is on {tensor.device}"
+                )
         self._saved = self._load()
+        if self.done >= asked.steps:
+            raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
         with torch.cuda.device(device):
             self._capture()
 
@@ -97,8 +122,8 @@ class Captured:
         self.stream = torch.cuda.Stream(self.device)
         self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
         self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
-        self._numbers = Numbers(torch, self.device, None if self._saved is None else self._saved["seed"])
-        kept = _Kept(torch, asked.state)
+        self._numbers = Numbers(torch, self.device, asked.seed if self._saved is None else self._saved["seed"])
+        self._kept = kept = _Kept(torch, asked.state)
         self.stream.wait_stream(torch.cuda.current_stream(self.device))
         with self._numbers.in_use(), torch.cuda.stream(self.stream):
             try:
@@ -129,10 +154,7 @@ class Captured:
             raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}") from why
         self.graph.capture_end()
         self.graph.instantiate()
-        before = self._numbers.offset()
-        self.graph.replay()
-        self.stream.synchronize()
-        return self._numbers.offset() - before
+        return self._numbers.increment_of(self.graph, self.stream)
 
     def _run(self):
         for to, slots in zip(self._asked.inputs, self.slots_in):
@@ -150,6 +172,16 @@ class Captured:
             if not isinstance(value, self._torch.Tensor):
                 raise Error(f"the step returned {value!r}: it must be a tensor, a sequence of tensors, or None")
         return returned
+
+    def put_back(self) -> None:
+        """As before it was captured."""
+        with self._torch.cuda.device(self.device), self._torch.cuda.stream(self.stream):
+            self._kept.put_back()
+            self.stream.synchronize()
+
+    def submitted(self) -> None:
+        """What was kept is not needed any more."""
+        self._kept = None
 
     def state(self) -> list[Any]:
         return [t for part in self._asked.state for t in _tensors(self._torch, part)]

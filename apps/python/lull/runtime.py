@@ -152,9 +152,10 @@ class Runtime(Made):
         are read, or the step is captured."""
         self._refuse_parents()
         if isinstance(task, SideStep):
-            job = StepJob(self.submit_graph, task, self.device, priority, name)
-            self.jobs[-1] = job  # in the place of its graph's
-            return job
+            if self.mode != "on":
+                raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
+            self.jobs.append(StepJob(self._submit_graph, task, self.device, priority, name))
+            return self.jobs[-1]
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
         )
@@ -174,8 +175,13 @@ class Runtime(Made):
         name: str = "graph",
     ) -> GraphJob:
         """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
-        first step runs at once. What it reads and writes must live until the job is over. `segment`: seconds that a
-        bubble which closes waits for at most, but for longer nodes."""
+        first step runs at once. What it reads and writes must live until the job is over. `segment`: about the
+        seconds that a bubble which closes waits for, but for longer nodes."""
+        job = self._submit_graph(graph, steps, segment, is_fed, priority, name)
+        self.jobs.append(job)
+        return job
+
+    def _submit_graph(self, graph, steps, segment, is_fed, priority, name) -> GraphJob:
         self._refuse_parents()
         if not 0 < segment <= 1:
             raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
@@ -191,9 +197,7 @@ class Runtime(Made):
         )
         handle = ctypes.c_void_p()
         check(self._library.lull_submit_graph(self._handle, graph, ctypes.byref(options), ctypes.byref(handle)))
-        job = GraphJob(handle, name)
-        self.jobs.append(job)
-        return job
+        return GraphJob(handle, name)
 
     @property
     def mode(self) -> str:

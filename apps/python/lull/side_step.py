@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ log = logging.getLogger("lull")
 
 _LOOK_S = 0.002  # between two looks of the thread that feeds
 _ENDING_S = 10
+_left_alone: list[Any] = []  # whose jobs were not seen to be over: a segment may still run on their memory
 
 
 def side_step(
@@ -33,6 +35,7 @@ def side_step(
     warm_ups: int = 3,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 0,
+    seed: int | None = None,
 ) -> SideStep:
     """A PyTorch step as side work::
 
@@ -42,11 +45,16 @@ def side_step(
     sequence of tensors, or None; `job.outputs()` gives what it returned. It is run `warm_ups` times and once more while
     it is captured and tried; what it changed of `state` (modules, optimizers, tensors) is then put back, so none of
     these runs counts. `inputs` are tensors that `feed` fills: each batch has as many, of the same shapes. A thread
-    takes batches ahead; it takes the interpreter's lock for that. Where `feed` ends the job ends.
+    takes batches ahead; it takes the interpreter's lock for that. Where `feed` ends the job is cancelled, when the last
+    batch's step is over. A job that ends early leaves `state` in the middle of a step; a checkpoint never does.
+
+    The step runs once more with the submission, as its first; a submission that fails puts `state` back.
 
     Random numbers advance from step to step as in ordinary replays, from a generator of the step's own; the program's
-    own stay as they are. `checkpoint`: a file that holds `state` and the number of steps done, written every `every`
-    steps and at the end; where it is there, the job goes on from it, and `feed` is given from that step on.
+    own stay as they are. `seed`: of these; None: drawn from the program's seed and the number of side steps before.
+
+    `checkpoint`: a file that holds `state` and the number of steps done, written every `every` steps and at the end;
+    where it is there, the job goes on from it, and `feed` is given from that step on.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
     if steps < 1:
@@ -61,7 +69,7 @@ def side_step(
         raise Error("every is given without a checkpoint")
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
-    return SideStep(step, steps, tuple(inputs), feed, tuple(state), segment, warm_ups, checkpoint, every)
+    return SideStep(step, steps, tuple(inputs), feed, tuple(state), segment, warm_ups, checkpoint, every, seed)
 
 
 class _Feeder(threading.Thread):
@@ -69,7 +77,7 @@ class _Feeder(threading.Thread):
 
     def __init__(self, captured: Captured, asked: SideStep, job: StepJob) -> None:
         super().__init__(name="lull side step", daemon=True)
-        self._captured: Any = captured  # None: its thread has ended
+        self._captured: Any = captured  # None: the job is over, and its memory is torch's again
         self._asked, self._job = asked, job
         self._torch = torch_with_cuda()
         self._ended = threading.Event()
@@ -101,14 +109,26 @@ class _Feeder(threading.Thread):
             with contextlib.suppress(Error):
                 self._job.cancel()
 
+    def stop(self) -> None:
+        self._ended.set()
+
+    def has_ended(self, deadline: float) -> bool:
+        if self is threading.current_thread():  # a feed that asks
+            return False
+        self.join(max(deadline - time.monotonic(), 0))
+        return not self.is_alive()
+
     def end(self) -> None:
         """Waits for the thread, but not for a feed that does not return."""
-        self._ended.set()
-        self.join(_ENDING_S)
-        if self.is_alive():
+        self.stop()
+        if not self.has_ended(time.monotonic() + _ENDING_S):
             log.warning("%s: its feed has not returned for %d s; its thread is left alone", self._job.task, _ENDING_S)
-        else:
-            self._captured = None  # its memory goes back to torch
+
+    def release(self) -> None:
+        self._captured = None
+
+    def holds_memory(self) -> bool:
+        return self._captured is not None
 
     def take_outputs(self) -> list[list[Any]]:
         with self._lock:
@@ -129,7 +149,10 @@ class _Feeder(threading.Thread):
             return True
         uses_slots = self._captured.slots_in or self._captured.slots_out
         until = min(self._last, self._next_save(), self._taken + SLOTS if uses_slots else self._last)
-        while self._fed < until and self._give():
+        if self._batches is None and self._fed < until:
+            self._fed = until
+            self._job.feed(self._fed - self._captured.done)
+        while self._fed < until and not self._ended.is_set() and self._give():
             pass
         return False
 
@@ -139,15 +162,12 @@ class _Feeder(threading.Thread):
 
     def _give(self):
         """The next batch, to its slot; False: there is none."""
-        if self._batches is None:
-            self._fed += 1
-        else:
-            batch = next(self._batches, None)
-            if batch is None:  # it has ended
-                self._last = self._fed
-                return False
-            self._copy_in(batch)
-            self._fed += 1
+        batch = next(self._batches, None)
+        if batch is None:  # it has ended
+            self._last = self._fed
+            return False
+        self._copy_in(batch)
+        self._fed += 1
         self._job.feed(self._fed - self._captured.done)
         return True
 
@@ -178,20 +198,22 @@ class StepJob(GraphJob):
     def __init__(
         self, submit_graph: Callable[..., GraphJob], asked: SideStep, device: int, priority: int, name: str | None
     ) -> None:
-        self._captured: Captured | None = Captured(asked, device)
-        steps = asked.steps - self._captured.done
-        if steps < 1:
-            raise Error(f"{asked.checkpoint} holds {self._captured.done} steps: all that were asked for are done")
-        self._feeder = _Feeder(self._captured, asked, self)
-        self._feeder.give_first()
-        made = submit_graph(
-            self._captured.graph.raw_cuda_graph(),
-            steps=steps,
-            segment=asked.segment,
-            is_fed=True,
-            priority=priority,
-            name=name or getattr(asked.step, "__name__", "step"),
-        )
+        captured = Captured(asked, device)
+        self._feeder = _Feeder(captured, asked, self)
+        try:
+            self._feeder.give_first()
+            made = submit_graph(
+                captured.graph.raw_cuda_graph(),
+                steps=asked.steps - captured.done,
+                segment=asked.segment,
+                is_fed=True,
+                priority=priority,
+                name=name or getattr(asked.step, "__name__", "step"),
+            )
+        except BaseException:
+            captured.put_back()
+            raise
+        captured.submitted()
         super().__init__(made._live(), made.task)
         self._feeder.start()
 
@@ -203,14 +225,19 @@ class StepJob(GraphJob):
         return self._feeder.take_outputs()
 
     def wait(self, seconds: float) -> bool:
-        over = super().wait(seconds)
-        if over:
-            if self.state == "finished":
-                self._feeder.join(_ENDING_S)  # it takes the last outputs, and saves
-            self._feeder.end()
-            self._captured = None
-        return over
+        """True when the job is over, and its last outputs are taken and its checkpoint is written."""
+        deadline = time.monotonic() + seconds
+        if not super().wait(seconds):
+            return False
+        if self.state != "finished":
+            self._feeder.stop()
+        if not self._feeder.has_ended(deadline):
+            return False
+        self._feeder.release()
+        return True
 
     def _end(self, deadline):
         super()._end(deadline)
         self._feeder.end()
+        if self._feeder.holds_memory():
+            _left_alone.append(self._feeder)

@@ -4,11 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import itertools
 from collections.abc import Iterator
 
 from .binding import Error
 
 _BLOCK = 512  # bytes of a small allocation of torch's
+_NOT_FOUND = (
+    "the words that hold this torch's random numbers in graphs were not found: take dropout and the like out of the "
+    "step, or use a torch that Lull knows"
+)
+_made = itertools.count()
 
 
 class _Alias:
@@ -33,7 +40,7 @@ class Numbers:
         self._generator = torch.cuda.default_generators[device]
         self._programs = self._generator.graphsafe_get_state()
         own = self._generator.clone_state()
-        own.manual_seed(self._generator.initial_seed() if seed is None else seed)
+        own.manual_seed(self._drawn(self._generator.initial_seed()) if seed is None else seed)
         self._own = own
         self.increment = None  # (1,) on the device
         self._seed = self._offset = None
@@ -49,6 +56,12 @@ class Numbers:
     @property
     def seed(self):
         return self._own.initial_seed()
+
+    @staticmethod
+    def _drawn(programs):
+        """A seed that is not the program's own, and another for each step; the same in the next run of the program."""
+        key = f"lull side step {next(_made)} of {programs}".encode()
+        return int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big")
 
     def find(self, stream):
         """Finds the two words by what a replay writes there, twice. In use."""
@@ -71,10 +84,7 @@ class Numbers:
                 found[name] = found[name] & here if turn else here
         self._tried = tried, kept
         if len(found["seed"]) != 1 or len(found["offset"]) != 1:
-            raise Error(
-                "the words that hold this torch's random numbers in graphs were not found: take dropout and the like "
-                "out of the step, or use a torch that Lull knows"
-            )
+            raise Error(_NOT_FOUND)
         self._generator.manual_seed(seed)
         self._seed = torch.as_tensor(_Alias(found["seed"].pop()), device=f"cuda:{self._device}")
         self._offset = torch.as_tensor(_Alias(found["offset"].pop()), device=f"cuda:{self._device}")
@@ -96,8 +106,19 @@ class Numbers:
         """The last operation of the captured step."""
         self._offset.add_(self.increment)
 
-    def offset(self):
-        return self._generator.get_offset()
+    def increment_of(self, graph, stream):
+        """How far a replay of the step moves its numbers; it is replayed once. The step's own graph must find seed and
+        offset in the words that were found. In use."""
+        seed, marked_seed, marked = self.seed, 0x5EED1111, 4 * 0x0FF111
+        self._generator.manual_seed(marked_seed)
+        self._generator.set_offset(marked)
+        graph.replay()
+        stream.synchronize()
+        increment = self._generator.get_offset() - marked
+        self._generator.manual_seed(seed)
+        if increment != 0 and (self._seed.item(), self._offset.item()) != (marked_seed, marked):
+            raise Error(_NOT_FOUND)
+        return increment
 
     def begin(self, increment, done):
         """As before the first step, or behind so many."""

@@ -36,6 +36,15 @@ class ASideStep(unittest.TestCase):
                 side.submit(lull.side_step(step, steps=5))
             self.assertEqual(side.jobs, [])
 
+    def test_where_nothing_runs(self):
+        with lull.Runtime(executor="threads", mode="observe") as side:
+            with self.assertRaisesRegex(lull.Error, "the runtime is observe, and a step runs when it is submitted"):
+                side.submit(lull.side_step(step, steps=5))
+            with self.assertRaisesRegex(lull.Error, "off or observes only"):
+                side.submit_graph(0x1000)
+        with lull.observe(executor="threads", bracket_waits=False) as side:
+            self.assertIsNone(side.submit(lull.side_step(step, steps=5)))
+
 
 class AGraph(unittest.TestCase):
     def test_on_threads_is_refused(self):

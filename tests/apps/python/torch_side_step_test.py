@@ -54,7 +54,7 @@ class Model:
             inputs=(self.x, self.y),
             feed=self.batches(first),
             state=(self.net, self.adam),
-            **more,
+            **{"seed": 5, **more},
         )
 
     def tensors(self):
@@ -109,6 +109,48 @@ class ASideStep(unittest.TestCase):
         self.assertEqual(found, losses)
         self.assert_same(model.tensors(), expected)
         self.assertLess(sum(losses[-20:]), sum(losses[:20]))
+
+    def test_whose_feed_ends_early_is_cancelled_behind_its_last_batch(self):
+        model = Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            asked = model.asked(100)
+            asked.feed = (model.batch(number) for number in range(SLOTS - 1))
+            job = side.submit(asked)
+            self.train(side, lambda: job.wait(0))
+            self.assertEqual((job.state, len(job.outputs())), ("cancelled", SLOTS - 1))
+
+    def test_begins_with_the_state_that_it_was_given(self):
+        for make in (
+            lambda parameters: self.torch.optim.SGD(parameters, 1e-2, momentum=0.9),
+            lambda parameters: self.torch.optim.Adam(parameters, 1e-3, capturable=True),
+        ):
+            nets = []
+            for turn in range(2):
+                self.torch.manual_seed(7)
+                net, x = self.torch.nn.Linear(32, 1).cuda(), self.torch.ones(8, 32, device="cuda")
+                optimizer = make(net.parameters())
+
+                def step(net=net, x=x, optimizer=optimizer):
+                    optimizer.zero_grad(set_to_none=True)
+                    net(x).square().sum().backward()
+                    optimizer.step()
+
+                if turn == 0:
+                    for _ in range(5):
+                        step()
+                else:
+                    with lull.harvest(tasks=[], executor="cuda") as side:
+                        job = side.submit(lull.side_step(step, steps=5, state=(net, optimizer)))
+                        self.train(side, lambda job=job: job.wait(0))
+                nets.append(net)
+            self.torch.testing.assert_close(nets[1].state_dict(), nets[0].state_dict())
+
+    def test_with_an_optimizer_that_begins_otherwise_asks_for_a_step(self):
+        model = Model(self.torch)
+        model.adam = self.torch.optim.NAdam(model.net.parameters(), capturable=True)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            with self.assertRaisesRegex(lull.Error, "NAdam has no state yet.*take one ordinary step before"):
+                side.submit(model.asked(5))
 
     def test_leaves_the_programs_random_numbers_alone(self):
         self.torch.manual_seed(11)

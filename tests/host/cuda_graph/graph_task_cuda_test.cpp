@@ -183,7 +183,11 @@ TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
 TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_launch) {
   counted_step step{machine(), 1'000};
   job const work = submit(*side_, {.graph = step.graph(), .steps = 60, .segment = 1us});
-  train(work, 200'000'000);
+  while (work.progress().state != job_state::placed) {
+  }
+  one_bubble(1'000'000'000);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(work.wait(10s));  // it took that one bubble
   EXPECT_EQ(work.rounds(), 60U);
   EXPECT_EQ(step.found(), step.expect(60));
 }
