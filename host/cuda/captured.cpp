@@ -6,6 +6,7 @@
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/kernel_handle.hpp>
+#include <lull/host/cuda/kernel_node.hpp>
 #include <lull/host/cuda/kernels.hpp>
 
 namespace lull::detail {
@@ -28,19 +29,14 @@ CUgraphNode add_kernel(CUgraph graph, std::vector<CUgraphNode> const& behind, st
                        worker_launch const& how, void** arguments) {
   cudaKernel_t kernel{};
   LULL_CUDA(lookup_of(how.runtime)(&kernel, how.resident));
-  CUgraphNodeParams node{};
-  node.type = CU_GRAPH_NODE_TYPE_KERNEL;
-  node.kernel.kern = reinterpret_cast<CUkernel>(kernel);  // not `func`: with that the context is silently ignored
-  node.kernel.ctx = how.context;
-  node.kernel.gridDimX = how.blocks;
-  node.kernel.gridDimY = node.kernel.gridDimZ = 1;
-  node.kernel.blockDimX = static_cast<unsigned>(how.shape.threads);
-  node.kernel.blockDimY = node.kernel.blockDimZ = 1;
-  node.kernel.sharedMemBytes = static_cast<unsigned>(how.shape.shared_bytes);
-  node.kernel.kernelParams = arguments;
-  CUgraphNode made{};
-  LULL_DRIVER(driver().add_node(&made, graph, behind.data(), edges.data(), behind.size(), &node));
-  return made;
+  CUDA_KERNEL_NODE_PARAMS what{};
+  what.kern = reinterpret_cast<CUkernel>(kernel);
+  what.gridDimX = how.blocks;
+  what.blockDimX = static_cast<unsigned>(how.shape.threads);
+  what.gridDimY = what.gridDimZ = what.blockDimY = what.blockDimZ = 1;
+  what.sharedMemBytes = static_cast<unsigned>(how.shape.shared_bytes);
+  what.kernelParams = arguments;
+  return add_kernel_node(graph, what, how.context, behind.data(), edges.data(), behind.size());
 }
 
 worker_launch one_thread(void const* kernel) {

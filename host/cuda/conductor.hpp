@@ -50,12 +50,6 @@ struct filled_bytes {
 /// The same for a memset; takes a filled_bytes.
 void const* fill_kernel() noexcept;
 
-/// A kernel of this library as a node.
-CUDA_KERNEL_NODE_PARAMS kernel_node(void const* kernel, unsigned blocks, unsigned threads, void** arguments);
-/// Adds a kernel to a graph. `where`: its context.
-CUgraphNode add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where,
-                            CUgraphNode const* behind, CUgraphEdgeData const* edges, std::size_t count);
-
 }  // namespace detail
 
 /// The graph that begins a gated graph in a bubble: from the device, graphs are launched in a graph alone. It serves

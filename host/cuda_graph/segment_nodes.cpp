@@ -7,6 +7,7 @@
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/kernel_node.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
 #include <lull/host/error.hpp>
 

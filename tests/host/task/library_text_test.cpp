@@ -8,6 +8,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/task/task_request.hpp>
+#include <lull/tests/support/message_of.hpp>
 
 namespace lull {
 namespace {
@@ -22,16 +23,6 @@ constexpr std::array tasks{task_options{"spin", "a task", mine_options}};
 task_options in_library(std::string const& path, std::string_view name) {
   if (name != "mine") throw usage_error{path + " has no task \"" + std::string{name} + "\""};
   return {"mine", "a task of a library", mine_options};
-}
-
-template <class Error, class Function>
-std::string message_of(Function const& function) {
-  try {
-    function();
-  } catch (Error const& wrong) {
-    return wrong.what();
-  }
-  return "nothing was thrown";
 }
 
 task_request parsed(std::string_view text) { return parse_task(text, tasks, in_library); }

@@ -8,6 +8,7 @@
 #include <lull/host/io/units.hpp>
 #include <lull/host/task/options.hpp>
 #include <lull/host/task/task_request.hpp>
+#include <lull/tests/support/message_of.hpp>
 
 namespace lull {
 namespace {
@@ -26,16 +27,6 @@ constexpr option rank_options[] = {
 constexpr option no_options[] = {{"steps", option_kind::integer, "1", "[1, 9]", "steps to take"}};
 constexpr task_options tasks[] = {{"pagerank", "importance of vertices", rank_options},
                                   {"spin", "arithmetic", no_options}};
-
-template <class Error, class Function>
-std::string message_of(Function const& function) {
-  try {
-    function();
-  } catch (Error const& wrong) {
-    return wrong.what();
-  }
-  return "nothing was thrown";
-}
 
 std::string parse_message(std::string const& text) {
   return message_of<usage_error>([&] { parse_task(text, tasks); });

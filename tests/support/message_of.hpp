@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace lull {
+
+/// What an error of that type says that the function throws.
+template <class Error, class Function>
+std::string message_of(Function const& function) {
+  try {
+    function();
+  } catch (Error const& wrong) {
+    return wrong.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace lull
