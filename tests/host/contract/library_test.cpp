@@ -14,7 +14,8 @@ namespace {
 
 auto made_in_library(std::string name, std::string rounds) {
   return [name, rounds]() -> std::unique_ptr<task_owner> {
-    task_entry const& entry = task_in(LULL_LIBRARIES "/libcounting.so", name);
+    std::string const library = LULL_LIBRARIES "/libcounting.so";
+    task_entry const& entry = task_in(library, name);
     option_values values{entry.options};
     if (!rounds.empty()) values.set("rounds", rounds);
     return entry.make(values);

@@ -45,7 +45,8 @@ void expect_refused(std::string const& file, std::string const& says) {
 }
 
 std::unique_ptr<task_owner> an_owner(std::string_view key, std::string_view value) {
-  task_entry const& entry = task_in(library("counting"), "count_up");
+  std::string const counting = library("counting");
+  task_entry const& entry = task_in(counting, "count_up");
   option_values values{entry.options};
   values.set(key, value);
   return entry.make(values);
@@ -71,7 +72,8 @@ TEST(task_library, runs_a_task_to_its_end_and_verifies_it) {
 /// Its owner calls the library's own copy of `job`.
 TEST(task_library, feeds_its_job) {
   auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
-  task_entry const& entry = task_in(library("counting"), "fed");
+  std::string const counting = library("counting");
+  task_entry const& entry = task_in(counting, "fed");
   auto const owner = entry.make(option_values{entry.options});
   owner->prepare(*machine);
   EXPECT_TRUE(run_to_end(*owner, *machine).finished);
