@@ -12,12 +12,14 @@ namespace lull {
 /// What a conductor keeps from one segment to the next, in memory of the device.
 template <class World>
 struct kept_conducting {
-  directive next;  // the segment under way
+  directive next;  // the piece under way
   claimer<World> claims;
   bubble_record* record;
   worker_params params;
   gated_graph graph;
-  std::uint32_t segment;        // the one that comes next; gated_graph::count: the first again
+  std::uint64_t launched_ns;    // the piece under way
+  std::uint32_t segment;        // that it begins with; or the one that comes next
+  std::uint32_t segments;       // that it holds; 0: nothing is under way
   std::uint32_t failures;       // of launches, one after another
   std::uint32_t failed_launch;  // what the device said of the last that failed
 };
@@ -53,13 +55,19 @@ class single_thread {
 /// Takes a gated graph through a bubble, a segment at a time. It runs in a kernel of one thread behind each segment:
 /// notes that the segment is done, looks at gate, lease and slot, and launches the next one or leaves. Nothing of the
 /// graph is launched before the look, so behind a close the segment at hand alone goes on.
-/// `Launcher`: std::uint32_t operator()(void* executable) enqueues it behind the calling kernel; 0: it is enqueued.
+///
+/// What is known of the site's bubbles is a hint (`usual_length`). While the end is far, a stretch is launched where
+/// one fits. Where lengths repeat themselves, a segment that would outlast the bubble is put off until the bubble has
+/// closed, or lasts longer than usual. The first piece in a bubble is never put off: else one that outlasts all bubbles
+/// would never run. `Launcher`: std::uint32_t operator()(void* executable) enqueues it behind the calling kernel; 0: it
+/// is enqueued.
 template <class World, class Launcher>
 class conductor : stay<World, kept_conducting<World>, single_thread> {
   using base = stay<World, kept_conducting<World>, single_thread>;
   using kept = kept_conducting<World>;
   using base::enter, base::kept_, base::leave, base::words;
-  static constexpr std::uint32_t max_failures = 3;  // the next bubble tries again, so often
+  static constexpr std::uint32_t max_failures = 3;          // the next bubble tries again, so often
+  static constexpr std::uint64_t max_lateness_ns = 20'000;  // of a close that is no later than usual
 
  public:
   /// The first call in a bubble.
@@ -73,71 +81,127 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     stays.record = until_known.record;
     stays.params = params;
     stays.graph = graph;
-    conductor{stays.params, stays, launch}.go_on(stays.claims.next(entering.words(), graph));
+    conductor here{stays.params, stays, launch};
+    here.begin_step(here.next_step());
   }
 
-  /// Behind each segment.
+  /// Behind each piece.
   LULL_HD static void proceed(kept& stays, Launcher launch) noexcept {
     conductor here{stays.params, stays, launch};
+    std::uint64_t const now_ns = World::now_ns();
+    graph_piece& done = here.piece_under_way();
+    std::uint32_t const behind = stays.segment + stays.segments;
+    stays.segment = behind < stays.graph.count ? behind : 0;
+    stays.segments = 0;
     // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
-    graph_segment const ahead = stays.graph.segments[here.segment_ahead()];
-    directive const next = stays.claims.next_alone(stays.next, ahead.nodes, here.words());
-    if (next.count != 0) {
-      here.run(next, ahead.executable);
-    } else if (next.what == action::leave) {
-      here.leave();
+    plan const ahead = here.choose(now_ns);
+    directive next = stays.claims.next_alone(stays.next, ahead.nodes, here.words());
+    bool const in_step = next.count != 0;
+    if (!in_step && next.what != action::leave) next = here.next_step();
+    if (stays.claims.account().why == leave_reason::closed) {
+      ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
     } else {
-      here.go_on(stays.claims.next(here.words(), stays.graph));
+      done.note(now_ns - stays.launched_ns);
+    }
+    if (in_step) {
+      here.run(next, ahead);
+    } else {
+      here.begin_step(next);
     }
   }
 
-  /// Launches the segment that was claimed last, where that has been put off; looks once more before.
+  /// Launches the piece that was claimed last, where that has been put off; looks once more before.
   LULL_HD static void launch_claimed(kept& stays, Launcher launch) noexcept {
     conductor here{stays.params, stays, launch};
-    stays.segment -= 1;
     if (stays.claims.has_ended(here.words())) {
-      stays.claims.give_back(stays.next);
+      here.give_back(stays.next);
       here.leave();
     } else {
-      here.run(stays.next, stays.graph.segments[stays.segment].executable);
+      here.launch(stays.next, here.piece_under_way());
     }
   }
 
  private:
+  /// What comes next.
+  struct plan {
+    std::uint32_t segments;
+    std::uint32_t nodes;
+    std::uint64_t not_before_ns;  // unless the bubble closes first; 0: at once
+  };
+
   LULL_HD conductor(worker_params const& params, kept& stays, Launcher launch) noexcept
       : base(params, single_thread{&stays}), launch_(launch) {}
 
-  LULL_HD std::uint32_t segment_ahead() const noexcept { return kept_.segment < kept_.graph.count ? kept_.segment : 0; }
+  LULL_HD graph_piece& piece_under_way() const noexcept {
+    graph_segment& first = kept_.graph.segments[kept_.segment];
+    return kept_.segments > 1 ? first.stretch : first.one;
+  }
 
-  /// What the first look in a bubble finds, or one between two steps.
-  LULL_HD void go_on(directive next) noexcept {
+  LULL_HD plan choose(std::uint64_t now_ns) const noexcept {
+    graph_segment const first = kept_.graph.segments[kept_.segment];
+    plan const one{1, first.one.nodes, 0};
+    usual_length const usual = kept_.params.usual;
+    if (usual.min_ns == 0 || kept_.graph.patience_ns == 0) return one;
+    std::uint64_t const end_ns = kept_.claims.account().opened_ns + usual.min_ns;
+    if (first.stretch.nodes != 0 && now_ns + first.stretch.took_ns + usual.spread_ns <= end_ns)
+      return {first.stretched, first.stretch.nodes, 0};
+    std::uint64_t const late_ns = end_ns + usual.spread_ns + max_lateness_ns;
+    bool const is_first = kept_.claims.account().chunks == 0;
+    bool const outlasts = now_ns + first.one.took_ns > end_ns && now_ns < late_ns;
+    if (!is_first && outlasts && usual.spread_ns <= kept_.graph.patience_ns) return {1, first.one.nodes, late_ns};
+    return one;
+  }
+
+  /// Everything that a look can find but the next piece of a step that is under way: opens the step that is due.
+  LULL_HD directive next_step() noexcept {
+    directive next = kept_.claims.next(words(), kept_.graph);
     while (next.what == action::advance) {
       kept_.claims.open_next(kept_.graph);
       next = kept_.claims.next(words(), kept_.graph);
     }
+    return next;
+  }
+
+  LULL_HD void begin_step(directive next) noexcept {
     if (next.what == action::leave) {
       leave();
       return;
     }
-    graph_segment const first = kept_.graph.segments[segment_ahead()];
-    kept_.claims.claim_more(next, first.nodes);
-    run(next, first.executable);
+    plan const ahead = choose(World::now_ns());
+    kept_.claims.claim_more(next, ahead.nodes);
+    run(next, ahead);
   }
 
-  LULL_HD void run(directive next, void* executable) noexcept {
-    std::uint32_t const segment = segment_ahead();
+  LULL_HD void run(directive next, plan ahead) noexcept {
+    while (ahead.not_before_ns != 0 && World::now_ns() < ahead.not_before_ns) {
+      if (kept_.claims.has_ended(words())) {
+        give_back(next);
+        leave();
+        return;
+      }
+      World::pause();
+    }
     kept_.next = next;
-    kept_.segment = segment + 1;
-    std::uint32_t const failed = launch_(executable);
+    kept_.segments = ahead.segments;
+    launch(next, piece_under_way());
+  }
+
+  LULL_HD void launch(directive next, graph_piece const& piece) noexcept {
+    kept_.launched_ns = World::now_ns();
+    std::uint32_t const failed = launch_(piece.executable);
     if (failed == 0) {
       kept_.failures = 0;
       return;
     }
     kept_.failed_launch = failed;
-    kept_.segment = segment;
-    kept_.claims.give_back(next);
+    give_back(next);
     if (++kept_.failures == max_failures) kept_.claims.fail(failure::no_launch);
     leave();
+  }
+
+  LULL_HD void give_back(directive const& undone) noexcept {
+    kept_.claims.give_back(undone);
+    kept_.segments = 0;
   }
 
   Launcher launch_;

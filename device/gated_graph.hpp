@@ -8,11 +8,26 @@
 
 namespace lull {
 
-/// Whole nodes of a graph that run between two looks at the gate.
-struct graph_segment {
+/// Whole nodes of a graph that run without a look at the gate. The conductor keeps its books: one thread, one after
+/// another.
+struct graph_piece {
   void* executable = nullptr;  // what the device launches
-  std::uint32_t begin = 0;     // of the nodes, in the graph's order
-  std::uint32_t nodes = 0;
+  std::uint32_t nodes = 0;     // 0: there is no such piece
+  std::uint32_t took_ns = 0;   // lately at the most, from its launch to the look behind it
+  std::uint32_t closed = 0;    // bubbles that closed while it ran
+
+  LULL_HD void note(std::uint64_t now_took_ns) noexcept {
+    auto const now_ns = static_cast<std::uint32_t>(now_took_ns < 0xffff'ffff ? now_took_ns : 0xffff'ffff);
+    took_ns = now_ns > took_ns ? now_ns : took_ns - (took_ns - now_ns) / 8;
+  }
+};
+
+/// A segment, and where a *stretch* begins with it: as many segments at once, for where the end of the bubble is far.
+struct alignas(16) graph_segment {
+  graph_piece one;
+  graph_piece stretch;
+  std::uint32_t begin = 0;      // of the nodes, in the graph's order
+  std::uint32_t stretched = 0;  // segments of the stretch
 };
 
 /// A graph as a side task: a round is one run of it, a *step*, and its nodes are the items. The conductor
@@ -24,9 +39,10 @@ struct gated_graph {
   /// there are as many segments at least, if need be by further executables for the same nodes.
   static constexpr std::uint32_t min_segments = 4;
 
-  void* kept = nullptr;                     // kept_conducting
-  graph_segment const* segments = nullptr;  // (count,) of one step or more, in order, without a gap
+  void* kept = nullptr;               // kept_conducting
+  graph_segment* segments = nullptr;  // (count,) of one step or more, in order, without a gap
   std::uint64_t steps = 0;
+  std::uint64_t patience_ns = 0;  // lengths of bubbles that vary by no more repeat themselves; 0: no hint is taken
   std::uint32_t count = 0;
   std::uint32_t nodes = 0;
   std::uint32_t is_fed = 0;  // a step begins only when it is fed

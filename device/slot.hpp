@@ -78,6 +78,12 @@ struct alignas(128) slot_line {
 
 static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, functor) == 128);
 
+/// How long the last bubbles of a site were.
+struct usual_length {
+  std::uint64_t min_ns = 0;     // the shortest; 0: not known
+  std::uint64_t spread_ns = 0;  // by which the longest was longer
+};
+
 /// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph;
 /// what changes stands in the slot.
 struct worker_params {
@@ -88,6 +94,7 @@ struct worker_params {
   std::uint32_t* skip = nullptr;   // not zero there: leave at once; null: nobody is asked
   std::uint32_t in_graph = 0;      // launched ahead of its opening edge, which it then waits for
   std::uint64_t bubble = 0;        // for which it was launched; 0: not one alone
+  usual_length usual{};            // of its site's bubbles: a hint
 };
 
 /// The functor in a slot, as the task that it is.

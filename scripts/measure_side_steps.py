@@ -23,6 +23,9 @@ from measure_stage import compared, in_turns, summed_up, warm_up
 from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
+CYCLES_A_MS = 1.98e6
+LEARNING = 16  # bubbles
+GAPS_MS = 1500  # of bubbles of one length, together
 
 
 def vision(name, batch=64):
@@ -75,7 +78,7 @@ def plain_ms(graph, stream, repeats):
 def in_a_bubble_ms(side, job):
     """Of a step, while one bubble is open; by the host's clock, between the first step seen to end and the last."""
     with side.bubble("long"):
-        torch.cuda._sleep(int(BUBBLE_S * 1.98e9))
+        torch.cuda._sleep(int(BUBBLE_S * 1e3 * CYCLES_A_MS))
     seen = []
     end = time.monotonic() + BUBBLE_S - 0.1
     while time.monotonic() < end:
@@ -90,27 +93,53 @@ def in_a_bubble_ms(side, job):
     return 1e3 * (seen[-1][0] - seen[0][0]) / (seen[-1][1] - seen[0][1])
 
 
-def submitted(side, name, step, state, segment):
-    return side.submit(lull.side_step(step, steps=1 << 30, state=state, segment=segment), name=name)
+def in_gaps(side, job, gap_ms, nodes):
+    """Steps a millisecond in many bubbles of one length, behind those that the site learns from."""
+    marks, done = [], 0
+    for turn in range(2):
+        for _ in range(LEARNING if turn == 0 else max(20, round(GAPS_MS / gap_ms))):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            with side.bubble(f"{gap_ms} ms"):
+                torch.cuda._sleep(int(gap_ms * CYCLES_A_MS))
+            end.record()
+            torch.cuda._sleep(int(CYCLES_A_MS))
+            marks.append((begin, end))
+        torch.cuda.synchronize()
+        time.sleep(0.05)
+        if turn == 0:
+            marks, done = [], job.status()["items"]
+    open_ms = sum(begin.elapsed_time(end) for begin, end in marks)
+    return (job.status()["items"] - done) / nodes / open_ms
+
+
+def submitted(side, name, step, state, given):
+    asked = lull.side_step(step, steps=1 << 30, state=state, segment=given.segment, hint=given.hint == "on")
+    return side.submit(asked, name=name)
 
 
 def measure_alone(name, step, state, given):
     with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
         began = time.monotonic()
-        job = submitted(side, name, step, state, given.segment)
+        job = submitted(side, name, step, state, given)
         submitted_s = time.monotonic() - began
-        captured = job._captured
+        captured = job._feeder.captured
         plain = [plain_ms(captured.graph, captured.stream, 20)]
         gated = [in_a_bubble_ms(side, job) for _ in range(given.bubbles)]
+        nodes = int(job.result().split()[0])
+        speeds = {gap_ms: in_gaps(side, job, gap_ms, nodes) for gap_ms in (21, 3.5)}
         job.cancel()
         job.wait(10)
         plain.append(plain_ms(captured.graph, captured.stream, 20))
+        cut, closed = job.result().splitlines()
     now = statistics.median(plain)
     return {
-        "cut": job.result().strip(),
+        "cut": cut,
         "submitted_s": round(submitted_s, 2),
         "plain_ms": plain,
         "gated_ms": gated,
+        "share_in_gaps": {f"{gap_ms} ms": speed * now for gap_ms, speed in speeds.items()},
+        "closed": closed,
         "longer_percent": [None if each is None else 100 * (each / now - 1) for each in gated],
     }
 
@@ -120,20 +149,30 @@ def measure_in_stage(name, step, state, given, plain):
     trainer, scopes = Trainer(torch, given), []
     for _ in range(given.scopes):
         with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
-            job = submitted(side, name, step, state, given.segment)
+            job = submitted(side, name, step, state, given)
             warm_up(trainer, lull.bubble)
             before = job.rounds()
             times = in_turns(trainer, lull.bubble, given.seconds)
             torch.cuda.synchronize()
             steps = job.rounds() - before
             share = steps * plain / (GROUP * len(times[1]) * trainer.idle_ms)
-            scopes.append({**compared(*times), "side_steps": steps, "share": share, "counts": side.counts()})
+            closed = job.result().splitlines()[1]
+            scopes.append(
+                {
+                    **compared(*times),
+                    "side_steps": steps,
+                    "share": share,
+                    "closed": closed,
+                    "counts": side.counts(),
+                }
+            )
     return {**summed_up(scopes), "share": statistics.fmean(scope["share"] for scope in scopes)}
 
 
 def measure(name, given):
     step, state = step_of(name)
-    found = {"model": name, "rooms": given.rooms, "segment_us": given.segment * 1e6, "torch": torch.__version__}
+    found = {"model": name, "rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
+    found["torch"] = torch.__version__
     found |= measure_alone(name, step, state, given)
     if given.scopes:
         found["stage"] = measure_in_stage(name, step, state, given, statistics.median(found["plain_ms"]))
@@ -145,6 +184,7 @@ def main():
     parser.add_argument("--models", default="resnet18,resnet50,vgg19,bert")
     parser.add_argument("--rooms", type=int, default=2)
     parser.add_argument("--segment", type=float, default=1e-4, help="seconds")
+    parser.add_argument("--hint", choices=("on", "off"), default="on")
     parser.add_argument("--bubbles", type=int, default=2)
     parser.add_argument("--scopes", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=5, help="of training in a scope")

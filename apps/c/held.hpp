@@ -13,6 +13,7 @@
 
 #include <lull/apps/c/boundary.hpp>
 #include <lull/apps/c/handle_table.hpp>
+#include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
@@ -37,6 +38,7 @@ struct held_job {
   std::mutex mutex;                   // the owner and its texts
   std::unique_ptr<task_owner> owner;  // null: of a graph
   bool is_fed = false;                // a graph that is
+  std::optional<cut_graph> cut;       // of a graph
   std::optional<std::string> result;
   std::optional<verification> verdict;
   std::unique_ptr<feeder_thread> served;  // last: it uses the owner and the handle

@@ -4,7 +4,6 @@
 
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
-#include <lull/host/cuda_graph/graph_task.hpp>
 
 namespace {
 
@@ -31,13 +30,13 @@ job_description described(task_owner const& owner, lull_job_options const& asked
 }
 
 graph_task graph_asked(void* graph, lull_graph_options const& asked) {
-  require_zero(asked.reserved, "options->reserved");
   graph_task work{.graph = static_cast<CUgraph_st*>(graph),
                   .steps = asked.steps,
                   .priority = asked.priority,
                   .is_fed = asked.is_fed != 0};
   if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
   work.longest = std::max(work.longest, work.segment);
+  if (asked.no_hint != 0) work.hint = length_hint::off;
   rename(work.name, asked.name);
   return work;
 }
@@ -144,10 +143,17 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     made->machine = &side->side->machine();
     made->is_fed = work.is_fed;
     device_guard const here{*made->machine};
-    cut_graph cut;
-    job_description what = describe(*made->machine, work, &cut);
-    made->result = text_of(cut) + '\n';
+    job_description what = describe(*made->machine, work, &made->cut.emplace());
     *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what)));
+  });
+}
+
+lull_status lull_graph_stream(lull_runtime* runtime, void** stream) {
+  return guarded("lull_graph_stream", [&] {
+    require(stream, "stream");
+    *stream = nullptr;
+    auto const side = alive<runtime_table>(runtime);
+    *stream = graph_stream(*side->side);
   });
 }
 
@@ -200,6 +206,11 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
   return guarded("lull_job_result", [&] {
     auto const one = alive<job_table>(job);
     std::lock_guard const lock{one->mutex};
+    if (one->cut) {
+      device_guard const here{*one->machine};
+      give(text_of(*one->cut) + '\n' + text_of(closed_pieces(*one->cut)) + '\n', text, size, needed);
+      return;
+    }
     if (!one->result) {
       require_finished(*one);
       device_guard const here{*one->machine};

@@ -42,6 +42,7 @@ cuda_driver resolve_all() {
   resolve(found.node_attribute, "cuGraphKernelNodeGetAttribute", 12000);
   resolve(found.set_node_attribute, "cuGraphKernelNodeSetAttribute", 12000);
   resolve(found.set_executable_node, "cuGraphExecKernelNodeSetParams", 12000);
+  resolve(found.launch_kernel, "cuLaunchKernelEx", 12000);
   resolve(found.function_name, "cuFuncGetName", 12030);
   resolve(found.kernel_name, "cuKernelGetName", 12030);
   resolve(found.function_attribute, "cuFuncGetAttribute", 12000);

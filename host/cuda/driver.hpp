@@ -28,6 +28,7 @@ struct cuda_driver {
   decltype(&cuGraphKernelNodeGetAttribute) node_attribute = nullptr;
   decltype(&cuGraphKernelNodeSetAttribute) set_node_attribute = nullptr;
   decltype(&cuGraphExecKernelNodeSetParams) set_executable_node = nullptr;
+  decltype(&cuLaunchKernelEx) launch_kernel = nullptr;
   decltype(&cuFuncGetName) function_name = nullptr;
   decltype(&cuKernelGetName) kernel_name = nullptr;
   decltype(&cuFuncGetAttribute) function_attribute = nullptr;
@@ -40,7 +41,8 @@ struct cuda_driver {
            green_resource && context_of_green;
   }
   bool can_cut_graphs() const noexcept {
-    return add_node && set_node_attribute && set_executable_node && function_name && kernel_name && can_read_graphs();
+    return add_node && set_node_attribute && set_executable_node && launch_kernel && function_name && kernel_name &&
+           can_read_graphs();
   }
   bool can_read_graphs() const noexcept {
     return kernel_node && node_attribute && function_attribute && kernel_attribute;

@@ -109,6 +109,7 @@ cuda_executor::cuda_executor(executor_options const& options)
 cuda_executor::~cuda_executor() {
   destroy_on(device_, [this] {
     conductor_.reset();
+    captures_ = {};
     memory_.release(relay_);
     memory_.release(inside_);
     control_ = {};
@@ -190,6 +191,18 @@ CUcontext cuda_executor::context_of_graphs() const {
   throw usage_error{
       "a CUDA graph runs only where green contexts keep it off the reserved SMs, and here they fail: update the "
       "driver, or set rooms and processors to 0"};
+}
+
+cuda_stream cuda_executor::make_stream_of_graphs() const {
+  context_of_graphs();
+  return place_.another_stream();
+}
+
+cudaStream_t cuda_executor::capture_stream() {
+  cuda_device_guard const here{device_};
+  std::lock_guard const lock{loaded_mutex_};
+  if (captures_.get() == nullptr) captures_ = make_stream_of_graphs();
+  return captures_.get();
 }
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }

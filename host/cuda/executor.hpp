@@ -74,6 +74,10 @@ class cuda_executor final : public executor {
 
   /// The context of a gated graph's kernels, which keeps them off the reserved SMs. Throws usage_error where none does.
   CUcontext context_of_graphs() const;
+  /// A stream of that context.
+  cuda_stream make_stream_of_graphs() const;
+  /// One for the program's captures, which goes with the executor. Thread-safe.
+  cudaStream_t capture_stream();
   /// What the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
 
@@ -90,6 +94,7 @@ class cuda_executor final : public executor {
   std::uint32_t* inside_;  // (1024,) worker blocks now on each SM id
   std::mutex loaded_mutex_;
   std::set<void const*> loaded_;                // kernels
+  cuda_stream captures_;                        // made when it is first asked for
   void* relay_;                                 // of conductors
   std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded
 };

@@ -108,6 +108,14 @@ bool worker_place::try_green(int device, int rooms, int max_processors, int prio
   return true;
 }
 
+cuda_stream worker_place::another_stream() const {
+  int const lowest = priorities().lowest;
+  if (green_ == nullptr) return cuda_stream{lowest};
+  CUstream made{};
+  LULL_DRIVER(driver().create_green_stream(&made, green_, CU_STREAM_NON_BLOCKING, lowest));
+  return cuda_stream{static_cast<cudaStream_t>(made)};
+}
+
 /// Chooses the SM ids of the rooms, and says how many they are.
 int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int max_processors) {
   int kept_off = 0;

@@ -23,6 +23,8 @@ class worker_place {
   worker_place& operator=(worker_place const&) = delete;
 
   cudaStream_t stream() const noexcept { return stream_.get(); }
+  /// Another of the same SMs, and of the lowest priority.
+  cuda_stream another_stream() const;
   /// What a graph's worker nodes run in; null: the device's primary context.
   CUcontext context() const noexcept { return context_; }
   placement where() const {

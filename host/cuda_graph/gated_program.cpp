@@ -87,39 +87,75 @@ class segment_maker {
 
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     : device_(machine.place().device), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
-  segment_nodes const nodes{work_.graph, machine.context_of_graphs()};
-  cuda_stream const stream{priorities().lowest};
+  cuda_stream const own = machine.make_stream_of_graphs();
+  cudaStream_t const stream = own.get();
+  segment_nodes const nodes{work_.graph, machine.context_of_graphs(), stream};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
-  auto const times = make.run_first_step(machine, stream.get());
+  auto const times = make.run_first_step(machine, stream);
   auto const slowest = std::max_element(times.begin(), times.end());
   auto const max_at = static_cast<std::uint32_t>(slowest - times.begin());
   cut_ = {.nodes = nodes.count(),
           .segments = 0,
           .step = std::accumulate(times.begin(), times.end(), 0ns),
           .max_node = *slowest,
-          .max_node_name = nodes.name(max_at)};
+          .max_node_name = nodes.name(max_at),
+          .program = {}};
   if (cut_.max_node > work_.longest) {
     throw usage_error{"node " + std::to_string(max_at) + " of the graph, " + cut_.max_node_name + ", takes " +
                       std::to_string(cut_.max_node / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, raise "
                       "`longest`, or submit it while the trainer does not delay it"};
   }
+  auto const made = [&](std::uint32_t begin, std::uint32_t count, std::chrono::nanoseconds takes) -> graph_piece {
+    executables_.push_back(make.segment(begin, begin + count));
+    LULL_CUDA(cudaGraphUpload(executables_.back().get(), stream));
+    return {.executable = executables_.back().get(),
+            .nodes = count,
+            .took_ns = static_cast<std::uint32_t>(std::min<std::int64_t>(takes.count(), 0xffff'ffff))};
+  };
   std::vector<std::uint32_t> const pieces = cut_by_time(times, work_.segment);
   cut_.segments = static_cast<std::uint32_t>(pieces.size());
+  std::vector<std::chrono::nanoseconds> lengths;
   std::vector<graph_segment> segments;
-  auto const add_step = [&] {
+  do {  // a step, again while there are too few segments
     std::uint32_t begin = 0;
     for (std::uint32_t const count : pieces) {
-      executables_.push_back(make.segment(begin, begin + count));
-      LULL_CUDA(cudaGraphUpload(executables_.back().get(), stream.get()));
-      segments.push_back({.executable = executables_.back().get(), .begin = begin, .nodes = count});
+      auto const first = times.begin() + begin;
+      lengths.push_back(std::accumulate(first, first + count, 0ns));
+      slowest_.push_back(
+          nodes.name(static_cast<std::uint32_t>(std::max_element(first, first + count) - times.begin())));
+      segments.push_back({.one = made(begin, count, lengths.back()), .stretch = {}, .begin = begin});
       begin += count;
     }
-  };
-  do add_step();
-  while (segments.size() < gated_graph::min_segments);
-  LULL_CUDA(cudaStreamSynchronize(stream.get()));
+  } while (segments.size() < gated_graph::min_segments);
+  if (work_.hint == length_hint::learnt && segments.size() == pieces.size()) {
+    std::uint32_t at = 0;
+    for (std::uint32_t const count : stretches_of(lengths, work_.segment)) {
+      auto const first = pieces.begin() + at;
+      if (count > 1) {
+        segments[at].stretch = made(segments[at].begin, std::accumulate(first, first + count, 0U),
+                                    std::accumulate(lengths.begin() + at, lengths.begin() + at + count, 0ns));
+        segments[at].stretched = count;
+      }
+      at += count;
+    }
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream));
   segments_ = {machine, std::span<graph_segment const>{segments}};
+}
+
+std::vector<closed_piece> gated_program::closed_pieces() const {
+  std::vector<closed_piece> found;
+  std::vector<graph_segment> const now = segments_.read();
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    // A stretch is named by its first segment: which of its kernels ran is not known.
+    for (graph_piece const& piece : {now[at].one, now[at].stretch}) {
+      if (piece.closed != 0) found.push_back({piece.closed, std::chrono::nanoseconds{piece.took_ns}, slowest_[at]});
+    }
+  }
+  auto const cost = [](closed_piece const& of) { return static_cast<std::int64_t>(of.bubbles) * of.took.count(); };
+  std::sort(found.begin(), found.end(), [&](auto const& one, auto const& other) { return cost(one) > cost(other); });
+  return found;
 }
 
 gated_program::~gated_program() {
@@ -130,6 +166,7 @@ gated_graph gated_program::functor() const noexcept {
   return {.kept = kept_.data(),
           .segments = segments_.data(),
           .steps = work_.steps,
+          .patience_ns = work_.hint == length_hint::learnt ? 2 * static_cast<std::uint64_t>(work_.segment.count()) : 0,
           .count = static_cast<std::uint32_t>(segments_.size()),
           .nodes = cut_.nodes,
           .is_fed = work_.is_fed ? 1U : 0U};
@@ -147,9 +184,23 @@ job_description describe(executor& machine, graph_task const& work, cut_graph* c
   made.name = work.name;
   made.priority = work.priority;
   made.first_round = 1;
-  if (cut != nullptr) *cut = program->cut();
+  if (cut != nullptr) {
+    *cut = program->cut();
+    cut->program = program;
+  }
   made.keeps = std::move(program);
   return made;
+}
+
+std::vector<closed_piece> closed_pieces(cut_graph const& cut) {
+  auto const program = cut.program.lock();
+  return program != nullptr ? program->closed_pieces() : std::vector<closed_piece>{};
+}
+
+stream_handle graph_stream(runtime& side) {
+  auto* const cuda = dynamic_cast<cuda_executor*>(&side.machine());
+  if (cuda == nullptr) throw usage_error{"CUDA graphs need the cuda executor: they cannot run on CPU threads"};
+  return cuda->capture_stream();
 }
 
 job submit(runtime& side, graph_task const& work) {

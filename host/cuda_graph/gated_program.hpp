@@ -26,6 +26,7 @@ class gated_program {
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
+  std::vector<closed_piece> closed_pieces() const;
 
  private:
   using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
@@ -35,6 +36,7 @@ class gated_program {
   machine_array<std::byte> kept_;
   cut_graph cut_;
   std::vector<executable> executables_;
+  std::vector<std::string> slowest_;  // kernel of each segment of a step
   machine_array<graph_segment> segments_;
 };
 

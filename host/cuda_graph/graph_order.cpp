@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 
+#include <lull/device/gated_graph.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -54,6 +56,14 @@ std::vector<std::uint32_t> cut_by_time(std::span<std::chrono::nanoseconds const>
     length += node;
   }
   return segments;
+}
+
+std::vector<std::uint32_t> stretches_of(std::span<std::chrono::nanoseconds const> segments,
+                                        std::chrono::nanoseconds wanted) {
+  auto const all = std::accumulate(segments.begin(), segments.end(), std::chrono::nanoseconds{0});
+  auto stretches = cut_by_time(segments, std::min(10 * wanted, all / 5));
+  if (stretches.size() < gated_graph::min_segments || stretches.size() == segments.size()) return {};
+  return stretches;
 }
 
 std::vector<std::chrono::nanoseconds> without_stamps(std::span<std::uint64_t const> stamps_ns) {

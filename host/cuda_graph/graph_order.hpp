@@ -22,6 +22,12 @@ std::vector<std::uint32_t> topological_order(std::uint32_t count, std::span<grap
 std::vector<std::uint32_t> cut_by_time(std::span<std::chrono::nanoseconds const> nodes,
                                        std::chrono::nanoseconds wanted);
 
+/// How many segments each stretch holds, given how long each segment takes: as many as take about ten times `wanted`,
+/// but a fifth of all at most, so that one has long ended before it comes again. Empty where the graph is too short for
+/// that.
+std::vector<std::uint32_t> stretches_of(std::span<std::chrono::nanoseconds const> segments,
+                                        std::chrono::nanoseconds wanted);
+
 /// How long nodes take, given moments before, between and behind them: what the shortest took is the stamp's, but for
 /// a microsecond that no kernel does without.
 std::vector<std::chrono::nanoseconds> without_stamps(std::span<std::uint64_t const> stamps_ns);

@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
@@ -12,6 +15,13 @@
 struct CUgraph_st;
 
 namespace lull {
+
+class gated_program;
+
+/// Whether a graph goes by how long a site's bubbles were lately. `learnt`: several segments run without a look between
+/// them while the end of the bubble is far; and where lengths repeat themselves, a segment that would outlast the
+/// bubble is not begun. `off`: it goes by the gate alone.
+enum class length_hint { learnt, off };
 
 /// A CUDA graph as side work: of kernels, copies and memsets, on the runtime's device, such as a captured PyTorch step.
 struct graph_task {
@@ -26,7 +36,14 @@ struct graph_task {
   std::chrono::nanoseconds segment = std::chrono::microseconds{100};
   /// A graph with a node that takes longer is refused.
   std::chrono::nanoseconds longest = std::chrono::milliseconds{2};
+  length_hint hint = length_hint::learnt;
 };
+
+/// A stream on the SMs of workers, where a graph may be warmed up and captured: libraries that choose kernels by trying
+/// them choose such as can run there. It belongs to the runtime, and goes with it. Not for the trainer's work: its
+/// priority is the lowest. Throws usage_error without CUDA, or as `submit` where nothing would keep a graph off the
+/// reserved SMs.
+stream_handle graph_stream(runtime& side);
 
 /// Submits the graph as a job. A step is a round of the job, and a node an item. The call runs the first step at once,
 /// to see how long each node takes, and cuts the graph into segments by that. Kernels behind these look at the gate and
@@ -48,9 +65,22 @@ struct cut_graph {
   std::chrono::nanoseconds step{0};      // what its nodes took, one after another
   std::chrono::nanoseconds max_node{0};  // what the slowest of them took
   std::string max_node_name;             // its kernel
+  std::weak_ptr<gated_program const> program;
 };
 /// In one line.
 std::string text_of(cut_graph const& cut);
+
+/// A piece of a graph that bubbles closed on: each waited for it at most as long as it takes.
+struct closed_piece {
+  std::uint64_t bubbles = 0;
+  std::chrono::nanoseconds took{0};
+  std::string max_node_name;  // its slowest kernel
+};
+/// So far, in the order of what they may have cost. Blocks for a small copy. Empty when the job is gone.
+std::vector<closed_piece> closed_pieces(cut_graph const& cut);
+/// In a line or two: over all bubbles that closed on a piece, how long it took, and the kernels that may have cost
+/// most.
+std::string text_of(std::span<closed_piece const> pieces);
 
 /// The same in two parts: the job may be given further properties before it is submitted. `machine` must outlive it.
 /// `cut`, if not null, receives how the graph was cut.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
+#include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/kernel_node.hpp>
@@ -15,8 +17,8 @@ namespace lull {
 
 namespace {
 
-constexpr unsigned bytes_a_block = 256 * 8 * 8;  // of a copy or memset
-constexpr unsigned max_blocks = 256;
+constexpr unsigned bytes_a_block = 256 * 16 * 2;  // of a copy or memset
+constexpr unsigned max_blocks = 1024;
 
 char const* name_of(cudaGraphNodeType type) {
   switch (type) {
@@ -64,28 +66,39 @@ detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
   auto const at = [](cudaPitchedPtr const& base, cudaPos const& from) {
     return static_cast<unsigned char*>(base.ptr) + (from.z * base.ysize + from.y) * base.pitch + from.x;
   };
-  detail::copied_bytes const copied{.to = at(what.dstPtr, what.dstPos),
-                                    .from = at(what.srcPtr, what.srcPos),
-                                    .to_pitch = what.dstPtr.pitch,
-                                    .from_pitch = what.srcPtr.pitch,
-                                    .to_slice = what.dstPtr.pitch * what.dstPtr.ysize,
-                                    .from_slice = what.srcPtr.pitch * what.srcPtr.ysize,
-                                    .width = what.extent.width,
-                                    .height = what.extent.height,
-                                    .depth = what.extent.depth};
+  detail::copied_bytes copied{.to = at(what.dstPtr, what.dstPos),
+                              .from = at(what.srcPtr, what.srcPos),
+                              .to_pitch = what.dstPtr.pitch,
+                              .from_pitch = what.srcPtr.pitch,
+                              .to_slice = what.dstPtr.pitch * what.dstPtr.ysize,
+                              .from_slice = what.srcPtr.pitch * what.srcPtr.ysize,
+                              .width = what.extent.width,
+                              .height = what.extent.height,
+                              .depth = what.extent.depth};
   bool const copies = copied.width != 0 && copied.height != 0 && copied.depth != 0;
   if (copies && !(is_reachable(copied.to) && is_reachable(copied.from)))
     refuse(number, "a copy from or to pageable memory, or another device's");
+  // Rows, or slices, without a gap are one.
+  if (copied.width == copied.to_pitch && copied.width == copied.from_pitch) {
+    copied.width *= std::exchange(copied.height, 1);
+    copied.to_pitch = copied.from_pitch = copied.width;
+  }
+  if (copied.height == 1 &&
+      (copied.depth == 1 || (copied.width == copied.to_slice && copied.width == copied.from_slice))) {
+    copied.width *= std::exchange(copied.depth, 1);
+    copied.to_pitch = copied.from_pitch = copied.to_slice = copied.from_slice = copied.width;
+  }
   return copied;
 }
 
 detail::filled_bytes fill_of(cudaGraphNode_t node) {
   cudaMemsetParams what{};
   LULL_CUDA(cudaGraphMemsetNodeGetParams(node, &what));
+  bool const has_gaps = what.height > 1 && what.pitch != what.width * what.elementSize;
   return {.to = what.dst,
           .pitch = what.pitch,
-          .width = what.width,
-          .height = what.height,
+          .width = has_gaps ? what.width : what.width * what.height,
+          .height = has_gaps ? what.height : 1,
           .value = what.value,
           .element = what.elementSize};
 }
@@ -126,6 +139,14 @@ CUgraphEdgeData in_driver(cudaGraphEdgeData const& edge) {
   return made;
 }
 
+cudaGraphEdgeData in_runtime(CUgraphEdgeData const& edge) {
+  cudaGraphEdgeData made{};
+  made.from_port = edge.from_port;
+  made.to_port = edge.to_port;
+  made.type = static_cast<cudaGraphDependencyType>(edge.type);
+  return made;
+}
+
 /// Whether what comes behind begins when the node has ended, and not before.
 bool is_plain(CUgraphEdgeData const& edge) { return edge.type == 0 && edge.from_port == 0 && edge.to_port == 0; }
 
@@ -139,7 +160,7 @@ std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
 
 }  // namespace
 
-segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where) : where_(where) {
+segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t stream) : where_(where), stream_(stream) {
   std::vector<cudaGraphNode_t> const nodes = nodes_of(graph);
   std::map<cudaGraphNode_t, std::uint32_t> number;
   for (std::uint32_t at = 0; at < nodes.size(); ++at) number[nodes[at]] = at;
@@ -193,11 +214,6 @@ void segment_nodes::read(node& into, std::size_t number) const {
   switch (into.type) {
     case cudaGraphNodeTypeKernel:
       LULL_DRIVER(driver().kernel_node(into.original, &into.kernel));
-      if (into.kernel.kern == nullptr && into.kernel.ctx != where_) {
-        refuse(number,
-               "a kernel of a module that is bound to the context of its capture, where nothing keeps it off the "
-               "reserved SMs");
-      }
       break;
     case cudaGraphNodeTypeMemcpy:
       into.copied = copy_of(into.original, number);
@@ -235,9 +251,37 @@ CUgraphNode segment_nodes::add(CUgraph graph, node const& what, std::vector<CUgr
     unsigned const blocks = blocks_for(what.filled.width * what.filled.height * what.filled.element);
     return added(detail::kernel_node(detail::fill_kernel(), blocks, 256, arguments));
   }
-  CUgraphNode const made = added(what.kernel);
+  CUgraphNode const made =
+      what.kernel.kern != nullptr ? added(what.kernel) : add_function(graph, what.kernel, behind, edges);
   copy_attributes(what.original, made);
   return made;
+}
+
+/// A kernel of a module, such as Triton's, is bound to the context that loaded the module, and a node that is added for
+/// it runs on all SMs. One that is captured on a stream of the workers' context keeps to their SMs.
+CUgraphNode segment_nodes::add_function(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what,
+                                        std::vector<CUgraphNode> const& behind,
+                                        std::vector<CUgraphEdgeData> const& edges) const {
+  std::vector<cudaGraphEdgeData> data(edges.size());
+  std::transform(edges.begin(), edges.end(), data.begin(), in_runtime);
+  LULL_CUDA(cudaStreamBeginCaptureToGraph(stream_, graph, behind.data(), data.data(), behind.size(),
+                                          cudaStreamCaptureModeRelaxed));
+  CUlaunchConfig how{};
+  how.gridDimX = what.gridDimX;
+  how.gridDimY = what.gridDimY;
+  how.gridDimZ = what.gridDimZ;
+  how.blockDimX = what.blockDimX;
+  how.blockDimY = what.blockDimY;
+  how.blockDimZ = what.blockDimZ;
+  how.sharedMemBytes = what.sharedMemBytes;
+  how.hStream = stream_;
+  CUresult const launched = driver().launch_kernel(&how, what.func, what.kernelParams, what.extra);
+  auto const found = detail::graph_under_capture(stream_);
+  cudaGraph_t same{};
+  cudaError_t const ended = cudaStreamEndCapture(stream_, &same);
+  LULL_DRIVER(launched);
+  LULL_CUDA(ended);
+  return found.value().behind.at(0);
 }
 
 segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t end, void** arguments) const {

@@ -18,8 +18,9 @@ class segment_nodes {
  public:
   using graph = detail::owned_handle<cudaGraph_t, cudaGraphDestroy>;
 
-  /// Throws usage_error for a node that cannot. The graph must live as long as this.
-  segment_nodes(cudaGraph_t graph, CUcontext where);
+  /// `stream`: of that context; nothing is enqueued on it. Throws usage_error for a node that cannot. The graph must
+  /// live as long as this.
+  segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t stream);
 
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(order_.size()); }
   /// The name of its kernel, or what it does.
@@ -49,7 +50,11 @@ class segment_nodes {
   CUgraphNode add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,
                   std::vector<CUgraphEdgeData> const& edges) const;
 
+  CUgraphNode add_function(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what, std::vector<CUgraphNode> const& behind,
+                           std::vector<CUgraphEdgeData> const& edges) const;
+
   CUcontext const where_;
+  cudaStream_t const stream_;
   std::vector<node> order_;
 };
 

@@ -212,6 +212,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
+      each.params.usual = now.where->past.usual_bubble();
       if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     }
   }

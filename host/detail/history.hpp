@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include <lull/device/slot.hpp>
 #include <lull/host/bubble.hpp>
 
 namespace lull {
@@ -79,6 +80,9 @@ class history {
   /// Zero when nothing was measured yet.
   std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
 
+  /// Nothing until as many bubbles as are remembered were measured.
+  usual_length usual_bubble() const noexcept { return lengths_.full() ? lengths_.usual() : usual_length{}; }
+
   /// Counts a bubble that comes now; the two questions below are about this one.
   void begin_bubble() noexcept {
     if (usual() != verdict::harvest) ++not_worth_it_;
@@ -105,6 +109,10 @@ class history {
     void add(std::chrono::nanoseconds length) noexcept { recent_[count_++ % remembered] = length; }
     bool full() const noexcept { return count_ >= remembered; }
     std::chrono::nanoseconds longest() const noexcept { return *std::max_element(recent_.begin(), recent_.end()); }
+    usual_length usual() const noexcept {
+      auto const [min, max] = std::minmax_element(recent_.begin(), recent_.end());
+      return {static_cast<std::uint64_t>(min->count()), static_cast<std::uint64_t>((*max - *min).count())};
+    }
 
    private:
     std::array<std::chrono::nanoseconds, remembered> recent_{};

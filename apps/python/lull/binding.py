@@ -75,7 +75,7 @@ class GraphOptions(ctypes.Structure):
         ("steps", ctypes.c_uint64),
         ("segment_ns", ctypes.c_uint64),
         ("is_fed", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("no_hint", ctypes.c_int32),
         ("name", ctypes.c_char_p),
     ]
 
@@ -151,6 +151,7 @@ _CALLS = {
     "lull_ready": [_P, _P, _INT],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],
+    "lull_graph_stream": [_P, ctypes.POINTER(_P)],
     "lull_job_feed": [_P, _U64],
     "lull_job_get_status": [_P, ctypes.POINTER(JobStatus)],
     "lull_job_pause": [_P],

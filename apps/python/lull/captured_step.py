@@ -32,6 +32,7 @@ class SideStep:
     checkpoint: str | os.PathLike[str] | None
     every: int
     seed: int | None
+    hint: bool
 
 
 def _tensors(torch, part):
@@ -90,7 +91,9 @@ def _line_of(step, why):
 class Captured:
     """A step that is captured, with its inputs and outputs in slots on the device."""
 
-    def __init__(self, asked: SideStep, device: int) -> None:
+    def __init__(self, asked: SideStep, device: int, on_workers: int) -> None:
+        """`on_workers`: a stream on the SMs of workers, where it is warmed up and captured: so libraries that choose
+        kernels by trying them choose such as can run there."""
         torch = torch_with_cuda()
         if torch is None:
             raise Error("a side step needs torch with CUDA")
@@ -105,7 +108,7 @@ class Captured:
         if self.done >= asked.steps:
             raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
         with torch.cuda.device(device):
-            self._capture()
+            self._capture(torch.cuda.ExternalStream(on_workers, device))
 
     def _load(self):
         if self._asked.checkpoint is None or not os.path.exists(self._asked.checkpoint):
@@ -116,34 +119,34 @@ class Captured:
         self.done = saved["steps"]
         return saved
 
-    def _capture(self):
+    def _capture(self, on_workers):
         torch, asked = self._torch, self._asked
         on_device = {"device": f"cuda:{self.device}"}
-        self.stream = torch.cuda.Stream(self.device)
+        self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
         self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
         self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
         self._numbers = Numbers(torch, self.device, asked.seed if self._saved is None else self._saved["seed"])
         self._kept = kept = _Kept(torch, asked.state)
-        self.stream.wait_stream(torch.cuda.current_stream(self.device))
-        with self._numbers.in_use(), torch.cuda.stream(self.stream):
+        on_workers.wait_stream(torch.cuda.current_stream(self.device))
+        with self._numbers.in_use(), torch.cuda.stream(on_workers):
             try:
-                increment = self._try_out(on_device)
+                increment = self._try_out(on_workers, on_device)
             finally:
                 kept.put_back()
             self._put_saved()
             self._slot.fill_(self.done % SLOTS)
             self._numbers.begin(increment, self.done)
-            self.stream.synchronize()
+            on_workers.synchronize()
 
-    def _try_out(self, on_device):
+    def _try_out(self, stream, on_device):
         """Warms up, captures, and replays once; how far that moved the random numbers."""
         torch, step = self._torch, self._asked.step
         for _ in range(self._asked.warm_ups):
             returned = self._outputs(step())
         self.slots_out = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in returned]
         del returned
-        self.stream.synchronize()
-        self._numbers.find(self.stream)
+        stream.synchronize()
+        self._numbers.find(stream)
         self.graph = torch.cuda.CUDAGraph(keep_graph=True)
         self.graph.capture_begin(capture_error_mode="thread_local")
         try:
@@ -154,7 +157,7 @@ class Captured:
             raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}") from why
         self.graph.capture_end()
         self.graph.instantiate()
-        return self._numbers.increment_of(self.graph, self.stream)
+        return self._numbers.increment_of(self.graph, stream)
 
     def _run(self):
         for to, slots in zip(self._asked.inputs, self.slots_in):

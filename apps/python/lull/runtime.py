@@ -154,7 +154,7 @@ class Runtime(Made):
         if isinstance(task, SideStep):
             if self.mode != "on":
                 raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
-            self.jobs.append(StepJob(self._submit_graph, task, self.device, priority, name))
+            self.jobs.append(StepJob(self._submit_graph, self.graph_stream(), task, self.device, priority, name))
             return self.jobs[-1]
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
@@ -173,15 +173,25 @@ class Runtime(Made):
         is_fed: bool = False,
         priority: int = 0,
         name: str = "graph",
+        hint: bool = True,
     ) -> GraphJob:
         """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
         first step runs at once. What it reads and writes must live until the job is over. `segment`: about the
-        seconds that a bubble which closes waits for, but for longer nodes."""
-        job = self._submit_graph(graph, steps, segment, is_fed, priority, name)
+        seconds that a bubble which closes waits for, but for longer nodes. `hint`: whether it goes by how long bubbles
+        were lately, or by the gate alone."""
+        job = self._submit_graph(graph, steps, segment, is_fed, priority, name, hint)
         self.jobs.append(job)
         return job
 
-    def _submit_graph(self, graph, steps, segment, is_fed, priority, name) -> GraphJob:
+    def graph_stream(self) -> int:
+        """A stream on the SMs of workers, as an integer, where a graph may be warmed up and captured. It goes with the
+        runtime."""
+        self._refuse_parents()
+        stream = ctypes.c_void_p()
+        check(self._library.lull_graph_stream(self._handle, ctypes.byref(stream)))
+        return stream.value or 0
+
+    def _submit_graph(self, graph, steps, segment, is_fed, priority, name, hint) -> GraphJob:
         self._refuse_parents()
         if not 0 < segment <= 1:
             raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
@@ -193,6 +203,7 @@ class Runtime(Made):
             steps=steps,
             segment_ns=max(round(segment * 1e9), 1),
             is_fed=is_fed,
+            no_hint=not hint,
             name=name.encode(),
         )
         handle = ctypes.c_void_p()

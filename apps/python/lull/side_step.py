@@ -36,6 +36,7 @@ def side_step(
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 0,
     seed: int | None = None,
+    hint: bool = True,
 ) -> SideStep:
     """A PyTorch step as side work::
 
@@ -56,6 +57,9 @@ def side_step(
     `checkpoint`: a file that holds `state` and the number of steps done, written every `every` steps and at the end;
     where it is there, the job goes on from it, and `feed` is given from that step on.
 
+    `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `hint`: whether the job
+    goes by how long bubbles were lately, or looks at the gate alone.
+
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
     if steps < 1:
         raise Error(f"steps is {steps}: it must be 1 or more")
@@ -69,7 +73,7 @@ def side_step(
         raise Error("every is given without a checkpoint")
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
-    return SideStep(step, steps, tuple(inputs), feed, tuple(state), segment, warm_ups, checkpoint, every, seed)
+    return SideStep(step, steps, tuple(inputs), feed, tuple(state), segment, warm_ups, checkpoint, every, seed, hint)
 
 
 class _Feeder(threading.Thread):
@@ -77,7 +81,7 @@ class _Feeder(threading.Thread):
 
     def __init__(self, captured: Captured, asked: SideStep, job: StepJob) -> None:
         super().__init__(name="lull side step", daemon=True)
-        self._captured: Any = captured  # None: the job is over, and its memory is torch's again
+        self.captured: Any = captured  # None: the job is over, and its memory is torch's again
         self._asked, self._job = asked, job
         self._torch = torch_with_cuda()
         self._ended = threading.Event()
@@ -90,7 +94,7 @@ class _Feeder(threading.Thread):
 
     def give_first(self) -> None:
         """The batch of the first step, which runs with the submission."""
-        with self._torch.cuda.device(self._captured.device), self._torch.cuda.stream(self._captured.stream):
+        with self._torch.cuda.device(self.captured.device), self._torch.cuda.stream(self.captured.stream):
             batch = None if self._batches is None else next(self._batches, ())
             if batch == ():
                 raise Error("feed gave no batch")
@@ -101,7 +105,7 @@ class _Feeder(threading.Thread):
     def run(self) -> None:
         torch = self._torch
         try:
-            with torch.cuda.device(self._captured.device), torch.cuda.stream(self._captured.stream):
+            with torch.cuda.device(self.captured.device), torch.cuda.stream(self.captured.stream):
                 while not self._ended.is_set() and not self._serve():
                     self._ended.wait(_LOOK_S)
         except BaseException as why:  # the program's iterator may raise anything
@@ -125,10 +129,10 @@ class _Feeder(threading.Thread):
             log.warning("%s: its feed has not returned for %d s; its thread is left alone", self._job.task, _ENDING_S)
 
     def release(self) -> None:
-        self._captured = None
+        self.captured = None
 
     def holds_memory(self) -> bool:
-        return self._captured is not None
+        return self.captured is not None
 
     def take_outputs(self) -> list[list[Any]]:
         with self._lock:
@@ -137,21 +141,21 @@ class _Feeder(threading.Thread):
 
     def _serve(self):
         """One look; True when there is nothing left to do."""
-        done = self._captured.done + self._job.rounds()
+        done = self.captured.done + self._job.rounds()
         self._take(done)
         path = self._asked.checkpoint
         if path is not None and done != self._saved and done in (self._last, self._next_save()):
-            self._captured.save(pathlib.Path(path), done)
+            self.captured.save(pathlib.Path(path), done)
             self._saved = done
         if done >= self._last:
             if done < self._asked.steps:
                 self._job.cancel()  # its feed has ended
             return True
-        uses_slots = self._captured.slots_in or self._captured.slots_out
+        uses_slots = self.captured.slots_in or self.captured.slots_out
         until = min(self._last, self._next_save(), self._taken + SLOTS if uses_slots else self._last)
         if self._batches is None and self._fed < until:
             self._fed = until
-            self._job.feed(self._fed - self._captured.done)
+            self._job.feed(self._fed - self.captured.done)
         while self._fed < until and not self._ended.is_set() and self._give():
             pass
         return False
@@ -168,25 +172,25 @@ class _Feeder(threading.Thread):
             return False
         self._copy_in(batch)
         self._fed += 1
-        self._job.feed(self._fed - self._captured.done)
+        self._job.feed(self._fed - self.captured.done)
         return True
 
     def _copy_in(self, batch):
-        for slots, given in zip(self._captured.slots_in, batch, strict=True):
+        for slots, given in zip(self.captured.slots_in, batch, strict=True):
             value = self._torch.as_tensor(given)
             if value.shape != slots.shape[1:]:
                 raise Error(f"feed gave the shape {tuple(value.shape)} for an input of {tuple(slots.shape[1:])}")
             if value.device.type == "cpu":
                 value = value.pin_memory()
             slots[self._fed % SLOTS].copy_(value, non_blocking=True)
-        self._captured.stream.synchronize()
+        self.captured.stream.synchronize()
 
     def _take(self, done):
-        slots = self._captured.slots_out
+        slots = self.captured.slots_out
         steps = range(self._taken, done) if slots else ()
         copies = [[out[step % SLOTS].to("cpu", non_blocking=True) for out in slots] for step in steps]
         if copies:
-            self._captured.stream.synchronize()
+            self.captured.stream.synchronize()
         with self._lock:
             self._outputs += copies
         self._taken = done
@@ -196,9 +200,15 @@ class StepJob(GraphJob):
     """The job of a side step. Its rounds are steps."""
 
     def __init__(
-        self, submit_graph: Callable[..., GraphJob], asked: SideStep, device: int, priority: int, name: str | None
+        self,
+        submit_graph: Callable[..., GraphJob],
+        stream: int,
+        asked: SideStep,
+        device: int,
+        priority: int,
+        name: str | None,
     ) -> None:
-        captured = Captured(asked, device)
+        captured = Captured(asked, device, stream)
         self._feeder = _Feeder(captured, asked, self)
         try:
             self._feeder.give_first()
@@ -209,6 +219,7 @@ class StepJob(GraphJob):
                 is_fed=True,
                 priority=priority,
                 name=name or getattr(asked.step, "__name__", "step"),
+                hint=asked.hint,
             )
         except BaseException:
             captured.put_back()

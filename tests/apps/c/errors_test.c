@@ -199,14 +199,15 @@ static void graphs_are_refused(lull_runtime* side, lull_job* task) {
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, NULL, &job), LULL_ERROR_ARGUMENT, "options is null");
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, NULL), LULL_ERROR_ARGUMENT, "job is null");
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "CUDA graph");
-  options.reserved = 1;
-  CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "options->reserved is 1");
-  options.reserved = 0;
   options.name = "";
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ARGUMENT, "options->name");
   options.size = 0;
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ABI, "size");
   CHECK_FAILS(lull_job_feed(task, 1), LULL_ERROR_STATE, "feeds itself");
+  void* stream = &stands_for_one;
+  CHECK_FAILS(lull_graph_stream(side, &stream), LULL_ERROR_ARGUMENT, "CUDA");
+  CHECK(stream == NULL);
+  CHECK_FAILS(lull_graph_stream(side, NULL), LULL_ERROR_ARGUMENT, "stream is null");
 }
 
 static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream) {

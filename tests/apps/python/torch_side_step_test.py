@@ -62,7 +62,7 @@ class Model:
 
     def run_plainly(self, steps):
         """Ordinary replays of the same captured step; what they left, and the losses."""
-        captured, losses = Captured(self.asked(steps), 0), []
+        captured, losses = Captured(self.asked(steps), 0, self.torch.cuda.Stream().cuda_stream), []
         with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
             self.torch.cuda.default_generators[0].set_offset(0)
             for number in range(steps):

@@ -65,9 +65,30 @@ TEST(graph_cut, what_the_shortest_node_took_is_the_stamp) {
 }
 
 TEST(graph_cut, is_told_in_a_line) {
-  cut_graph const cut{.nodes = 390, .segments = 60, .step = 5'400us, .max_node = 462'500ns, .max_node_name = "wgrad"};
+  cut_graph const cut{
+      .nodes = 390, .segments = 60, .step = 5'400us, .max_node = 462'500ns, .max_node_name = "wgrad", .program = {}};
   EXPECT_EQ(text_of(cut), "390 nodes in 60 segments, 90.0 us each in the mean; the longest node takes 462.5 us: wgrad");
-  EXPECT_EQ(text_of({}), "0 nodes in 0 segments, 0.0 us each in the mean; the longest node takes 0.0 us: ");
+  EXPECT_EQ(text_of(cut_graph{}), "0 nodes in 0 segments, 0.0 us each in the mean; the longest node takes 0.0 us: ");
+}
+
+TEST(graph_cut, stretches_hold_about_ten_segments_and_a_fifth_of_a_step_at_most) {
+  std::vector<std::chrono::nanoseconds> const even(120, 100us);
+  EXPECT_EQ(stretches_of(even, 100us), numbers(12, 10));
+  EXPECT_EQ(stretches_of(std::span{even}.first(20), 100us), numbers(5, 4));
+  EXPECT_EQ(stretches_of(std::span{even}.first(4), 100us), numbers{});  // each would be one segment
+  EXPECT_EQ(stretches_of({}, 100us), numbers{});
+  std::vector<std::chrono::nanoseconds> uneven(40, 10us);
+  uneven.front() = 1ms;
+  EXPECT_EQ(stretches_of(uneven, 100us), numbers{});  // fewer than four: one would come again too soon
+}
+
+TEST(graph_cut, what_bubbles_closed_on_is_told_in_a_line) {
+  EXPECT_EQ(text_of(std::span<closed_piece const>{}), "no bubble closed while it ran");
+  std::vector<closed_piece> const pieces{
+      {2, 450us, "wgrad"}, {6, 100us, "norm"}, {90, 1'500ns, "copy"}, {2, 20us, "add"}};
+  EXPECT_EQ(text_of(pieces),
+            "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
+            "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <lull/device/cuda_world.cuh>
 #include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/driver.hpp>
 
 namespace lull::test {
 
@@ -30,7 +31,52 @@ __global__ void note_kernel(std::uint32_t* sms) {
   }
 }
 
+/// note_kernel for one warp.
+constexpr char ptx[] = R"(
+.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry note(.param .u64 sms) {
+  .reg .pred %more;
+  .reg .u32 %id, %one;
+  .reg .u64 %at, %since, %now;
+  ld.param.u64 %at, [sms];
+  mov.u32 %id, %smid;
+  mad.wide.u32 %at, %id, 4, %at;
+  mov.u32 %one, 1;
+  st.u32 [%at], %one;
+  mov.u64 %since, %globaltimer;
+again:
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %since;
+  setp.lt.u64 %more, %now, 2000;
+  @%more bra again;
+  ret;
+}
+)";
+
+template <class Call>
+Call driver_call(char const* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  LULL_CUDA(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result));
+  return reinterpret_cast<Call>(found);
+}
+
 }  // namespace
+
+module_kernel::module_kernel() {
+  LULL_DRIVER(driver_call<decltype(&cuModuleLoadData)>("cuModuleLoadData")(&module_, ptx));
+  LULL_DRIVER(driver_call<decltype(&cuModuleGetFunction)>("cuModuleGetFunction")(&function_, module_, "note"));
+}
+
+module_kernel::~module_kernel() { driver_call<decltype(&cuModuleUnload)>("cuModuleUnload")(module_); }
+
+void module_kernel::note_sms(cudaStream_t stream, std::uint32_t* sms) const {
+  void* arguments[] = {&sms};
+  LULL_DRIVER(driver_call<decltype(&cuLaunchKernel)>("cuLaunchKernel")(function_, 2'000, 1, 1, 256, 1, 1, 0, stream,
+                                                                       arguments, nullptr));
+}
 
 void apply_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count, std::uint32_t node,
                 std::uint64_t ns) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 namespace lull::test {
@@ -14,5 +15,19 @@ std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node)
 
 /// Notes each SM that it runs on: 2,000 blocks, into (1024,) words.
 void note_sms(cudaStream_t stream, std::uint32_t* sms);
+
+/// The same as a kernel of a module, which is bound to the current device's context.
+class module_kernel {
+ public:
+  module_kernel();
+  ~module_kernel();
+  module_kernel(module_kernel const&) = delete;
+  module_kernel& operator=(module_kernel const&) = delete;
+  void note_sms(cudaStream_t stream, std::uint32_t* sms) const;
+
+ private:
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
 
 }  // namespace lull::test
