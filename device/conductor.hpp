@@ -85,7 +85,8 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     here.begin_step(here.next_step());
   }
 
-  /// Behind each piece.
+  /// Behind each piece. What nearly every look finds stands here, and nothing else: a segment's kernels leave little of
+  /// the conductor's code in the caches.
   LULL_HD static void proceed(kept& stays, Launcher launch) noexcept {
     conductor here{stays.params, stays, launch};
     std::uint64_t const now_ns = World::now_ns();
@@ -93,20 +94,15 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     std::uint32_t const behind = stays.segment + stays.segments;
     stays.segment = behind < stays.graph.count ? behind : 0;
     stays.segments = 0;
+    stays.failures = 0;
     // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
     plan const ahead = here.choose(now_ns);
-    directive next = stays.claims.next_alone(stays.next, ahead.nodes, here.words());
-    bool const in_step = next.count != 0;
-    if (!in_step && next.what != action::leave) next = here.next_step();
-    if (stays.claims.account().why == leave_reason::closed) {
-      ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
-    } else {
+    directive const next = stays.claims.next_alone(stays.next, ahead.nodes, here.words());
+    if (next.count != 0 && ahead.not_before_ns == 0) {
       done.note(now_ns - stays.launched_ns);
-    }
-    if (in_step) {
-      here.run(next, ahead);
+      here.start(next, ahead.segments);
     } else {
-      here.begin_step(next);
+      proceed_apart(stays, launch, next, ahead, done, now_ns);
     }
   }
 
@@ -117,7 +113,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
       here.give_back(stays.next);
       here.leave();
     } else {
-      here.launch(stays.next, here.piece_under_way());
+      here.launch();
     }
   }
 
@@ -146,10 +142,10 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     if (first.stretch.nodes != 0 && now_ns + first.stretch.took_ns + usual.spread_ns <= end_ns)
       return {first.stretched, first.stretch.nodes, 0};
     std::uint64_t const late_ns = end_ns + usual.spread_ns + max_lateness_ns;
+    bool const repeats = usual.spread_ns <= kept_.graph.patience_ns && usual.spread_ns <= usual.min_ns / 4;
     bool const is_first = kept_.claims.account().chunks == 0;
     bool const outlasts = now_ns + first.one.took_ns > end_ns && now_ns < late_ns;
-    if (!is_first && outlasts && usual.spread_ns <= kept_.graph.patience_ns) return {1, first.one.nodes, late_ns};
-    return one;
+    return repeats && outlasts && !is_first ? plan{1, first.one.nodes, late_ns} : one;
   }
 
   /// Everything that a look can find but the next piece of a step that is under way: opens the step that is due.
@@ -162,6 +158,24 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     return next;
   }
 
+  /// A step has ended, or the stay, or what comes next must wait.
+  LULL_HD LULL_COLD static void proceed_apart(kept& stays, Launcher launch, directive next, plan ahead,
+                                              graph_piece& done, std::uint64_t now_ns) noexcept {
+    conductor here{stays.params, stays, launch};
+    bool const in_step = next.count != 0;
+    if (!in_step && next.what != action::leave) next = here.next_step();
+    if (stays.claims.account().why == leave_reason::closed) {
+      ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
+    } else {
+      done.note(now_ns - stays.launched_ns);
+    }
+    if (in_step) {
+      here.run(next, ahead);
+    } else {
+      here.begin_step(next);
+    }
+  }
+
   LULL_HD void begin_step(directive next) noexcept {
     if (next.what == action::leave) {
       leave();
@@ -172,7 +186,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     run(next, ahead);
   }
 
-  LULL_HD void run(directive next, plan ahead) noexcept {
+  LULL_HD void run(directive const& next, plan const& ahead) noexcept {
     while (ahead.not_before_ns != 0 && World::now_ns() < ahead.not_before_ns) {
       if (kept_.claims.has_ended(words())) {
         give_back(next);
@@ -181,22 +195,27 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
       }
       World::pause();
     }
-    kept_.next = next;
-    kept_.segments = ahead.segments;
-    launch(next, piece_under_way());
+    start(next, ahead.segments);
   }
 
-  LULL_HD void launch(directive next, graph_piece const& piece) noexcept {
+  LULL_HD void start(directive const& next, std::uint32_t segments) noexcept {
+    kept_.next = next;
+    kept_.segments = segments;
+    this->launch();
+  }
+
+  /// The piece that is claimed.
+  LULL_HD void launch() noexcept {
     kept_.launched_ns = World::now_ns();
-    std::uint32_t const failed = launch_(piece.executable);
-    if (failed == 0) {
-      kept_.failures = 0;
-      return;
-    }
-    kept_.failed_launch = failed;
-    give_back(next);
-    if (++kept_.failures == max_failures) kept_.claims.fail(failure::no_launch);
-    leave();
+    if (std::uint32_t const failed = launch_(piece_under_way().executable)) fail_apart(kept_, launch_, failed);
+  }
+
+  LULL_HD LULL_COLD static void fail_apart(kept& stays, Launcher launch, std::uint32_t failed) noexcept {
+    conductor here{stays.params, stays, launch};
+    stays.failed_launch = failed;
+    here.give_back(stays.next);
+    if (++stays.failures == max_failures) stays.claims.fail(failure::no_launch);
+    here.leave();
   }
 
   LULL_HD void give_back(directive const& undone) noexcept {

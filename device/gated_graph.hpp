@@ -42,7 +42,7 @@ struct gated_graph {
   void* kept = nullptr;               // kept_conducting
   graph_segment* segments = nullptr;  // (count,) of one step or more, in order, without a gap
   std::uint64_t steps = 0;
-  std::uint64_t patience_ns = 0;  // lengths of bubbles that vary by no more repeat themselves; 0: no hint is taken
+  std::uint64_t patience_ns = 0;  // how long it may wait for a bubble's end; 0: no hint is taken
   std::uint32_t count = 0;
   std::uint32_t nodes = 0;
   std::uint32_t is_fed = 0;  // a step begins only when it is fed

@@ -110,8 +110,10 @@ class history {
     bool full() const noexcept { return count_ >= remembered; }
     std::chrono::nanoseconds longest() const noexcept { return *std::max_element(recent_.begin(), recent_.end()); }
     usual_length usual() const noexcept {
-      auto const [min, max] = std::minmax_element(recent_.begin(), recent_.end());
-      return {static_cast<std::uint64_t>(min->count()), static_cast<std::uint64_t>((*max - *min).count())};
+      auto sorted = recent_;
+      std::sort(sorted.begin(), sorted.end());
+      auto const ns = [](std::chrono::nanoseconds length) { return static_cast<std::uint64_t>(length.count()); };
+      return {ns(sorted.front()), ns(sorted[3 * remembered / 4 - 1] - sorted.front())};
     }
 
    private:
