@@ -93,7 +93,7 @@ def in_a_bubble_ms(side, job):
     return 1e3 * (seen[-1][0] - seen[0][0]) / (seen[-1][1] - seen[0][1])
 
 
-def in_gaps(side, job, gap_ms, nodes):
+def in_gaps(side, job, gap_ms):
     """Steps a millisecond in many bubbles of one length, behind those that the site learns from."""
     marks, done = [], 0
     for turn in range(2):
@@ -108,9 +108,9 @@ def in_gaps(side, job, gap_ms, nodes):
         torch.cuda.synchronize()
         time.sleep(0.05)
         if turn == 0:
-            marks, done = [], job.status()["items"]
+            marks, done = [], job.rounds()
     open_ms = sum(begin.elapsed_time(end) for begin, end in marks)
-    return (job.status()["items"] - done) / nodes / open_ms
+    return (job.rounds() - done) / open_ms
 
 
 def submitted(side, name, step, state, given):
@@ -126,8 +126,7 @@ def measure_alone(name, step, state, given):
         captured = job._feeder.captured
         plain = [plain_ms(captured.graph, captured.stream, 20)]
         gated = [in_a_bubble_ms(side, job) for _ in range(given.bubbles)]
-        nodes = int(job.result().split()[0])
-        speeds = {gap_ms: in_gaps(side, job, gap_ms, nodes) for gap_ms in (21, 3.5)}
+        speeds = {gap_ms: in_gaps(side, job, gap_ms) for gap_ms in given.gaps}
         job.cancel()
         job.wait(10)
         plain.append(plain_ms(captured.graph, captured.stream, 20))
@@ -185,6 +184,9 @@ def main():
     parser.add_argument("--rooms", type=int, default=2)
     parser.add_argument("--segment", type=float, default=1e-4, help="seconds")
     parser.add_argument("--hint", choices=("on", "off"), default="on")
+    parser.add_argument(
+        "--gaps", type=lambda text: [float(each) for each in text.split(",") if each], default=[21, 3.5]
+    )
     parser.add_argument("--bubbles", type=int, default=2)
     parser.add_argument("--scopes", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=5, help="of training in a scope")

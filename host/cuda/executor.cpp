@@ -110,6 +110,7 @@ cuda_executor::~cuda_executor() {
   destroy_on(device_, [this] {
     conductor_.reset();
     captures_ = {};
+    graphs_.reset();
     memory_.release(relay_);
     memory_.release(inside_);
     control_ = {};
@@ -165,7 +166,7 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   std::lock_guard const lock{loaded_mutex_};
   if (kernel.conducts) {
     if (conductor_ == nullptr)
-      conductor_ = std::make_unique<conductor_graph>(context_of_graphs(), relay_, place_.stream());
+      conductor_ = std::make_unique<conductor_graph>(find_place_of_graphs().context(), relay_, place_.stream());
     return {.blocks = 1};
   }
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
@@ -185,23 +186,27 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   return choose(kernel, blocks_per_processor);
 }
 
-CUcontext cuda_executor::context_of_graphs() const {
-  if (place_.context() != nullptr) return place_.context();
-  if (place_.has_all()) return detail::primary_context(device_);
-  throw usage_error{
-      "a CUDA graph runs only where green contexts keep it off the reserved SMs, and here they fail: update the "
-      "driver, or set rooms and processors to 0"};
+worker_place const& cuda_executor::place_of_graphs() {
+  cuda_device_guard const here{device_};
+  std::lock_guard const lock{loaded_mutex_};
+  return find_place_of_graphs();
 }
 
-cuda_stream cuda_executor::make_stream_of_graphs() const {
-  context_of_graphs();
-  return place_.another_stream();
+/// Under the lock.
+worker_place const& cuda_executor::find_place_of_graphs() {
+  if (place_.has_all() && graphs_ == nullptr) graphs_ = std::make_unique<worker_place>(device_, 1, 0, true);
+  worker_place const& found = place_.has_all() ? *graphs_ : place_;
+  if (found.context() == nullptr) {
+    throw usage_error{
+        "a CUDA graph runs only where green contexts keep it off reserved SMs, and here they fail: update the driver"};
+  }
+  return found;
 }
 
 cudaStream_t cuda_executor::capture_stream() {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
-  if (captures_.get() == nullptr) captures_ = make_stream_of_graphs();
+  if (captures_.get() == nullptr) captures_ = find_place_of_graphs().another_stream();
   return captures_.get();
 }
 

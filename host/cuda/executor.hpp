@@ -72,16 +72,17 @@ class cuda_executor final : public executor {
   bool workers_done() override;
   bool graph_workers_done() override { return true; }  // a graph goes when its last launch has ended
 
-  /// The context of a gated graph's kernels, which keeps them off the reserved SMs. Throws usage_error where none does.
-  CUcontext context_of_graphs() const;
-  /// A stream of that context.
-  cuda_stream make_stream_of_graphs() const;
+  /// Where gated graphs run: as workers, but always in a context that keeps them off reserved SMs. Their grids are not
+  /// ours, and what arrives beside them must find room; so where workers have all SMs, graphs leave one group. Throws
+  /// usage_error where no context does that.
+  worker_place const& place_of_graphs();
   /// One for the program's captures, which goes with the executor. Thread-safe.
   cudaStream_t capture_stream();
   /// What the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
 
  private:
+  worker_place const& find_place_of_graphs();
   worker_grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
   int const device_;
@@ -91,11 +92,12 @@ class cuda_executor final : public executor {
   cuda_memory memory_;
   cuda_stream control_;
   cuda_stream plain_;
-  std::uint32_t* inside_;  // (1024,) worker blocks now on each SM id
-  std::mutex loaded_mutex_;
+  std::uint32_t* inside_;                       // (1024,) worker blocks now on each SM id
+  std::mutex loaded_mutex_;                     // all that follows
   std::set<void const*> loaded_;                // kernels
   cuda_stream captures_;                        // made when it is first asked for
   void* relay_;                                 // of conductors
+  std::unique_ptr<worker_place> graphs_;        // where workers have all SMs; made when it is first asked for
   std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded
 };
 

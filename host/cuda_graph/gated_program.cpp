@@ -87,9 +87,10 @@ class segment_maker {
 
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     : device_(machine.place().device), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
-  cuda_stream const own = machine.make_stream_of_graphs();
+  worker_place const& where = machine.place_of_graphs();
+  cuda_stream const own = where.another_stream();
   cudaStream_t const stream = own.get();
-  segment_nodes const nodes{work_.graph, machine.context_of_graphs(), stream};
+  segment_nodes const nodes{work_.graph, where.context(), stream};
   segment_maker const make{nodes, kept_.data(), machine.relay()};
   auto const times = make.run_first_step(machine, stream);
   auto const slowest = std::max_element(times.begin(), times.end());
