@@ -20,56 +20,10 @@ import torch
 
 import lull
 from measure_stage import compared, in_turns, summed_up, warm_up
+from side_models import plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
-
-
-def vision(name, batch=64):
-    import torchvision
-
-    net = getattr(torchvision.models, name)().cuda().to(memory_format=torch.channels_last)
-    x = torch.randn(batch, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
-    y = torch.randint(0, 1000, (batch,), device="cuda")
-    return net, lambda: torch.nn.functional.cross_entropy(net(x), y)
-
-
-def bert(batch=16):
-    import transformers
-
-    net = transformers.BertForMaskedLM(transformers.BertConfig()).cuda()
-    x = torch.randint(0, 30_000, (batch, 128), device="cuda")
-    y = torch.randint(0, 30_000, (batch, 128), device="cuda")
-    return net, lambda: net(input_ids=x, labels=y).loss
-
-
-def step_of(name):
-    net, loss_of = bert() if name == "bert" else vision(name)
-    net.train()
-    adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)
-
-    def step():
-        adam.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16):
-            loss = loss_of()
-        loss.backward()
-        adam.step()
-        return loss
-
-    step.__name__ = name
-    return step, (net, adam)
-
-
-def plain_ms(graph, stream, repeats):
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    with torch.cuda.stream(stream):
-        graph.replay()
-        begin.record()
-        for _ in range(repeats):
-            graph.replay()
-        end.record()
-    torch.cuda.synchronize()
-    return begin.elapsed_time(end) / repeats
 
 
 def in_a_bubble_ms(side, job):
@@ -88,10 +42,6 @@ def in_a_bubble_ms(side, job):
     if len(seen) < 3:
         return None
     return 1e3 * (seen[-1][0] - seen[0][0]) / (seen[-1][1] - seen[0][1])
-
-
-def submitted(side, name, step, state, segment):
-    return side.submit(lull.side_step(step, steps=1 << 30, state=state, segment=segment), name=name)
 
 
 def measure_alone(name, step, state, given):
