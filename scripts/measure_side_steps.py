@@ -20,59 +20,14 @@ import torch
 
 import lull
 from measure_stage import compared, in_turns, summed_up, warm_up
+from side_models import plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
 CYCLES_A_MS = 1.98e6
 LEARNING = 16  # bubbles
+LEARNING_GROUPS = 8  # of steps: what a site learns it learns from its last eight bubbles
 GAPS_MS = 1500  # of bubbles of one length, together
-
-
-def vision(name, batch=64):
-    import torchvision
-
-    net = getattr(torchvision.models, name)().cuda().to(memory_format=torch.channels_last)
-    x = torch.randn(batch, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
-    y = torch.randint(0, 1000, (batch,), device="cuda")
-    return net, lambda: torch.nn.functional.cross_entropy(net(x), y)
-
-
-def bert(batch=16):
-    import transformers
-
-    net = transformers.BertForMaskedLM(transformers.BertConfig()).cuda()
-    x = torch.randint(0, 30_000, (batch, 128), device="cuda")
-    y = torch.randint(0, 30_000, (batch, 128), device="cuda")
-    return net, lambda: net(input_ids=x, labels=y).loss
-
-
-def step_of(name):
-    net, loss_of = bert() if name == "bert" else vision(name)
-    net.train()
-    adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)
-
-    def step():
-        adam.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16):
-            loss = loss_of()
-        loss.backward()
-        adam.step()
-        return loss
-
-    step.__name__ = name
-    return step, (net, adam)
-
-
-def plain_ms(graph, stream, repeats):
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    with torch.cuda.stream(stream):
-        graph.replay()
-        begin.record()
-        for _ in range(repeats):
-            graph.replay()
-        end.record()
-    torch.cuda.synchronize()
-    return begin.elapsed_time(end) / repeats
 
 
 def in_a_bubble_ms(side, job):
@@ -113,15 +68,14 @@ def in_gaps(side, job, gap_ms):
     return (job.rounds() - done) / open_ms
 
 
-def submitted(side, name, step, state, given):
-    asked = lull.side_step(step, steps=1 << 30, state=state, segment=given.segment, hint=given.hint == "on")
-    return side.submit(asked, name=name)
+def submit(side, name, step, state, given):
+    return submitted(side, name, step, state, given.segment, hint=given.hint == "on")
 
 
 def measure_alone(name, step, state, given):
     with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
         began = time.monotonic()
-        job = submitted(side, name, step, state, given)
+        job = submit(side, name, step, state, given)
         submitted_s = time.monotonic() - began
         captured = job._feeder.captured
         plain = [plain_ms(captured.graph, captured.stream, 20)]
@@ -148,8 +102,9 @@ def measure_in_stage(name, step, state, given, plain):
     trainer, scopes = Trainer(torch, given), []
     for _ in range(given.scopes):
         with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
-            job = submitted(side, name, step, state, given)
+            job = submit(side, name, step, state, given)
             warm_up(trainer, lull.bubble)
+            trainer.groups([lull.bubble] * LEARNING_GROUPS)
             before = job.rounds()
             times = in_turns(trainer, lull.bubble, given.seconds)
             torch.cuda.synchronize()

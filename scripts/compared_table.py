@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compare_side_work.py says of its rows, as text."""
+
+import math
+
+LEGEND = """
+- slower: a step of the trainer with this side work against one without, mean over scopes with its 95 % interval, or
+  with that of one scope's pairs; worst: the slowest scope.
+- of idle: side steps against plain replays of the same step in as much idle time of the trainer; of wall: in as much
+  time, for work that is always on. Of lull_functor: items of its own task, against long bubbles without training.
+- drain: from the close of a bubble to the end of side work, by the device's clock; of bubbles that had side work.
+- memory: of the captured step, its segments and what runs them, without weights and optimizer; of another process:
+  all of it.
+- CPU: of all threads, of the other process too, a step of the trainer, more than without side work.
+"""
+COLUMNS = ("row", "slower", "worst", "of idle", "of wall", "drain p50 / p99 / max", "memory", "CPU")
+
+
+def quantiles(values):
+    """By nearest rank; None where there are none."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    at = {name: ordered[math.ceil(share * len(ordered)) - 1] for name, share in (("p50", 0.5), ("p99", 0.99))}
+    return {**at, "max": ordered[-1], "count": len(ordered)}
+
+
+def _text(value, form, unit=""):
+    return "–" if value is None else f"{value:{form}}{unit}"
+
+
+def _slower(row):
+    text = _text(row.get("slowdown_percent"), "+.2f", " %")
+    low, high = row.get("slowdown_percent_low"), row.get("slowdown_percent_high")
+    if low is None and len(row.get("scopes", ())) == 1:
+        low, high = (row["scopes"][0].get(f"slowdown_percent_{end}") for end in ("low", "high"))
+    return text if low is None else f"{text} ({low:+.2f} to {high:+.2f})"
+
+
+def _drain(row):
+    drain = row.get("drain_us")
+    if drain is None:
+        return row.get("no_drain", "–")
+    return " / ".join(f"{drain[key]:.0f}" for key in ("p50", "p99", "max")) + " µs"
+
+
+def cells(row):
+    if "not_run" in row:
+        return [row["row"], f"not run: {' '.join(row['not_run'].split())}"] + [""] * (len(COLUMNS) - 2)
+    failed = f" ({row['scopes_run']} scopes, then: {' '.join(row['failed'].split())})" if "failed" in row else ""
+    return [
+        row["row"] + failed,
+        _slower(row),
+        _text(row.get("worst_slowdown_percent"), "+.2f", " %"),
+        _text(row.get("harvest"), ".2f"),
+        _text(row.get("wall_share"), ".2f"),
+        _drain(row),
+        _text(row.get("memory_mib"), ".0f", " MiB"),
+        _text(row.get("cpu_ms_a_step"), "+.1f", " ms"),
+    ]
+
+
+def table(rows, title):
+    """Markdown."""
+    lines = [f"| {' | '.join(line)} |" for line in (COLUMNS, ["---"] * len(COLUMNS), *map(cells, rows))]
+    return "\n".join([title, "", *lines, LEGEND])

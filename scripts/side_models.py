@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps of known models as side work, with random weights and inputs, and plain replays of them."""
+
+import contextlib
+
+import torch
+
+WARM_UPS = 3  # before a capture
+
+
+def vision(name, batch=64):
+    import torchvision
+
+    net = getattr(torchvision.models, name)().cuda().to(memory_format=torch.channels_last)
+    x = torch.randn(batch, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
+    y = torch.randint(0, 1000, (batch,), device="cuda")
+    return net, lambda: torch.nn.functional.cross_entropy(net(x), y)
+
+
+def bert(batch=16):
+    import transformers
+
+    net = transformers.BertForMaskedLM(transformers.BertConfig()).cuda()
+    x = torch.randint(0, 30_000, (batch, 128), device="cuda")
+    y = torch.randint(0, 30_000, (batch, 128), device="cuda")
+    return net, lambda: net(input_ids=x, labels=y).loss
+
+
+def step_of(name):
+    """The step, and what it changes: the module and its optimizer."""
+    net, loss_of = bert() if name == "bert" else vision(name)
+    net.train()
+    adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)
+
+    def step():
+        adam.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = loss_of()
+        loss.backward()
+        adam.step()
+        return loss
+
+    step.__name__ = name
+    return step, (net, adam)
+
+
+@contextlib.contextmanager
+def captured(step, optimizer, stream):
+    """The step's graph, captured on that stream. Its replays do not advance random numbers: each has the same masks,
+    which takes as long."""
+    stream.wait_stream(torch.cuda.current_stream())
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
+    try:
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UPS):
+                step()
+            stream.synchronize()
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                step()
+            except Exception:
+                with contextlib.suppress(Exception):  # it says the same
+                    graph.capture_end()
+                raise
+            graph.capture_end()
+            graph.instantiate()
+            graph.replay()  # writes the seed that every launch of the graph reads
+            stream.synchronize()
+        yield graph
+    finally:
+        torch.cuda.synchronize()
+        graph.reset()
+        optimizer.zero_grad(set_to_none=True)  # gradients lie in the graph's memory
+
+
+def plain_ms(graph, stream, repeats):
+    """Of a replay, without anything beside it."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with torch.cuda.stream(stream):
+        graph.replay()
+        begin.record()
+        for _ in range(repeats):
+            graph.replay()
+        end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / repeats
+
+
+def submitted(side, name, step, state, segment, **more):
+    """The step's job, which does not end by itself. Blocks while it is captured."""
+    import lull
+
+    return side.submit(lull.side_step(step, steps=1 << 30, state=state, segment=segment, **more), name=name)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compare_test.py ROOT: what scripts/compare_side_work.py does without a GPU: its table, its options, and its talk with
+other processes."""
+
+import contextlib
+import io
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
+import compare_side_work  # noqa: E402
+import side_process  # noqa: E402
+from compared_table import cells, quantiles, table  # noqa: E402
+from measure_stage import summed_up  # noqa: E402
+
+OTHER = """
+import json, sys
+say = lambda what: print(json.dumps(what), flush=True)
+print("a library says something", flush=True)
+say({"plain_ms": 2.0})
+for line in sys.stdin:
+    say({"started": True} if line == "start\\n" else {"steps": 7, "cpu_ms": 1.5})
+"""
+CONTROL = """#!/bin/sh
+echo "$*:$(cat)" >> {log}
+exit {status}
+"""
+
+
+def scope(percent, **more):
+    return {"row": "r", "slowdown_percent": percent, "step_ms_none": 100.0, "step_ms_worker": 100.0 + percent, **more}
+
+
+class comparisons(unittest.TestCase):
+    def test_quantiles_are_values_that_were_measured(self):
+        self.assertIsNone(quantiles([]))
+        self.assertEqual(quantiles([3.0]), {"p50": 3.0, "p99": 3.0, "max": 3.0, "count": 1})
+        self.assertEqual(quantiles(list(range(1, 201))), {"p50": 100, "p99": 198, "max": 200, "count": 200})
+
+    def test_a_row_is_of_all_scopes_that_ran(self):
+        scopes = [scope(1, memory_mib=10.0, harvest=0.5), scope(3, memory_mib=20.0, harvest=0.7)]
+        row = compare_side_work.whole_row("r", scopes, [1.0, 2.0, 9.0], summed_up)
+        self.assertEqual((row["memory_mib"], row["scopes_run"], row["worst_slowdown_percent"]), (15.0, 2, 3))
+        self.assertAlmostEqual(row["harvest"], 0.6)
+        self.assertEqual(row["drain_us"]["max"], 9.0)
+        self.assertNotIn("failed", row)
+        found = cells(row)
+        self.assertIn("+2.00 % (", found[1])
+        self.assertEqual(found[5:7], ["2 / 9 / 9 µs", "15 MiB"])
+
+    def test_a_row_that_failed_says_why(self):
+        failed = {"row": "r", "not_run": "RuntimeError: no\nGPU"}
+        row = compare_side_work.whole_row("r", [failed], [], summed_up)
+        self.assertEqual(cells(row)[:2], ["r", "not run: RuntimeError: no GPU"])
+        later = compare_side_work.whole_row("r", [scope(1), failed], [], summed_up)
+        self.assertEqual(cells(later)[0], "r (1 scopes, then: RuntimeError: no GPU)")
+        self.assertEqual(len({line.count("|") for line in table([row, later], "t").split("\n") if "|" in line}), 1)
+
+    def test_which_rows_a_run_has(self):
+        self.assertEqual(compare_side_work.parse(["--wait=a/b.so"]).rows, list(compare_side_work.ROW_NAMES))
+        self.assertEqual(compare_side_work.parse(["--wait=a/b.so", "--mps"]).rows, ["nothing", "mps"])
+        self.assertEqual(str(compare_side_work.parse(["--wait=a/b.so"]).runner), "a/libside_runner.so")
+        for wrong in (["--wait=a", "--rows=no"], [], ["--wait=a", "--mps", "--xsched=b"], ["--wait=a", "--segments=1"]):
+            with self.subTest(wrong), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                compare_side_work.parse(wrong)
+
+    def test_another_process_starts_and_stops(self):
+        side = side_process.SideProcess(["-c", OTHER], {})
+        self.assertEqual(side.told, {"plain_ms": 2.0})
+        for _ in range(2):
+            side.resume()
+            side.suspend()
+        self.assertEqual((side.steps(), side.done["cpu_ms"]), (14, 3.0))
+        side.end()
+        with self.assertRaisesRegex(RuntimeError, "has ended"):
+            side_process.SideProcess(["-c", "pass"], {})
+
+    def test_the_server_of_mps_is_told_to_end_whatever_happens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log, control = pathlib.Path(folder, "log"), pathlib.Path(folder, "nvidia-cuda-mps-control")
+            with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+                for status in (0, 1):
+                    with self.subTest(status=status):
+                        log.write_text("")
+                        control.write_text(CONTROL.format(log=log, status=status))
+                        control.chmod(0o755)
+                        with self.assertRaises(RuntimeError), side_process.mps_server() as environment:
+                            self.assertTrue(os.path.isdir(environment["CUDA_MPS_PIPE_DIRECTORY"]))
+                            raise RuntimeError("the program failed")
+                        self.assertEqual(log.read_text().split("\n")[-2], ":quit -t 5")
+
+
+if __name__ == "__main__":
+    unittest.main()
