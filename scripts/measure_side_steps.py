@@ -8,7 +8,7 @@
 Each model's step (random weights and inputs) is captured. Plain replays are timed, then the same step as the only job
 in bubbles that are seconds long. With --scopes it also runs in the bubbles of the stage that measure_stage.py trains:
 the slowdown of a step, and the side steps as a share of plain replays in as much time. CUDA_DEVICE_MAX_CONNECTIONS is
-taken as it is. One JSON object a model on standard output."""
+taken as it is. One JSON object on standard output."""
 
 import argparse
 import json
@@ -20,13 +20,12 @@ import torch
 
 import lull
 from measure_stage import compared, in_turns, summed_up, warm_up
-from side_models import plain_ms, step_of, submitted
+from side_models import LEARNING_GROUPS, plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
 CYCLES_A_MS = 1.98e6
 LEARNING = 16  # bubbles
-LEARNING_GROUPS = 8  # of steps: what a site learns it learns from its last eight bubbles
 GAPS_MS = 1500  # of bubbles of one length, together
 
 
@@ -126,7 +125,6 @@ def measure_in_stage(name, step, state, given, plain):
 def measure(name, given):
     step, state = step_of(name)
     found = {"model": name, "rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
-    found["torch"] = torch.__version__
     found |= measure_alone(name, step, state, given)
     if given.scopes:
         found["stage"] = measure_in_stage(name, step, state, given, statistics.median(found["plain_ms"]))
@@ -151,8 +149,11 @@ def main():
     given = parser.parse_args()
     if given.scopes and not given.wait:
         parser.error("--scopes needs --wait")
+    rows = []
     for name in given.models.split(","):
-        print(json.dumps(measure(name, given)), flush=True)
+        rows.append(measure(name, given))
+        print(f"{name}: longer by {rows[-1]['longer_percent']} %", file=sys.stderr, flush=True)
+    print(json.dumps({"torch": torch.__version__, "rows": rows}), flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from measured import (
     twice,
     why_empty,
 )
+from side_sections import side_check, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     STAGE,
@@ -267,6 +268,9 @@ SECTIONS = {
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     "stage_kernels": ("as named", stage_kernels),
+    "side_steps": ("ms, shares and per cent as named", side_steps),
+    "side_stage": ("as named", side_stage),
+    "side_check": ("as named", side_check),
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
     "connections": ("us", connections),

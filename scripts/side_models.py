@@ -6,6 +6,7 @@ import contextlib
 import torch
 
 WARM_UPS = 3  # before a capture
+LEARNING_GROUPS = 8  # of the trainer: what a site learns it learns from its last eight bubbles
 
 
 def vision(name, batch=64):

@@ -22,7 +22,7 @@ from measure_stage import (
     speed_alone,
     warm_up,
 )
-from side_models import captured, plain_ms, step_of, submitted
+from side_models import LEARNING_GROUPS, captured, plain_ms, step_of, submitted
 from side_process import SideProcess, cpu_ms, environment_of_child
 from side_runner import Library
 from stage_trainer import GROUP, HEAD_START_MS, Trainer, no_bubble
@@ -204,6 +204,7 @@ def lull_step(shared, **more):
     with harvest(shared, []) as (lull, side):
         job = submitted(side, shared.given.model, shared.step, shared.state, shared.given.segment, **more)
         mib = before - free_mib()
+        shared.trainer.groups([lull.bubble] * LEARNING_GROUPS)
         found = shared.in_bubbles(lull.bubble, job.rounds)
         found |= {"memory_mib": mib, "drains_us": drains_of(side), "counts": side.counts()}
         job.cancel()

@@ -113,8 +113,8 @@ graph_pieces::graph_pieces(cudaGraph_t graph, std::uint32_t count, nanoseconds w
   if (count == 1) {
     pieces_.push_back(clone_of(graph, {}));
   } else {
-    segment_nodes const nodes{graph, detail::primary_context(current_device())};
     cuda_stream const stream{priorities().lowest};
+    segment_nodes const nodes{graph, detail::primary_context(current_device()), stream.get()};
     std::vector<nanoseconds> const times = node_times(nodes, stream.get());
     std::vector<std::uint32_t> const sizes = count == 0 ? cut_by_time(times, wanted) : cut_into(times, count);
     std::vector<cudaGraphNode_t> const ordered = ordered_nodes(graph);

@@ -88,7 +88,8 @@ class record {
   threads_stream* launches_behind = nullptr;                // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                    // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
-  std::atomic<int> memories{0};    // allocated and mapped, and not given back
+  std::atomic<std::uint64_t> min_length_ns{0};    // that the last worker was told of its site's bubbles
+  std::atomic<int> memories{0};                   // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
@@ -168,6 +169,7 @@ class recording_executor final : public threads_executor {
               start_when when) override {
     std::string const stay =
         params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
+    into_.min_length_ns = params.usual.min_ns;
     noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
       threads_executor::launch(kernel, grid, params, mark, when);

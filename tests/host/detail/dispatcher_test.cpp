@@ -38,6 +38,28 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
   EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
 }
 
+TEST_F(runtime_recorded, workers_are_told_how_long_the_last_eight_bubbles_of_their_site_were) {
+  auto const side = make();
+  job const task = submit_endless(*side);
+  await(*side, task, job_state::placed);
+  auto const bubbles = [&](int count, char const* where) {
+    for (int at = 0; at < count; ++at) {
+      {
+        bubble const idle{*side, &trainer, site{where}};
+        trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+      }
+      trainer.synchronize();
+      side->take_bubbles();
+    }
+  };
+  bubbles(8, "long");
+  EXPECT_EQ(seen.min_length_ns, 0U);
+  bubbles(4, "long");
+  EXPECT_GT(seen.min_length_ns, 1'900'000U);
+  bubbles(1, "another");
+  EXPECT_EQ(seen.min_length_ns, 0U);
+}
+
 /// Has more items than a cursor can count.
 struct uncountable_task {
   static constexpr team_shape shape{.threads = 32};

@@ -34,6 +34,20 @@ TEST(history, a_site_of_which_nothing_is_known_is_harvested) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(next(site), verdict::harvest);
 }
 
+TEST(history, the_usual_length_is_the_shortest_of_eight_and_the_spread_of_six) {
+  history site;
+  for (int i = 1; i < remembered; ++i) {
+    site.add_length(1ms + i * 10us);
+    EXPECT_EQ(site.usual_bubble().min_ns, 0U);
+  }
+  site.add_length(9ms);
+  EXPECT_EQ(site.usual_bubble().min_ns, 1'010'000U);
+  EXPECT_EQ(site.usual_bubble().spread_ns, 50'000U);  // the two longest do not count
+  for (int i = 0; i < remembered; ++i) site.add_length(2ms);
+  EXPECT_EQ(site.usual_bubble().min_ns, 2'000'000U);
+  EXPECT_EQ(site.usual_bubble().spread_ns, 0U);
+}
+
 TEST(history, short_bubbles_are_passed_over_and_measured_again) {
   history site;
   for (int i = 0; i < remembered; ++i) {

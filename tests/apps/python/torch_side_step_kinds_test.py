@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_side_step_kinds_test.py: what kinds of PyTorch steps can be side work, on a GPU. Exit code 77: it could not be
+run here."""
+
+import sys
+import unittest
+
+import lull
+from torch_capture_test import why_not
+from torch_side_step_test import ASideStep, Model
+from torch_two_gpus_test import SKIPPED
+
+
+class AStepOfItsKind(unittest.TestCase):
+    setUp = ASideStep.setUp
+    train = ASideStep.train
+
+    def outputs_of(self, asked, rooms=2):
+        with lull.harvest(tasks=[], executor="cuda", rooms=rooms) as side:
+            job = side.submit(asked)
+            self.train(side, lambda: job.wait(0))
+            self.assertEqual(job.state, "finished")
+            return job.outputs()
+
+    def test_takes_its_learning_rate_from_the_feed(self):
+        model, torch = Model(self.torch), self.torch
+        rate = torch.zeros((), device="cuda")
+        model.adam = torch.optim.Adam(model.net.parameters(), rate, fused=True, capturable=True)
+
+        def step():
+            loss = model.step()
+            return loss, model.net[0].weight
+
+        def batches(steps=40):
+            for number in range(steps):
+                yield (*model.batch(number), torch.tensor(0.0 if number % 2 else 1e-3))
+
+        asked = lull.side_step(
+            step, steps=40, inputs=(model.x, model.y, rate), feed=batches(), state=(model.net, model.adam)
+        )
+        taken = [weight for _, weight in self.outputs_of(asked)]
+        for number in range(1, 40):
+            self.assertEqual(torch.equal(taken[number], taken[number - 1]), number % 2 == 1, number)
+
+    def test_infers_without_state(self):
+        model, torch = Model(self.torch), self.torch
+        model.net.eval()
+        kept = model.tensors()
+
+        def step():
+            with torch.no_grad():
+                return model.net(model.x)
+
+        feed = ((model.batch(number)[0],) for number in range(30))
+        outputs = self.outputs_of(lull.side_step(step, steps=30, inputs=(model.x,), feed=feed))
+        self.assertEqual(len(outputs), 30)
+        for number, (found,) in enumerate(outputs):
+            with torch.no_grad():
+                expected = model.net(model.batch(number)[0].cuda()).cpu()
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(kept, model.tensors(), strict=True)))
+
+    def test_accumulates_gradients_within_a_step(self):
+        model, torch = Model(self.torch), self.torch
+
+        def step():
+            model.adam.zero_grad(set_to_none=True)
+            total = 0
+            for part in range(4):
+                rows = slice(16 * part, 16 * part + 16)
+                loss = torch.nn.functional.cross_entropy(model.net(model.x[rows]), model.y[rows]) / 4
+                loss.backward()
+                total = total + loss.detach()
+            model.adam.step()
+            return total
+
+        asked = lull.side_step(step, steps=120, state=(model.net, model.adam), seed=5)
+        x, y = model.batch(0)
+        model.x.copy_(x)
+        model.y.copy_(y)
+        losses = [float(loss) for (loss,) in self.outputs_of(asked)]
+        self.assertLess(losses[-1], losses[0] / 2)
+
+    def test_of_convolutions_runs_beside_reserved_sms(self):
+        """Their weight gradients come in clusters that no green context holds, unless cuDNN is asked there."""
+        torch = self.torch
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(64, 128, 3, stride=2, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(128, 128, 3, padding=1)
+        )
+        net.cuda().to(memory_format=torch.channels_last)
+        x = torch.randn(64, 64, 56, 56, device="cuda").to(memory_format=torch.channels_last)
+        sgd = torch.optim.SGD(net.parameters(), 1e-3, momentum=0.9)
+
+        def step():
+            sgd.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+                loss = net(x).square().mean()
+            loss.backward()
+            sgd.step()
+            return loss
+
+        losses = [float(loss) for (loss,) in self.outputs_of(lull.side_step(step, steps=60, state=(net, sgd)))]
+        self.assertLess(losses[-1], losses[0])
+
+    def test_that_is_compiled_runs_beside_reserved_sms(self):
+        """Triton's kernels are of modules, which are bound to the context of the program."""
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            self.skipTest("there is no triton")
+        model, torch = Model(self.torch), self.torch
+        compiled = torch.compile(model.net)
+
+        def step():
+            model.adam.zero_grad(set_to_none=True)
+            loss = torch.nn.functional.cross_entropy(compiled(model.x), model.y)
+            loss.backward()
+            model.adam.step()
+            return loss
+
+        asked = lull.side_step(
+            step, steps=100, inputs=(model.x, model.y), feed=model.batches(), state=(model.net, model.adam)
+        )
+        losses = [float(loss) for (loss,) in self.outputs_of(asked)]
+        self.assertEqual(len(set(losses)), len(losses))
+        self.assertLess(sum(losses[-20:]), sum(losses[:20]))
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print(f"not run: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main()
