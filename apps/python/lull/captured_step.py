@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import threading
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -88,6 +89,25 @@ def _line_of(step, why):
     return f"{file}:{lines[-1].lineno}: {lines[-1].line}: " if lines else ""
 
 
+def _on_another_thread(torch, work):
+    """Where PyTorch knows no plans of cuDNN yet: it keeps them a thread, and one that it chose when the program ran the
+    same convolution may not run on the SMs of workers. Backward passes stay on that thread, too."""
+    failed = []
+
+    def run():
+        try:
+            with torch.autograd.set_multithreading_enabled(False):
+                work()
+        except BaseException as why:  # the program's step may raise anything
+            failed.append(why)
+
+    thread = threading.Thread(target=run, name="lull capture")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
 class Captured:
     """A step that is captured, with its inputs and outputs in slots on the device."""
 
@@ -107,8 +127,13 @@ class Captured:
         self._saved = self._load()
         if self.done >= asked.steps:
             raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
-        with torch.cuda.device(device):
-            self._capture(torch.cuda.ExternalStream(on_workers, device))
+        caller = torch.cuda.current_stream(device)
+        try:
+            self._capture(on_workers, caller)
+        except RuntimeError as why:
+            if isinstance(why, Error) or "cuDNN" not in str(why):
+                raise
+            _on_another_thread(torch, lambda: self._capture(on_workers, caller))
 
     def _load(self):
         if self._asked.checkpoint is None or not os.path.exists(self._asked.checkpoint):
@@ -119,7 +144,11 @@ class Captured:
         self.done = saved["steps"]
         return saved
 
-    def _capture(self, on_workers):
+    def _capture(self, on_workers, caller):
+        with self._torch.cuda.device(self.device):
+            self._capture_on(self._torch.cuda.ExternalStream(on_workers, self.device), caller)
+
+    def _capture_on(self, on_workers, caller):
         torch, asked = self._torch, self._asked
         on_device = {"device": f"cuda:{self.device}"}
         self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
@@ -127,7 +156,7 @@ class Captured:
         self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
         self._numbers = Numbers(torch, self.device, asked.seed if self._saved is None else self._saved["seed"])
         self._kept = kept = _Kept(torch, asked.state)
-        on_workers.wait_stream(torch.cuda.current_stream(self.device))
+        on_workers.wait_stream(caller)
         with self._numbers.in_use(), torch.cuda.stream(on_workers):
             try:
                 increment = self._try_out(on_workers, on_device)
