@@ -130,10 +130,12 @@ class Captured:
         caller = torch.cuda.current_stream(device)
         try:
             self._capture(on_workers, caller)
+            return
         except RuntimeError as why:
             if isinstance(why, Error) or "cuDNN" not in str(why):
                 raise
-            _on_another_thread(torch, lambda: self._capture(on_workers, caller))
+        # Behind the handler: the exception keeps the autograd graph of the step that failed, and with it its streams.
+        _on_another_thread(torch, lambda: self._capture(on_workers, caller))
 
     def _load(self):
         if self._asked.checkpoint is None or not os.path.exists(self._asked.checkpoint):

@@ -124,6 +124,12 @@ class Job(Made):
 class GraphJob(Job):
     """The job of a CUDA graph. Its rounds are steps; its results are where the graph writes."""
 
+    def result(self) -> str:
+        """At any time: how the graph was cut, and what bubbles have closed on so far."""
+        if self._handle is not None and not self._is_parents:
+            self._result = text_of(load().lull_job_result, self._live())
+        return super().result()
+
     def feed(self, fed: int) -> None:
         """Of a graph that is fed: step k begins only when `fed` is above k."""
         check(load().lull_job_feed(self._live(), fed))

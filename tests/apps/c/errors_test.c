@@ -192,6 +192,7 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
 static void graphs_are_refused(lull_runtime* side, lull_job* task) {
   lull_graph_options options = LULL_GRAPH_OPTIONS;
   int stands_for_one = 0;
+  void* stream = &stands_for_one;
   lull_job* job = (lull_job*)1;
 
   CHECK_FAILS(lull_submit_graph(side, NULL, &options, &job), LULL_ERROR_ARGUMENT, "graph is null");
@@ -204,7 +205,6 @@ static void graphs_are_refused(lull_runtime* side, lull_job* task) {
   options.size = 0;
   CHECK_FAILS(lull_submit_graph(side, &stands_for_one, &options, &job), LULL_ERROR_ABI, "size");
   CHECK_FAILS(lull_job_feed(task, 1), LULL_ERROR_STATE, "feeds itself");
-  void* stream = &stands_for_one;
   CHECK_FAILS(lull_graph_stream(side, &stream), LULL_ERROR_ARGUMENT, "CUDA");
   CHECK(stream == NULL);
   CHECK_FAILS(lull_graph_stream(side, NULL), LULL_ERROR_ARGUMENT, "stream is null");
