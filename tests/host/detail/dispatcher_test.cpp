@@ -40,7 +40,7 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
 
 TEST_F(runtime_recorded, workers_are_told_how_long_the_last_eight_bubbles_of_their_site_were) {
   auto const side = make();
-  job const task = submit_endless(*side);
+  job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
   auto const bubbles = [&](int count, char const* where) {
     for (int at = 0; at < count; ++at) {
