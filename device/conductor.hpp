@@ -19,7 +19,7 @@ struct kept_conducting {
   gated_graph graph;
   std::uint64_t launched_ns;    // the piece under way
   std::uint32_t segment;        // that it begins with; or the one that comes next
-  std::uint32_t segments;       // that it holds; 0: nothing is under way
+  std::uint32_t segments;       // that it holds
   std::uint32_t failures;       // of launches, one after another
   std::uint32_t failed_launch;  // what the device said of the last that failed
 };
@@ -57,10 +57,11 @@ class single_thread {
 /// graph is launched before the look, so behind a close the segment at hand alone goes on.
 ///
 /// What is known of the site's bubbles is a hint (`usual_length`). While the end is far, a stretch is launched where
-/// one fits. Where lengths repeat themselves, a segment that would outlast the bubble is put off until the bubble has
-/// closed, or lasts longer than usual. The first piece in a bubble is never put off: else one that outlasts all bubbles
-/// would never run. `Launcher`: std::uint32_t operator()(void* executable) enqueues it behind the calling kernel; 0: it
-/// is enqueued.
+/// one fits. Where most lengths are close to the shortest, a segment that would outlast that is put off until the
+/// bubble has closed, or lasts longer. The first piece in a bubble is never put off: else one that outlasts all bubbles
+/// would never run.
+///
+/// `Launcher`: std::uint32_t operator()(void* executable) enqueues it behind the calling kernel; 0: it is enqueued.
 template <class World, class Launcher>
 class conductor : stay<World, kept_conducting<World>, single_thread> {
   using base = stay<World, kept_conducting<World>, single_thread>;
@@ -93,7 +94,6 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     graph_piece& done = here.piece_under_way();
     std::uint32_t const behind = stays.segment + stays.segments;
     stays.segment = behind < stays.graph.count ? behind : 0;
-    stays.segments = 0;
     stays.failures = 0;
     // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
     plan const ahead = here.choose(now_ns);
@@ -110,7 +110,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   LULL_HD static void launch_claimed(kept& stays, Launcher launch) noexcept {
     conductor here{stays.params, stays, launch};
     if (stays.claims.has_ended(here.words())) {
-      here.give_back(stays.next);
+      stays.claims.give_back(stays.next);
       here.leave();
     } else {
       here.launch();
@@ -189,7 +189,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   LULL_HD void run(directive const& next, plan const& ahead) noexcept {
     while (ahead.not_before_ns != 0 && World::now_ns() < ahead.not_before_ns) {
       if (kept_.claims.has_ended(words())) {
-        give_back(next);
+        kept_.claims.give_back(next);
         leave();
         return;
       }
@@ -213,14 +213,9 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   LULL_HD LULL_COLD static void fail_apart(kept& stays, Launcher launch, std::uint32_t failed) noexcept {
     conductor here{stays.params, stays, launch};
     stays.failed_launch = failed;
-    here.give_back(stays.next);
+    stays.claims.give_back(stays.next);
     if (++stays.failures == max_failures) stays.claims.fail(failure::no_launch);
     here.leave();
-  }
-
-  LULL_HD void give_back(directive const& undone) noexcept {
-    kept_.claims.give_back(undone);
-    kept_.segments = 0;
   }
 
   Launcher launch_;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <numeric>
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/cuda_graph/read_graph.hpp>
 #include <lull/host/cuda_graph/segment_nodes.hpp>
 #include <lull/host/error.hpp>
 
@@ -49,22 +49,9 @@ std::vector<std::uint32_t> cut_into(std::span<nanoseconds const> nodes, std::uin
 
 /// All nodes in the order in which segment_nodes has those that do something.
 std::vector<cudaGraphNode_t> ordered_nodes(cudaGraph_t graph) {
-  std::size_t count = 0;
-  LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count != 0) LULL_CUDA(cudaGraphGetNodes(graph, nodes.data(), &count));
-  std::map<cudaGraphNode_t, std::uint32_t> number;
-  for (std::uint32_t at = 0; at < nodes.size(); ++at) number[nodes[at]] = at;
-  LULL_CUDA(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
-  std::vector<cudaGraphNode_t> from(count);
-  std::vector<cudaGraphNode_t> to(count);
-  std::vector<cudaGraphEdgeData> data(count);
-  if (count != 0) LULL_CUDA(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
-  std::vector<graph_edge> edges;
-  for (std::size_t at = 0; at < count; ++at) edges.emplace_back(number.at(from[at]), number.at(to[at]));
+  read_graph const read{graph};
   std::vector<cudaGraphNode_t> ordered;
-  for (std::uint32_t const at : topological_order(static_cast<std::uint32_t>(nodes.size()), edges))
-    ordered.push_back(nodes[at]);
+  for (std::uint32_t const at : read.order()) ordered.push_back(read.nodes[at]);
   return ordered;
 }
 

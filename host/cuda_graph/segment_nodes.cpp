@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/kernel_node.hpp>
-#include <lull/host/cuda_graph/graph_order.hpp>
+#include <lull/host/cuda_graph/read_graph.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -150,32 +149,12 @@ cudaGraphEdgeData in_runtime(CUgraphEdgeData const& edge) {
 /// Whether what comes behind begins when the node has ended, and not before.
 bool is_plain(CUgraphEdgeData const& edge) { return edge.type == 0 && edge.from_port == 0 && edge.to_port == 0; }
 
-std::vector<cudaGraphNode_t> nodes_of(cudaGraph_t graph) {
-  std::size_t count = 0;
-  LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
-  std::vector<cudaGraphNode_t> nodes(count);
-  if (count != 0) LULL_CUDA(cudaGraphGetNodes(graph, nodes.data(), &count));
-  return nodes;
-}
-
 }  // namespace
 
 segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t stream) : where_(where), stream_(stream) {
-  std::vector<cudaGraphNode_t> const nodes = nodes_of(graph);
-  std::map<cudaGraphNode_t, std::uint32_t> number;
-  for (std::uint32_t at = 0; at < nodes.size(); ++at) number[nodes[at]] = at;
-  std::size_t count = 0;
-  LULL_CUDA(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
-  std::vector<cudaGraphNode_t> from(count);
-  std::vector<cudaGraphNode_t> to(count);
-  std::vector<cudaGraphEdgeData> data(count);
-  if (count != 0) LULL_CUDA(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count));
-  std::vector<graph_edge> edges;
+  auto const [nodes, edges, data] = read_graph{graph};
   std::vector<std::vector<std::size_t>> into(nodes.size());  // the edges that end at each node
-  for (std::size_t at = 0; at < count; ++at) {
-    edges.emplace_back(number.at(from[at]), number.at(to[at]));
-    into[edges.back().second].push_back(at);
-  }
+  for (std::size_t at = 0; at < edges.size(); ++at) into[edges[at].second].push_back(at);
   std::vector<std::vector<edge>> stands_for(nodes.size());  // what comes behind a node really comes behind
   for (std::uint32_t const original : topological_order(static_cast<std::uint32_t>(nodes.size()), edges)) {
     node next;

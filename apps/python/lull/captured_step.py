@@ -134,7 +134,7 @@ class Captured:
         except RuntimeError as why:
             if isinstance(why, Error) or "cuDNN" not in str(why):
                 raise
-        # Behind the handler: the exception keeps the autograd graph of the step that failed, and with it its streams.
+        # Behind the handler: the exception holds what the failed step made.
         _on_another_thread(torch, lambda: self._capture(on_workers, caller))
 
     def _load(self):

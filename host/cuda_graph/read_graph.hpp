@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <lull/host/cuda_graph/graph_order.hpp>
+
+namespace lull {
+
+/// What a graph holds, in the order in which CUDA tells it.
+struct read_graph {
+  std::vector<cudaGraphNode_t> nodes;
+  std::vector<graph_edge> edges;        // by the numbers of `nodes`
+  std::vector<cudaGraphEdgeData> data;  // of each edge
+
+  /// Throws device_error.
+  explicit read_graph(cudaGraph_t graph);
+  /// The numbers of its nodes, in topological order.
+  std::vector<std::uint32_t> order() const { return topological_order(static_cast<std::uint32_t>(nodes.size()), edges); }
+};
+
+}  // namespace lull
