@@ -19,7 +19,9 @@ struct read_graph {
   /// Throws device_error.
   explicit read_graph(cudaGraph_t graph);
   /// The numbers of its nodes, in topological order.
-  std::vector<std::uint32_t> order() const { return topological_order(static_cast<std::uint32_t>(nodes.size()), edges); }
+  std::vector<std::uint32_t> order() const {
+    return topological_order(static_cast<std::uint32_t>(nodes.size()), edges);
+  }
 };
 
 }  // namespace lull

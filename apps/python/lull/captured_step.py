@@ -111,9 +111,9 @@ def _on_another_thread(torch, work):
 class Captured:
     """A step that is captured, with its inputs and outputs in slots on the device."""
 
-    def __init__(self, asked: SideStep, device: int, on_workers: int) -> None:
-        """`on_workers`: a stream on the SMs of workers, where it is warmed up and captured: so libraries that choose
-        kernels by trying them choose such as can run there."""
+    def __init__(self, asked: SideStep, device: int, graph_stream: Callable[[], int]) -> None:
+        """`graph_stream`: opens a stream on the SMs of workers, where it is warmed up and captured: so libraries that
+        choose kernels by trying them choose such as can run there."""
         torch = torch_with_cuda()
         if torch is None:
             raise Error("a side step needs torch with CUDA")
@@ -127,7 +127,7 @@ class Captured:
         self._saved = self._load()
         if self.done >= asked.steps:
             raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
-        caller = torch.cuda.current_stream(device)
+        on_workers, caller = graph_stream(), torch.cuda.current_stream(device)
         try:
             self._capture(on_workers, caller)
             return

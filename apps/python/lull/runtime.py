@@ -154,7 +154,7 @@ class Runtime(Made):
         if isinstance(task, SideStep):
             if self.mode != "on":
                 raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
-            self.jobs.append(StepJob(self._submit_graph, self.graph_stream(), task, self.device, priority, name))
+            self.jobs.append(StepJob(self._submit_graph, self.graph_stream, task, self.device, priority, name))
             return self.jobs[-1]
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()

@@ -202,13 +202,13 @@ class StepJob(GraphJob):
     def __init__(
         self,
         submit_graph: Callable[..., GraphJob],
-        stream: int,
+        graph_stream: Callable[[], int],
         asked: SideStep,
         device: int,
         priority: int,
         name: str | None,
     ) -> None:
-        captured = Captured(asked, device, stream)
+        captured = Captured(asked, device, graph_stream)
         self._feeder = _Feeder(captured, asked, self)
         try:
             self._feeder.give_first()
