@@ -274,6 +274,12 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
    libraries that choose kernels by trying them choose such as can run there. It goes with the runtime.
    LULL_ERROR_ARGUMENT without CUDA. */
 lull_status lull_graph_stream(lull_runtime* runtime, void** stream);
+/* Device memory for a pool of PyTorch's (torch.cuda.MemPool), as the two functions of its CUDAPluggableAllocator,
+   within memory_limit_bytes of the runtime that was made last on `device` and lives. Null: there is no such runtime, or
+   it has no more. Not filled; no stream's order is kept, `stream` is not used. Thread-safe, also while a stream is
+   being captured; it may be freed after the runtime. */
+void* lull_pool_allocate(ptrdiff_t bytes, int32_t device, void* stream);
+void lull_pool_free(void* memory, size_t bytes, int32_t device, void* stream);
 /* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this
    call. Blocks for a small copy of its own. LULL_ERROR_STATE for another job. */
 lull_status lull_job_feed(lull_job* job, uint64_t fed);

@@ -4,6 +4,7 @@
 
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/cuda/pool_memory.hpp>
 
 namespace {
 
@@ -156,6 +157,12 @@ lull_status lull_graph_stream(lull_runtime* runtime, void** stream) {
     *stream = graph_stream(*side->side);
   });
 }
+
+void* lull_pool_allocate(std::ptrdiff_t bytes, std::int32_t device, void*) {
+  return bytes > 0 ? allocate_for_pool(device, static_cast<std::size_t>(bytes)) : nullptr;
+}
+
+void lull_pool_free(void* memory, std::size_t, std::int32_t device, void*) { release_from_pool(memory, device); }
 
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
   return guarded("lull_job_feed", [&] {

@@ -2,6 +2,7 @@
 // Stands in for the CUDA executor in a build without nvcc.
 #include <lull/host/cuda/make.hpp>
 #include <lull/host/cuda/nvtx.hpp>
+#include <lull/host/cuda/pool_memory.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/reserved_sms.hpp>
 #include <lull/host/tensor_map.hpp>
@@ -17,6 +18,9 @@ room_need measure_rooms(int device, std::function<void(stream_handle)> const&, i
 }
 
 tensor_map map_of_boxes(void const*, tensor_shape const&, std::uint32_t) { throw usage_error{why_no_cuda(0)}; }
+
+void* allocate_for_pool(int, std::size_t) noexcept { return nullptr; }
+void release_from_pool(void*, int) noexcept {}
 
 std::uint64_t detail::begin_range(char const*) noexcept { return 0; }
 void detail::end_range(std::uint64_t) noexcept {}

@@ -206,7 +206,10 @@ worker_place const& cuda_executor::find_place_of_graphs() {
 cudaStream_t cuda_executor::capture_stream() {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
-  if (captures_.get() == nullptr) captures_ = find_place_of_graphs().another_stream();
+  if (captures_.get() == nullptr) {
+    captures_ = find_place_of_graphs().another_stream();
+    detail::begin_lending(memory_);
+  }
   return captures_.get();
 }
 

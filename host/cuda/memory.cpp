@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <lull/host/cuda/device_guard.hpp>
+#include <lull/host/cuda/pool_memory.hpp>
 
 namespace lull {
 
@@ -41,6 +42,7 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device),
 }
 
 cuda_memory::~cuda_memory() {
+  detail::end_lending(*this);
   // The end of the runtime may wait; errors have nobody to go to.
   destroy_on(device_, [this] {
     cudaStreamSynchronize(stream_.get());
@@ -70,14 +72,18 @@ void cuda_memory::wait() {
   }
 }
 
-void* cuda_memory::allocate(std::size_t bytes) {
-  cuda_device_guard const here{device_};
-  std::unique_lock lock{mutex_};
+void cuda_memory::check_limit(std::size_t bytes) const {
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
                       " bytes reached: " + std::to_string(used_bytes_) + " are in use, and a task needs " +
                       std::to_string(bytes) + " more; raise memory_limit"};
   }
+}
+
+void* cuda_memory::allocate(std::size_t bytes) {
+  cuda_device_guard const here{device_};
+  std::unique_lock lock{mutex_};
+  check_limit(bytes);
   void* memory = nullptr;
   std::optional<std::size_t> const small = bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
   if (small) {
@@ -91,6 +97,24 @@ void* cuda_memory::allocate(std::size_t bytes) {
     LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
     wait();
   } catch (...) {  // the zeroing may still come: the next owner's stands behind it on the same stream
+    lock.unlock();
+    release(memory);
+    throw;
+  }
+  return memory;
+}
+
+void* cuda_memory::allocate_unfilled(std::size_t bytes) {
+  cuda_device_guard const here{device_};
+  std::unique_lock lock{mutex_};
+  check_limit(bytes);
+  void* memory = nullptr;
+  from_pool(&memory, bytes);
+  allocated_[memory] = bytes;
+  used_bytes_ += bytes;
+  try {
+    wait();  // for what the stream still does to memory that was freed: other streams use this next
+  } catch (...) {
     lock.unlock();
     release(memory);
     throw;

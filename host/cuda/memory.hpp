@@ -29,6 +29,9 @@ class cuda_memory {
   cuda_memory& operator=(cuda_memory const&) = delete;
 
   void* allocate(std::size_t bytes);
+  /// Not filled, for allocate_for_pool. Throws limit_error and device_error.
+  void* allocate_unfilled(std::size_t bytes);
+  int device() const noexcept { return device_; }
   void release(void* memory) noexcept;
   /// What the driver calls free and what our pool keeps unused, less a sixteenth, within the limit. Throws
   /// device_error.
@@ -54,6 +57,7 @@ class cuda_memory {
     bool in_use;
   };
 
+  void check_limit(std::size_t bytes) const;  // with the mutex
   void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
   void give_back() noexcept;

@@ -173,6 +173,9 @@ _CALLS = {
 # (cudaLaunchHostFunc).
 HOLDING = ("lull_open", "lull_close", "lull_ready")
 
+# These PyTorch calls, holding a lock of its own: no Python function may stand in their place.
+POOL_CALLS = ("lull_pool_allocate", "lull_pool_free")
+
 _loaded = None
 forks = 0  # between the process that imported this and this one: what was made at another count is a parent's
 
@@ -192,6 +195,7 @@ class Library:
     may block."""
 
     def __init__(self, path):
+        self.path = path
         self._releasing = ctypes.CDLL(path)
         self._holding = ctypes.PyDLL(path, handle=self._releasing._handle)
 
@@ -232,6 +236,8 @@ def load():
             )
         for name, arguments in _CALLS.items():
             getattr(library, name).argtypes = arguments
+        for name in POOL_CALLS:
+            getattr(library, name)
     except AttributeError as why:
         raise Error(f"{path} is not the Lull that this package needs: {why}") from why
     data = pathlib.Path(__file__).parent / "data"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .binding import Error
+from .step_memory import StepMemory
 from .step_numbers import Numbers
 from .streams import torch_with_cuda
 
@@ -89,15 +90,50 @@ def _line_of(step, why):
     return f"{file}:{lines[-1].lineno}: {lines[-1].line}: " if lines else ""
 
 
-def _on_another_thread(torch, work):
+_LIVES = "lull.lives"
+
+
+def _alive(torch, parts):
+    """The parameters that a result of an earlier run was computed from that is still there: such a result keeps the
+    node that adds to their gradients, and with it the stream where it ran."""
+    names = []
+    for part in parts:
+        if not isinstance(part, torch.nn.Module):
+            continue
+        for name, parameter in part.named_parameters():
+            if not parameter.requires_grad:
+                continue
+            for mark in (True, False):  # what the first look leaves on the node is there at the second if the node is
+                with torch.enable_grad():
+                    node = parameter.view_as(parameter).grad_fn.next_functions[0][0]
+                if mark:
+                    node.metadata[_LIVES] = True
+                elif node.metadata.pop(_LIVES, False):
+                    names.append(name)
+                del node
+    return names
+
+
+def _advice(torch, parts, why):
+    """What to do about a step that failed."""
+    if isinstance(why, torch.OutOfMemoryError):
+        return "; side work has no more device memory: raise memory_limit_bytes, or make the step smaller"
+    if "legacy stream" in str(why) and (names := _alive(torch, parts)):
+        return (
+            f"; something computed from {names[0]!r} before is still there, such as the loss of an earlier run, or a "
+            "clone: delete it, or detach it"
+        )
+    return ""
+
+
+def _on_another_thread(work):
     """Where PyTorch knows no plans of cuDNN yet: it keeps them a thread, and one that it chose when the program ran the
-    same convolution may not run on the SMs of workers. Backward passes stay on that thread, too."""
+    same convolution may not run on the SMs of workers."""
     failed = []
 
     def run():
         try:
-            with torch.autograd.set_multithreading_enabled(False):
-                work()
+            work()
         except BaseException as why:  # the program's step may raise anything
             failed.append(why)
 
@@ -119,6 +155,10 @@ class Captured:
             raise Error("a side step needs torch with CUDA")
         self._torch, self._asked, self.device = torch, asked, device
         self.done = 0  # steps before the first one
+        self.graph: Any = None
+        self.slots_in: list[Any] = []
+        self.slots_out: list[Any] = []
+        self._slot: Any = None
         for tensor in (*asked.inputs, *(t for part in asked.state for t in _tensors(torch, part))):
             if tensor.device != torch.device("cuda", device):
                 raise Error(
@@ -135,7 +175,7 @@ class Captured:
             if isinstance(why, Error) or "cuDNN" not in str(why):
                 raise
         # Behind the handler: the exception holds what the failed step made.
-        _on_another_thread(torch, lambda: self._capture(on_workers, caller))
+        _on_another_thread(lambda: self._capture(on_workers, caller))
 
     def _load(self):
         if self._asked.checkpoint is None or not os.path.exists(self._asked.checkpoint):
@@ -147,45 +187,62 @@ class Captured:
         return saved
 
     def _capture(self, on_workers, caller):
-        with self._torch.cuda.device(self.device):
-            self._capture_on(self._torch.cuda.ExternalStream(on_workers, self.device), caller)
+        torch = self._torch
+        try:
+            with torch.cuda.device(self.device):
+                self._capture_on(torch.cuda.ExternalStream(on_workers, self.device), caller)
+        except torch.OutOfMemoryError as why:
+            advice = _advice(torch, self._asked.state, why)
+            raise Error(f"{_line_of(self._asked.step, why)}{why}{advice}") from why
 
     def _capture_on(self, on_workers, caller):
         torch, asked = self._torch, self._asked
         on_device = {"device": f"cuda:{self.device}"}
         self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
-        self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
-        self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
+        self._memory = StepMemory(torch, self.device)
         self._numbers = Numbers(torch, self.device, asked.seed if self._saved is None else self._saved["seed"])
-        self._kept = kept = _Kept(torch, asked.state)
-        on_workers.wait_stream(caller)
-        with self._numbers.in_use(), torch.cuda.stream(on_workers):
-            try:
-                increment = self._try_out(on_workers, on_device)
-            finally:
-                kept.put_back()
-            self._put_saved()
-            self._slot.fill_(self.done % SLOTS)
-            self._numbers.begin(increment, self.done)
+        try:
+            with self._memory.in_use():
+                self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
+                self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
+            self._kept = kept = _Kept(torch, asked.state)
+            on_workers.wait_stream(caller)
+            with self._numbers.in_use(), torch.cuda.stream(on_workers):
+                try:
+                    increment = self._try_out(on_workers, on_device)
+                finally:
+                    kept.put_back()
+                self._put_saved()
+                self._slot.fill_(self.done % SLOTS)
+                self._numbers.begin(increment, self.done)
+        except BaseException:
             on_workers.synchronize()
+            self.release()
+            raise
+        on_workers.synchronize()
 
     def _try_out(self, stream, on_device):
         """Warms up, captures, and replays once; how far that moved the random numbers."""
         torch, step = self._torch, self._asked.step
-        for _ in range(self._asked.warm_ups):
-            returned = self._outputs(step())
-        self.slots_out = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in returned]
-        del returned
+        one = torch.ones((1, 1), **on_device)
+        torch.mm(one, one)  # what cuBLAS works in is made here, since it stays
+        with self._memory.in_use():
+            for _ in range(self._asked.warm_ups):
+                returned = self._outputs(step())
+            self.slots_out = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in returned]
+            del returned
         stream.synchronize()
         self._numbers.find(stream)
         self.graph = torch.cuda.CUDAGraph(keep_graph=True)
-        self.graph.capture_begin(capture_error_mode="thread_local")
+        self.graph.capture_begin(pool=self._memory.id, capture_error_mode="thread_local")
         try:
-            self._run()
+            with torch.autograd.set_multithreading_enabled(False):
+                self._run()
         except Exception as why:
             with contextlib.suppress(Exception):  # it says the same
                 self.graph.capture_end()
-            raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}") from why
+            advice = _advice(torch, self._asked.state, why)
+            raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}{advice}") from why
         self.graph.capture_end()
         self.graph.instantiate()
         return self._numbers.increment_of(self.graph, stream)
@@ -212,6 +269,14 @@ class Captured:
         with self._torch.cuda.device(self.device), self._torch.cuda.stream(self.stream):
             self._kept.put_back()
             self.stream.synchronize()
+
+    def release(self) -> None:
+        """Gives its memory back. Nothing runs on it any more."""
+        if self.graph is not None:
+            self.graph.reset()
+        self.graph = None
+        self.slots_in, self.slots_out, self._slot = [], [], None
+        self._memory.release()
 
     def submitted(self) -> None:
         """What was kept is not needed any more."""

@@ -57,6 +57,9 @@ def side_step(
     `checkpoint`: a file that holds `state` and the number of steps done, written every `every` steps and at the end;
     where it is there, the job goes on from it, and `feed` is given from that step on.
 
+    The step's memory is the runtime's, within its `memory_limit_bytes`, and is given back when the job is over, but for
+    what the step made for good, such as the optimizer's state: that stays until the program drops it.
+
     `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `hint`: whether the job
     goes by how long bubbles were lately, or looks at the gate alone.
 
@@ -129,6 +132,8 @@ class _Feeder(threading.Thread):
             log.warning("%s: its feed has not returned for %d s; its thread is left alone", self._job.task, _ENDING_S)
 
     def release(self) -> None:
+        if self.captured is not None:
+            self.captured.release()
         self.captured = None
 
     def holds_memory(self) -> bool:
@@ -194,6 +199,10 @@ class _Feeder(threading.Thread):
         with self._lock:
             self._outputs += copies
         self._taken = done
+        for step, outputs in zip(steps, copies):
+            for number, value in enumerate(outputs):
+                if value.numel() == 1 and value.isnan().item():
+                    raise Error(f"step {step} returned NaN as its output {number}")
 
 
 class StepJob(GraphJob):
@@ -223,14 +232,23 @@ class StepJob(GraphJob):
             )
         except BaseException:
             captured.put_back()
+            captured.release()
             raise
         captured.submitted()
         super().__init__(made._live(), made.task)
         self._feeder.start()
 
+    def status(self) -> dict[str, Any]:
+        """As of any job. One that its feed or its outputs ended has failed."""
+        now = super().status()
+        if now["state"] == "cancelled" and self._feeder.error is not None:
+            now["state"] = "failed"
+        return now
+
     def outputs(self) -> list[list[Any]]:
         """What the steps returned that are over and were not asked for before, in order, on the host: a list of
-        tensors a step. Raises what `feed` raised."""
+        tensors a step. Raises Error where `feed` raised, a step returned NaN as a single number, or a checkpoint could
+        not be written."""
         if self._feeder.error is not None:
             raise Error(f"{self.task}: {self._feeder.error}") from self._feeder.error
         return self._feeder.take_outputs()

@@ -208,6 +208,8 @@ static void graphs_are_refused(lull_runtime* side, lull_job* task) {
   CHECK_FAILS(lull_graph_stream(side, &stream), LULL_ERROR_ARGUMENT, "CUDA");
   CHECK(stream == NULL);
   CHECK_FAILS(lull_graph_stream(side, NULL), LULL_ERROR_ARGUMENT, "stream is null");
+  CHECK(lull_pool_allocate(1 << 20, 0, NULL) == NULL);
+  lull_pool_free(NULL, 0, 0, NULL);
 }
 
 static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream) {

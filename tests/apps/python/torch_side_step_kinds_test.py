@@ -102,6 +102,46 @@ class AStepOfItsKind(unittest.TestCase):
         losses = [float(loss) for (loss,) in self.outputs_of(lull.side_step(step, steps=60, state=(net, sgd)))]
         self.assertLess(losses[-1], losses[0])
 
+    def resnet(self):
+        try:
+            import torchvision
+        except (ImportError, RuntimeError) as why:
+            self.skipTest(str(why))
+        torch = self.torch
+        net = torchvision.models.resnet18().cuda().to(memory_format=torch.channels_last)
+        x = torch.randn(64, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
+        y = torch.randint(0, 1000, (64,), device="cuda")
+        sgd = torch.optim.SGD(net.parameters(), 1e-3, momentum=0.9)
+
+        def step():
+            sgd.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+                loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            sgd.step()
+            return loss
+
+        return net, sgd, step
+
+    def test_that_the_program_ran_before_is_captured_with_other_plans(self):
+        """PyTorch keeps the plans that it chose for all SMs."""
+        net, sgd, step = self.resnet()
+        step()
+        before = net.fc.weight.detach().clone()
+        outputs = self.outputs_of(lull.side_step(step, steps=10, state=(net, sgd)))
+        self.assertEqual(len(outputs), 10)
+        self.assertFalse(self.torch.equal(before, net.fc.weight))
+
+    def test_whose_earlier_loss_is_kept_is_refused_with_what_keeps_it(self):
+        """A loss keeps the stream where its parameters' gradients were added to: the legacy one joins no capture."""
+        net, sgd, step = self.resnet()
+        loss = step()
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            with self.assertRaisesRegex(lull.Error, "computed from '.*' before is still there.*delete it, or detach"):
+                side.submit(lull.side_step(step, steps=10, state=(net, sgd)))
+        del loss
+        self.assertEqual(len(self.outputs_of(lull.side_step(step, steps=10, state=(net, sgd)))), 10)
+
     def test_that_is_compiled_runs_beside_reserved_sms(self):
         """Triton's kernels are of modules, which are bound to the context of the program."""
         try:

@@ -62,15 +62,18 @@ class Model:
 
     def run_plainly(self, steps):
         """Ordinary replays of the same captured step; what they left, and the losses."""
-        captured, losses = Captured(self.asked(steps), 0, self.torch.cuda.Stream().cuda_stream), []
-        with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
-            self.torch.cuda.default_generators[0].set_offset(0)
-            for number in range(steps):
-                for slots, value in zip(captured.slots_in, self.batch(number)):
-                    slots[number % SLOTS].copy_(value)
-                captured.graph.replay()
-                losses.append(captured.slots_out[0][number % SLOTS].item())
-        self.torch.cuda.synchronize()
+        stream, losses = self.torch.cuda.Stream(), []
+        with lull.Runtime(executor="cuda"):  # whose memory it takes
+            captured = Captured(self.asked(steps), 0, lambda: stream.cuda_stream)
+            with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
+                self.torch.cuda.default_generators[0].set_offset(0)
+                for number in range(steps):
+                    for slots, value in zip(captured.slots_in, self.batch(number)):
+                        slots[number % SLOTS].copy_(value)
+                    captured.graph.replay()
+                    losses.append(captured.slots_out[0][number % SLOTS].item())
+            self.torch.cuda.synchronize()
+            captured.release()
         return self.tensors(), losses
 
 
@@ -195,9 +198,32 @@ class ASideStep(unittest.TestCase):
             asked.feed = batches()
             job = side.submit(asked)
             self.train(side, lambda: job.wait(0))
+            self.assertEqual(job.state, "failed")
             with self.assertRaisesRegex(lull.Error, "no more"):
                 job.outputs()
             self.train(side, lambda number=iter(range(50)): next(number, None) is None)
+
+    def test_that_returns_nan_fails_before_its_checkpoint(self):
+        model = Model(self.torch)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.pt")
+
+            def batches():
+                for number in range(100):
+                    x, y = model.batch(number)
+                    yield (x * float("nan") if number == 11 else x), y
+
+            with lull.harvest(tasks=[], executor="cuda") as side:
+                asked = model.asked(100, checkpoint=path, every=4)
+                asked.feed = batches()
+                job = side.submit(asked)
+                self.train(side, lambda: job.wait(0))
+                self.assertEqual(job.state, "failed")
+                with self.assertRaisesRegex(lull.Error, "step 11 returned NaN as its output 0"):
+                    job.outputs()
+            saved = self.torch.load(path)
+        self.assertEqual(saved["steps"], 8)
+        self.assertFalse(any(part.isnan().any() for part in saved["state"] if part.is_floating_point()))
 
     def test_that_reads_back_is_refused_with_its_line(self):
         model = Model(self.torch)

@@ -13,7 +13,9 @@
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/cuda/executor.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/cuda/pool_memory.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
@@ -39,6 +41,7 @@ class runtime_on_cuda : public testing::Test {
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
+  void lend() { dynamic_cast<cuda_executor&>(side_->machine()).capture_stream(); }
   void one_bubble(std::uint64_t ns) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
@@ -297,6 +300,42 @@ TEST_F(runtime_on_cuda, memory_that_the_pool_keeps_is_free_for_the_next_job) {
   LULL_CUDA(cudaDeviceSynchronize());
   EXPECT_LT(free_bytes(), taken + granularity) << "the pool keeps them";
   EXPECT_GE(side_->machine().free_bytes().bytes + granularity, before);
+}
+
+TEST_F(runtime_on_cuda, memory_of_another_librarys_pool_is_within_the_limit_and_may_outlive_the_runtime) {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  start({.kind = executor_kind::cuda, .memory_limit_bytes = 5 * bytes / 2});
+  EXPECT_EQ(allocate_for_pool(0, bytes), nullptr) << "nothing is captured";
+  lend();
+  EXPECT_EQ(allocate_for_pool(-1, bytes), nullptr);
+  std::size_t const before = free_bytes();
+  void* const first = allocate_for_pool(0, bytes);
+  void* const second = allocate_for_pool(0, bytes);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(allocate_for_pool(0, bytes), nullptr) << "above the limit";
+  EXPECT_THROW((void)side_->machine().allocate(bytes), limit_error) << "a task's memory and a pool's are one";
+  release_from_pool(first, 0);
+  EXPECT_GE(free_bytes() + bytes + bytes / 2, before) << "it is the trainer's again";
+  void* const third = allocate_for_pool(0, bytes);
+  EXPECT_NE(third, nullptr);
+  side_.reset();
+  EXPECT_EQ(allocate_for_pool(0, bytes), nullptr);
+  LULL_CUDA(cudaMemset(second, 7, bytes));
+  LULL_CUDA(cudaDeviceSynchronize());
+  for (void* const each : {second, third, third, static_cast<void*>(nullptr)}) release_from_pool(each, 0);
+  EXPECT_GE(free_bytes() + bytes / 2, before);
+}
+
+TEST_F(runtime_on_cuda, a_pool_takes_memory_while_a_stream_is_captured) {
+  lend();
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal));
+  void* const memory = allocate_for_pool(0, std::size_t{64} << 20);
+  EXPECT_NE(memory, nullptr);
+  release_from_pool(memory, 0);
+  cudaGraph_t graph = nullptr;
+  LULL_CUDA(cudaStreamEndCapture(stream_.get(), &graph));
+  LULL_CUDA(cudaGraphDestroy(graph));
 }
 
 void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool late_ones_too) {

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch_side_memory_test.py: where the memory of PyTorch steps in bubbles comes from, on a GPU. Exit code 77: it could
+not be run here."""
+
+import gc
+import sys
+import unittest
+
+import lull
+from torch_capture_test import why_not
+from torch_side_step_test import ASideStep, Model
+from torch_two_gpus_test import SKIPPED
+
+MIB = 1 << 20
+
+
+class ItsMemory(unittest.TestCase):
+    setUp = ASideStep.setUp
+    train = ASideStep.train
+
+    def large(self, bytes_in_step):
+        """A step that takes so much for a while; its state takes none of it."""
+        torch = self.torch
+        total = torch.zeros(1, device="cuda")
+
+        def step():
+            values = torch.ones(bytes_in_step // 4, device="cuda")
+            total.add_(values.sum() / values.numel())
+            return total
+
+        return lull.side_step(step, steps=20, state=(total,)), total
+
+    def free(self):
+        return self.torch.cuda.mem_get_info()[0]
+
+    def test_is_lulls_and_goes_back_when_the_job_is_over(self):
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            asked, total = self.large(MIB)
+            self.train(side, lambda job=side.submit(asked): job.wait(0))  # what stays is made
+            before, torchs = self.free(), self.torch.cuda.memory_reserved()
+            asked, total = self.large(1024 * MIB)
+            job = side.submit(asked)
+            self.assertLess(self.free(), before - 1000 * MIB)
+            self.train(side, lambda: job.wait(0))
+            gc.collect()
+            self.assertEqual((job.state, total.item()), ("finished", 20))
+            self.assertGreater(self.free(), before - 100 * MIB)
+            self.assertLess(self.torch.cuda.memory_reserved(), torchs + 100 * MIB)
+
+    def test_is_limited_and_a_step_above_it_is_refused(self):
+        model = Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda", memory_limit_bytes=256 * MIB) as side:
+            asked, total = self.large(512 * MIB)
+            with self.assertRaisesRegex(lull.Error, "raise memory_limit_bytes, or make the step smaller"):
+                side.submit(asked)
+            self.assertEqual((total.item(), side.jobs), (0, []))
+            kept = model.tensors()
+            job = side.submit(model.asked(30))
+            self.train(side, lambda: job.wait(0))
+        self.assertEqual(job.state, "finished")
+        self.assertFalse(all(self.torch.equal(a, b) for a, b in zip(kept, model.tensors(), strict=True)))
+
+    def test_of_an_optimizers_state_outlives_the_runtime(self):
+        model = Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            job = side.submit(model.asked(30))
+            self.train(side, lambda: job.wait(0))
+        del side, job
+        gc.collect()
+        moments = [state["exp_avg"].clone() for state in model.adam.state.values()]
+        with lull.harvest(tasks=[], executor="cuda") as side:  # others take memory, and write there
+            asked, _ = self.large(1024 * MIB)
+            self.train(side, lambda job=side.submit(asked): job.wait(0))
+        for state, was in zip(model.adam.state.values(), moments, strict=True):
+            self.assertTrue(self.torch.equal(state["exp_avg"], was))
+        del model, state
+        gc.collect()
+        self.torch.cuda.empty_cache()
+        self.torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print(f"not run: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main()
