@@ -17,11 +17,10 @@ struct kept_conducting {
   bubble_record* record;
   worker_params params;
   gated_graph graph;
-  std::uint64_t launched_ns;    // the piece under way
-  std::uint32_t segment;        // that it begins with; or the one that comes next
-  std::uint32_t segments;       // that it holds
-  std::uint32_t failures;       // of launches, one after another
-  std::uint32_t failed_launch;  // what the device said of the last that failed
+  std::uint64_t launched_ns;  // the piece under way
+  std::uint32_t segment;      // that it begins with; or the one that comes next
+  std::uint32_t segments;     // that it holds
+  std::uint32_t failures;     // of launches, one after another
 };
 
 /// The one thread of a conductor as a machine, with its storage in memory of the device, for it ends with each segment.
@@ -61,7 +60,7 @@ class single_thread {
 /// bubble has closed, or lasts longer. The first piece in a bubble is never put off: else one that outlasts all bubbles
 /// would never run.
 ///
-/// `Launcher`: std::uint32_t operator()(void* executable) enqueues it behind the calling kernel; 0: it is enqueued.
+/// `Launcher`: bool operator()(void* executable) enqueues it behind the calling kernel; false: the device could not.
 template <class World, class Launcher>
 class conductor : stay<World, kept_conducting<World>, single_thread> {
   using base = stay<World, kept_conducting<World>, single_thread>;
@@ -77,40 +76,40 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     conductor entering{params, until_known, launch};
     if (!entering.enter()) return;
     gated_graph const graph = task_in<gated_graph>(*params.slot);
-    kept& stays = *static_cast<kept*>(graph.kept);
-    stays.claims = until_known.claims;
-    stays.record = until_known.record;
-    stays.params = params;
-    stays.graph = graph;
-    conductor here{stays.params, stays, launch};
+    kept& books = *static_cast<kept*>(graph.kept);
+    books.claims = until_known.claims;
+    books.record = until_known.record;
+    books.params = params;
+    books.graph = graph;
+    conductor here{books.params, books, launch};
     here.begin_step(here.next_step());
   }
 
-  /// Behind each piece. What nearly every look finds stands here, and nothing else: a segment's kernels leave little of
-  /// the conductor's code in the caches.
-  LULL_HD static void proceed(kept& stays, Launcher launch) noexcept {
-    conductor here{stays.params, stays, launch};
+  /// Behind each piece. What nearly every look finds stands here, and nothing else: the less code, the sooner the next
+  /// piece is launched.
+  LULL_HD static void proceed(kept& books, Launcher launch) noexcept {
+    conductor here{books.params, books, launch};
     std::uint64_t const now_ns = World::now_ns();
     graph_piece& done = here.piece_under_way();
-    std::uint32_t const behind = stays.segment + stays.segments;
-    stays.segment = behind < stays.graph.count ? behind : 0;
-    stays.failures = 0;
+    std::uint32_t const behind = books.segment + books.segments;
+    books.segment = behind < books.graph.count ? behind : 0;
+    books.failures = 0;
     // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
-    plan const ahead = here.choose(now_ns);
-    directive const next = stays.claims.next_alone(stays.next, ahead.nodes, here.words());
+    plan const ahead = here.choose(now_ns, false);
+    directive const next = books.claims.next_alone(books.next, ahead.nodes, here.words());
     if (next.count != 0 && ahead.not_before_ns == 0) {
-      done.note(now_ns - stays.launched_ns);
+      done.note(now_ns - books.launched_ns);
       here.start(next, ahead.segments);
     } else {
-      proceed_apart(stays, launch, next, ahead, done, now_ns);
+      proceed_apart(books, launch, next, ahead, done, now_ns);
     }
   }
 
   /// Launches the piece that was claimed last, where that has been put off; looks once more before.
-  LULL_HD static void launch_claimed(kept& stays, Launcher launch) noexcept {
-    conductor here{stays.params, stays, launch};
-    if (stays.claims.has_ended(here.words())) {
-      stays.claims.give_back(stays.next);
+  LULL_HD static void launch_claimed(kept& books, Launcher launch) noexcept {
+    conductor here{books.params, books, launch};
+    if (books.claims.has_ended(here.words())) {
+      books.claims.give_back(books.next);
       here.leave();
     } else {
       here.launch();
@@ -125,27 +124,32 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     std::uint64_t not_before_ns;  // unless the bubble closes first; 0: at once
   };
 
-  LULL_HD conductor(worker_params const& params, kept& stays, Launcher launch) noexcept
-      : base(params, single_thread{&stays}), launch_(launch) {}
+  LULL_HD conductor(worker_params const& params, kept& books, Launcher launch) noexcept
+      : base(params, single_thread{&books}), launch_(launch) {}
 
   LULL_HD graph_piece& piece_under_way() const noexcept {
     graph_segment& first = kept_.graph.segments[kept_.segment];
     return kept_.segments > 1 ? first.stretch : first.one;
   }
 
-  LULL_HD plan choose(std::uint64_t now_ns) const noexcept {
+  LULL_HD plan choose(std::uint64_t now_ns, bool is_first) const noexcept {
     graph_segment const first = kept_.graph.segments[kept_.segment];
     plan const one{1, first.one.nodes, 0};
     usual_length const usual = kept_.params.usual;
-    if (usual.min_ns == 0 || kept_.graph.patience_ns == 0) return one;
-    std::uint64_t const end_ns = kept_.claims.account().opened_ns + usual.min_ns;
-    if (first.stretch.nodes != 0 && now_ns + first.stretch.took_ns + usual.spread_ns <= end_ns)
+    if (usual.min_ns == 0 || kept_.graph.max_spread_ns == 0) return one;
+    std::uint64_t const opened_ns = kept_.claims.account().opened_ns;
+    if (first.stretch.nodes != 0 && now_ns + first.stretch.took_ns + usual.spread_ns <= opened_ns + usual.min_ns)
       return {first.stretched, first.stretch.nodes, 0};
-    std::uint64_t const late_ns = end_ns + usual.spread_ns + max_lateness_ns;
-    bool const repeats = usual.spread_ns <= kept_.graph.patience_ns && usual.spread_ns <= usual.min_ns / 4;
-    bool const is_first = kept_.claims.account().chunks == 0;
-    bool const outlasts = now_ns + first.one.took_ns > end_ns && now_ns < late_ns;
-    return repeats && outlasts && !is_first ? plan{1, first.one.nodes, late_ns} : one;
+    if (is_first || !repeats(usual)) return one;
+    std::uint64_t const late_ns = opened_ns + usual.until_ns + max_lateness_ns;
+    bool const outlasts = now_ns + first.one.took_ns > opened_ns + usual.from_ns && now_ns < late_ns;
+    return outlasts ? plan{1, first.one.nodes, late_ns} : one;
+  }
+
+  /// Closely enough, beside segments or beside the bubble, that to wait for the end costs little.
+  LULL_HD bool repeats(usual_length const& usual) const noexcept {
+    if (usual.until_ns == 0 || usual.spread_ns > usual.min_ns / 4) return false;
+    return usual.spread_ns <= kept_.graph.max_spread_ns || usual.spread_ns <= usual.from_ns / 16;
   }
 
   /// Everything that a look can find but the next piece of a step that is under way: opens the step that is due.
@@ -159,15 +163,15 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   }
 
   /// A step has ended, or the stay, or what comes next must wait.
-  LULL_HD LULL_COLD static void proceed_apart(kept& stays, Launcher launch, directive next, plan ahead,
+  LULL_HD LULL_COLD static void proceed_apart(kept& books, Launcher launch, directive next, plan ahead,
                                               graph_piece& done, std::uint64_t now_ns) noexcept {
-    conductor here{stays.params, stays, launch};
+    conductor here{books.params, books, launch};
     bool const in_step = next.count != 0;
     if (!in_step && next.what != action::leave) next = here.next_step();
-    if (stays.claims.account().why == leave_reason::closed) {
+    if (books.claims.account().why == leave_reason::closed) {
       ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
     } else {
-      done.note(now_ns - stays.launched_ns);
+      done.note(now_ns - books.launched_ns);
     }
     if (in_step) {
       here.run(next, ahead);
@@ -181,7 +185,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
       leave();
       return;
     }
-    plan const ahead = choose(World::now_ns());
+    plan const ahead = choose(World::now_ns(), kept_.claims.account().chunks == 0);
     kept_.claims.claim_more(next, ahead.nodes);
     run(next, ahead);
   }
@@ -207,14 +211,13 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   /// The piece that is claimed.
   LULL_HD void launch() noexcept {
     kept_.launched_ns = World::now_ns();
-    if (std::uint32_t const failed = launch_(piece_under_way().executable)) fail_apart(kept_, launch_, failed);
+    if (!launch_(piece_under_way().executable)) fail_apart(kept_, launch_);
   }
 
-  LULL_HD LULL_COLD static void fail_apart(kept& stays, Launcher launch, std::uint32_t failed) noexcept {
-    conductor here{stays.params, stays, launch};
-    stays.failed_launch = failed;
-    stays.claims.give_back(stays.next);
-    if (++stays.failures == max_failures) stays.claims.fail(failure::no_launch);
+  LULL_HD LULL_COLD static void fail_apart(kept& books, Launcher launch) noexcept {
+    conductor here{books.params, books, launch};
+    books.claims.give_back(books.next);
+    if (++books.failures == max_failures) books.claims.fail(failure::no_launch);
     here.leave();
   }
 

@@ -26,7 +26,6 @@ struct graph_piece {
 struct alignas(16) graph_segment {
   graph_piece one;
   graph_piece stretch;
-  std::uint32_t begin = 0;      // of the nodes, in the graph's order
   std::uint32_t stretched = 0;  // segments of the stretch
 };
 
@@ -42,7 +41,7 @@ struct gated_graph {
   void* kept = nullptr;               // kept_conducting
   graph_segment* segments = nullptr;  // (count,) of one step or more, in order, without a gap
   std::uint64_t steps = 0;
-  std::uint64_t patience_ns = 0;  // how long it may wait for a bubble's end; 0: no hint is taken
+  std::uint64_t max_spread_ns = 0;  // of lengths that repeat, where bubbles are short; 0: no hint is taken
   std::uint32_t count = 0;
   std::uint32_t nodes = 0;
   std::uint32_t is_fed = 0;  // a step begins only when it is fed

@@ -81,7 +81,9 @@ static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, fun
 /// How long the last bubbles of a site were.
 struct usual_length {
   std::uint64_t min_ns = 0;     // the shortest; 0: not known
-  std::uint64_t spread_ns = 0;  // three of four were longer by no more
+  std::uint64_t spread_ns = 0;  // of those that repeat; else three of four are longer than the shortest by no more
+  std::uint64_t from_ns = 0;    // those that repeat are as long as this,
+  std::uint64_t until_ns = 0;   // to this; 0: they do not repeat
 };
 
 /// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph;

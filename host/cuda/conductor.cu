@@ -25,11 +25,11 @@ struct relay {
 /// From the first kernel. That runs once more when all that it leads to has ended, to go on behind so many launches.
 struct first_launcher {
   relay* at;
-  __device__ std::uint32_t operator()(void* executable) const noexcept {
+  __device__ bool operator()(void* executable) const noexcept {
     at->in_a_row = 1;
-    if (auto const failed = cudaGraphLaunch(cudaGetCurrentGraphExec(), cudaStreamGraphTailLaunch)) return failed;
+    if (cudaGraphLaunch(cudaGetCurrentGraphExec(), cudaStreamGraphTailLaunch) != cudaSuccess) return false;
     at->comes_again = 1;
-    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForget);
+    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForget) == cudaSuccess;
   }
 };
 
@@ -38,13 +38,14 @@ struct first_launcher {
 struct next_launcher {
   relay* at;
   kept* mine;
-  __device__ std::uint32_t operator()(void* executable) const noexcept {
+  __device__ bool operator()(void* executable) const noexcept {
     if (at->in_a_row == max_in_a_row) {
       at->goes_on = mine;
-      return 0;
+      return true;
     }
     at->in_a_row += 1;
-    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling);
+    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling) ==
+           cudaSuccess;
   }
 };
 
@@ -94,7 +95,7 @@ __device__ std::size_t words_of(std::size_t addresses, std::size_t bytes) {
   return addresses % sizeof(uint4) == 0 ? bytes / sizeof(uint4) : 0;
 }
 
-/// Without the divisions, which take longer than the memory does.
+/// Wide, and without the divisions.
 __device__ void copy_row(copied_bytes const& c) {
   auto const address = [](auto* of) { return reinterpret_cast<std::size_t>(of); };
   std::size_t const words = words_of(address(c.to) | address(c.from), c.width);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include <lull/device/slot.hpp>
@@ -80,8 +81,9 @@ class history {
   /// Zero when nothing was measured yet.
   std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
 
-  /// Nothing until as many bubbles as are remembered were measured.
-  usual_length usual_bubble() const noexcept { return lengths_.full() ? lengths_.usual() : usual_length{}; }
+  /// Of the last 32 bubbles. They repeat where half of them are alike: in order of length, from one to the next no more
+  /// than 200 us or a 64th apart. Nothing until eight were measured.
+  usual_length usual_bubble() const noexcept { return lengths_.usual(); }
 
   /// Counts a bubble that comes now; the two questions below are about this one.
   void begin_bubble() noexcept {
@@ -106,19 +108,44 @@ class history {
 
   class lengths {
    public:
-    void add(std::chrono::nanoseconds length) noexcept { recent_[count_++ % remembered] = length; }
-    bool full() const noexcept { return count_ >= remembered; }
-    std::chrono::nanoseconds longest() const noexcept { return *std::max_element(recent_.begin(), recent_.end()); }
-    usual_length usual() const noexcept {
-      auto sorted = recent_;
-      std::sort(sorted.begin(), sorted.end());
-      auto const ns = [](std::chrono::nanoseconds length) { return static_cast<std::uint64_t>(length.count()); };
-      return {ns(sorted.front()), ns(sorted[3 * remembered / 4 - 1] - sorted.front())};
+    void add(std::chrono::nanoseconds length) noexcept {
+      recent_[count_++ % recent_.size()] = length;
+      if (full()) learn();
     }
+    bool full() const noexcept { return count_ >= remembered; }
+    std::chrono::nanoseconds longest() const noexcept {
+      std::chrono::nanoseconds found{0};
+      for (std::uint64_t back = 1; back <= std::min<std::uint64_t>(count_, remembered); ++back)
+        found = std::max(found, recent_[(count_ - back) % recent_.size()]);
+      return found;
+    }
+    usual_length const& usual() const noexcept { return usual_; }
 
    private:
-    std::array<std::chrono::nanoseconds, remembered> recent_{};
+    /// Of more bubbles than other questions go by: of eight, each ninth is shorter than all before it, and a piece that
+    /// just fitted into those is under way when it closes.
+    void learn() noexcept {
+      auto sorted = recent_;
+      auto const begin = sorted.begin();
+      auto const end = begin + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count_, sorted.size()));
+      std::sort(begin, end);
+      auto const ns = [](std::chrono::nanoseconds length) { return static_cast<std::uint64_t>(length.count()); };
+      auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, *begin / 64);
+      usual_ = {ns(*begin), ns(begin[3 * (end - begin) / 4 - 1] - *begin)};
+      for (auto first = begin; first != end;) {
+        auto const last = std::adjacent_find(first, end, [&](auto one, auto next) { return next - one > far; });
+        auto const behind = last == end ? end : last + 1;
+        if (2 * (behind - first) >= end - begin) {
+          usual_ = {ns(*begin), ns(behind[-1] - *first), ns(*first), ns(behind[-1])};
+          return;
+        }
+        first = behind;
+      }
+    }
+
+    std::array<std::chrono::nanoseconds, 32> recent_{};
     std::uint64_t count_ = 0;
+    usual_length usual_;  // zeros while there are too few
   };
 
   /// Whether something was so in each of the last bubbles.

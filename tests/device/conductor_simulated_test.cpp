@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,26 +39,41 @@ struct device_queue {
 struct queue_launcher {
   device_queue* queue;
   kept_conducting<simulated_world>* kept;
-  std::uint32_t operator()(void* executable) const {
+  bool operator()(void* executable) const {
     bool const always = queue->fails_of_eight == 8;
     if (always || (queue->failed < 2 && scheduler::current().draw(8) < queue->fails_of_eight)) {
       ++queue->failed;
-      return 7;
+      return false;
     }
     queue->failed = 0;
     if (executable == queue->running || executable == queue->ending) {
       ++queue->refused;
-      return 8;
+      return false;
     }
     if (queue->in_a_row++ == queue->max_in_a_row) {
       queue->goes_on = kept;
-      return 0;
+    } else {
+      queue->next = executable;
     }
-    queue->next = executable;
-    return 0;
+    return true;
   }
 };
 using conducting = conductor<simulated_world, queue_launcher>;
+
+/// Bubbles that are all alike, and what the conductor knows of them.
+struct course {
+  std::uint64_t bubble_ns;
+  std::uint64_t node_ns;  // each a segment
+  usual_length usual;
+};
+
+/// A piece that ran, with nanoseconds since the opening.
+struct ran_piece {
+  std::uint64_t bubble;
+  std::uint64_t began_ns;
+  std::uint64_t ended_ns;
+  std::uint32_t nodes;
+};
 
 class scenario {
  public:
@@ -66,35 +83,56 @@ class scenario {
         cursor_(1, 16, tagged::tag_mask - 1) {
     for (std::uint32_t begin = 0; begin < nodes_; begin += segments_.back().one.nodes) {
       std::uint32_t const most = draw(6) == 0 ? nodes_ - begin : 1;
-      segments_.push_back({{.nodes = 1 + static_cast<std::uint32_t>(draw(most))}, {}, begin, 0});
+      segments_.push_back({.one = {.nodes = 1 + static_cast<std::uint32_t>(draw(most))}, .stretch = {}});
     }
-    std::vector<graph_segment> const step = segments_;
-    while (segments_.size() < gated_graph::min_segments) segments_.insert(segments_.end(), step.begin(), step.end());
-    for (graph_segment& each : segments_) each.one.executable = &each.one;
-    if (step.size() >= 2 * gated_graph::min_segments) stretch();
+    cut();
     graph_ = {.kept = &kept_,
               .segments = segments_.data(),
               .steps = 1 + draw(5),
-              .patience_ns = draw(3) == 0 ? 0 : draw(400),
+              .max_spread_ns = draw(3) == 0 ? 0 : draw(4'000),
               .count = static_cast<std::uint32_t>(segments_.size()),
               .nodes = nodes_,
               .is_fed = draw(3) == 0 ? 1U : 0U};
     queue_.fails_of_eight = always_fails ? 8 : draw(3) == 0 ? 1 : 0;
     queue_.max_in_a_row = 1 + draw(6);
-    slot_content const content = filled();
-    slot_.at = tagged_cursor{0x7ffd, content.at}.word();
-    slot_.entry = std::uint64_t{0x7ffd} << 48;
-    slot_.lease_ns = content.lease_ns;
-    slot_.functor = content.functor;
+    fill(filled());
+  }
+  /// Nothing is drawn.
+  explicit scenario(course const& along)
+      : along_(along),
+        steps_(1),
+        nodes_(40),
+        cursor_(1, 16, tagged::tag_mask - 1),
+        segments_(nodes_, graph_segment{.one = {.nodes = 1, .took_ns = took_ns(along)}, .stretch = {}}) {
+    cut();
+    graph_ = {.kept = &kept_,
+              .segments = segments_.data(),
+              .steps = 10,
+              .max_spread_ns = 4'000,
+              .count = nodes_,
+              .nodes = nodes_,
+              .is_fed = 0};
+    queue_.max_in_a_row = 1'000;
+    slot_content content{&cursor_.words, std::uint64_t{1} << 40, {}};
+    std::memcpy(content.functor.bytes, &graph_, sizeof graph_);
+    fill(content);
   }
 
   int stretches() const { return stretches_; }
+  std::vector<ran_piece> const& pieces() const { return pieces_; }
+  std::uint64_t closed_on_a_piece() const {
+    return std::accumulate(
+        segments_.begin(), segments_.end(), std::uint64_t{0},
+        [](auto sum, graph_segment const& each) { return sum + each.one.closed + each.stretch.closed; });
+  }
   /// The first thing that went wrong, or nothing.
   char const* run() {
     steps_.spawn([this] { train(); });
     steps_.spawn([this] { serve(); });
-    steps_.spawn([this] { control(); });
-    steps_.spawn([this] { feed(); });
+    if (!along_) {
+      steps_.spawn([this] { control(); });
+      steps_.spawn([this] { feed(); });
+    }
     if (!steps_.run(max_steps)) return "no end within the limit of steps";
     if (queue_.fails_of_eight == 8) {
       bool const said = cursor_.state() == phase_state::failed && failure{cursor_.progress.why} == failure::no_launch;
@@ -113,12 +151,24 @@ class scenario {
   }
 
  private:
-  /// Two segments each, or one that is left.
-  void stretch() {
+  static std::uint32_t took_ns(course const& along) { return static_cast<std::uint32_t>(along.node_ns); }
+  /// Gives each piece something to launch, and of a graph that is long enough pairs of segments, too.
+  void cut() {
+    std::vector<graph_segment> const step = segments_;
+    while (segments_.size() < gated_graph::min_segments) segments_.insert(segments_.end(), step.begin(), step.end());
+    std::uint32_t begin = 0;
+    for (graph_segment& each : segments_) {
+      each.one.executable = &each.one;
+      begins_.push_back(begin);
+      begin = (begin + each.one.nodes) % nodes_;
+    }
+    if (step.size() < 2 * gated_graph::min_segments) return;
     for (std::size_t at = 0; at + 1 < segments_.size(); at += 2) {
       graph_segment& first = segments_[at];
       first.stretched = 2;
-      first.stretch = {.executable = &first.stretch, .nodes = first.one.nodes + segments_[at + 1].one.nodes};
+      first.stretch = {.executable = &first.stretch,
+                       .nodes = first.one.nodes + segments_[at + 1].one.nodes,
+                       .took_ns = 2 * first.one.took_ns};
     }
   }
 
@@ -126,9 +176,18 @@ class scenario {
   void idle(std::uint64_t steps) {
     for (std::uint64_t i = 0; i < steps; ++i) steps_.step();
   }
+  void idle_ns(std::uint64_t ns) {
+    for (std::uint64_t const since = simulated_world::now_ns(); simulated_world::now_ns() < since + ns;) steps_.step();
+  }
   bool has_ended() const { return cursor_.state() == phase_state::finished || cursor_.state() == phase_state::failed; }
   bool over() const { return has_ended() && stream_.empty(); }
 
+  void fill(slot_content const& content) {
+    slot_.at = tagged_cursor{0x7ffd, content.at}.word();
+    slot_.entry = std::uint64_t{0x7ffd} << 48;
+    slot_.lease_ns = content.lease_ns;
+    slot_.functor = content.functor;
+  }
   slot_content filled() {
     slot_content content{&cursor_.words, draw(4) == 0 ? 200 + draw(2'000) : 1'000'000, {}};
     std::memcpy(content.functor.bytes, &graph_, sizeof graph_);
@@ -140,15 +199,34 @@ class scenario {
     for (std::uint64_t bubble = 1; !has_ended(); ++bubble) {
       open_gate<simulated_world>(gate_.ref(), ++value, bubble);
       worker_params params{&slot_, gate_.ref(), {}};
-      params.bubble = draw(6) == 0 ? bubble + 1 : bubble;  // let go too early
-      if (draw(3) != 0) params.usual = {1 + draw(4'000), draw(500)};
-      stream_.push_back(params);
-      simulated_world::store<order::relaxed, scope::system>(slot_.lease_ns, slot_.lease_ns + bubble * 100);
-      idle((1 + bubble / 8) * (draw(3) == 0 ? draw(60) : draw(900)));
+      params.bubble = bubble;
+      if (along_) {
+        params.usual = along_->usual;
+        stream_.push_back(params);
+        idle_ns(along_->bubble_ns);
+      } else {
+        if (draw(6) == 0) params.bubble = bubble + 1;  // let go too early
+        if (draw(3) != 0) params.usual = drawn_usual();
+        stream_.push_back(params);
+        simulated_world::store<order::relaxed, scope::system>(slot_.lease_ns, slot_.lease_ns + bubble * 100);
+        idle((1 + bubble / 8) * (draw(3) == 0 ? draw(60) : draw(900)));
+      }
       simulated_world::store<order::relaxed, scope::system>(gate_.line.value, ++value);
-      idle(draw(100));
+      if (along_) {
+        idle_ns(4 * along_->node_ns);
+      } else {
+        idle(draw(100));
+      }
     }
     trained_ = true;
+  }
+
+  usual_length drawn_usual() {
+    std::uint64_t const min_ns = 1 + draw(4'000);
+    std::uint64_t const spread_ns = draw(500);
+    std::uint64_t const from_ns = min_ns + draw(2) * draw(3'000);
+    if (draw(3) == 0) return {min_ns, spread_ns, 0, 0};
+    return {min_ns, spread_ns, from_ns, from_ns + spread_ns};
   }
 
   /// The workers' stream, and the device that launches what a conductor asks for.
@@ -170,10 +248,18 @@ class scenario {
         }
         queue_.ending = std::exchange(queue_.running, std::exchange(queue_.next, nullptr));
         auto const& piece = *static_cast<graph_piece const*>(queue_.running);
+        std::uint64_t const opened_ns = gate_.line.opened_ns;
+        std::uint64_t const began_ns = simulated_world::now_ns();
         for (std::uint32_t node = 0; node < piece.nodes; ++node) {
-          idle(draw(30));
+          if (along_) {
+            idle_ns(along_->node_ns);
+          } else {
+            idle(draw(30));
+          }
           ran_.push_back(begin_of(piece) + node);
         }
+        pieces_.push_back(
+            {gate_.line.bubbles, began_ns - opened_ns, simulated_world::now_ns() - opened_ns, piece.nodes});
         stretches_ += std::any_of(segments_.begin(), segments_.end(),
                                   [&](graph_segment const& each) { return &each.stretch == &piece; });
         conducting::proceed(kept_, {&queue_, &kept_});
@@ -183,8 +269,8 @@ class scenario {
   }
 
   std::uint32_t begin_of(graph_piece const& piece) const {
-    for (graph_segment const& each : segments_) {
-      if (&each.one == &piece || &each.stretch == &piece) return each.begin;
+    for (std::size_t at = 0; at < segments_.size(); ++at) {
+      if (&segments_[at].one == &piece || &segments_[at].stretch == &piece) return begins_[at];
     }
     return nodes_;
   }
@@ -206,6 +292,7 @@ class scenario {
     }
   }
 
+  std::optional<course> const along_;
   scheduler steps_;
   std::uint32_t const nodes_;
   test_gate gate_{0xfffffffcU};
@@ -213,11 +300,13 @@ class scenario {
   test_cursor cursor_;
   kept_conducting<simulated_world> kept_{};
   std::vector<graph_segment> segments_;
+  std::vector<std::uint32_t> begins_;  // of each, in the order of nodes
   gated_graph graph_;
   device_queue queue_;
   std::deque<worker_params> stream_;
   bool trained_ = false;
   std::vector<std::uint64_t> ran_;
+  std::vector<ran_piece> pieces_;
   int stretches_ = 0;
 };
 
@@ -237,6 +326,58 @@ TEST(conductor_simulated, every_node_runs_once_a_step_in_its_order) {
 
 TEST(conductor_simulated, a_job_whose_launches_always_fail_has_failed) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) ASSERT_STREQ((scenario{seed, true}.run()), nullptr) << seed;
+}
+
+usual_length all_between(std::uint64_t from_ns, std::uint64_t until_ns) {
+  return {from_ns, until_ns - from_ns, from_ns, until_ns};
+}
+
+TEST(conductor_simulated, no_piece_begins_that_would_outlast_bubbles_that_repeat) {
+  scenario hinted{course{.bubble_ns = 30'000, .node_ns = 2'200, .usual = all_between(29'800, 30'300)}};
+  ASSERT_STREQ(hinted.run(), nullptr);
+  scenario unhinted{course{.bubble_ns = 30'000, .node_ns = 2'200, .usual = {}}};
+  ASSERT_STREQ(unhinted.run(), nullptr);
+  EXPECT_GT(unhinted.closed_on_a_piece(), 20U);
+  EXPECT_EQ(hinted.closed_on_a_piece(), 0U);
+  EXPECT_GT(hinted.stretches(), 100);
+  EXPECT_EQ(unhinted.stretches(), 0);
+}
+
+TEST(conductor_simulated, in_bubbles_shorter_than_two_pieces_the_first_alone_begins) {
+  scenario each{course{.bubble_ns = 3'000, .node_ns = 2'000, .usual = all_between(2'900, 3'200)}};
+  ASSERT_STREQ(each.run(), nullptr);
+  std::uint64_t last = 0;
+  for (ran_piece const& piece : each.pieces()) EXPECT_NE(piece.bubble, std::exchange(last, piece.bubble));
+  EXPECT_EQ(each.pieces().size(), 400U);
+}
+
+TEST(conductor_simulated, a_piece_that_outlasts_all_bubbles_runs_all_the_same) {
+  scenario each{course{.bubble_ns = 1'500, .node_ns = 2'000, .usual = all_between(1'400, 1'700)}};
+  ASSERT_STREQ(each.run(), nullptr);
+}
+
+TEST(conductor_simulated, a_bubble_that_lasts_longer_than_usual_is_harvested_to_its_end) {
+  constexpr std::uint64_t from_ns = 9'900;
+  constexpr std::uint64_t late_ns = 10'200 + 20'000;
+  scenario each{course{.bubble_ns = 80'000, .node_ns = 2'200, .usual = all_between(from_ns, 10'200)}};
+  ASSERT_STREQ(each.run(), nullptr);
+  int before = 0;
+  int later = 0;
+  for (ran_piece const& piece : each.pieces()) {
+    EXPECT_FALSE(piece.began_ns > from_ns && piece.began_ns < late_ns) << "bubble " << piece.bubble;
+    (piece.began_ns < late_ns ? before : later) += 1;
+  }
+  EXPECT_GT(before, 20);
+  EXPECT_GT(later, 100);
+}
+
+TEST(conductor_simulated, lengths_that_do_not_repeat_put_nothing_off) {
+  usual_length usual = all_between(7'800, 8'300);
+  usual.from_ns = usual.until_ns = 0;
+  scenario each{course{.bubble_ns = 8'000, .node_ns = 2'200, .usual = usual}};
+  ASSERT_STREQ(each.run(), nullptr);
+  EXPECT_GT(each.closed_on_a_piece(), 20U);
+  EXPECT_GT(each.stretches(), 50);
 }
 
 }  // namespace

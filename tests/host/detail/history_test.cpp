@@ -34,18 +34,45 @@ TEST(history, a_site_of_which_nothing_is_known_is_harvested) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(next(site), verdict::harvest);
 }
 
-TEST(history, the_usual_length_is_the_shortest_of_eight_and_the_spread_of_six) {
+using all_of = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+/// Shortest, spread, from and until, in microseconds.
+all_of usual_us(history const& site) {
+  usual_length const found = site.usual_bubble();
+  return {found.min_ns / 1'000, found.spread_ns / 1'000, found.from_ns / 1'000, found.until_ns / 1'000};
+}
+
+TEST(history, the_usual_length_is_known_from_eight_bubbles_and_goes_by_thirty_two) {
   history site;
   for (int i = 1; i < remembered; ++i) {
     site.add_length(1ms + i * 10us);
-    EXPECT_EQ(site.usual_bubble().min_ns, 0U);
+    EXPECT_EQ(usual_us(site), all_of(0, 0, 0, 0));
   }
   site.add_length(9ms);
-  EXPECT_EQ(site.usual_bubble().min_ns, 1'010'000U);
-  EXPECT_EQ(site.usual_bubble().spread_ns, 50'000U);  // the two longest do not count
-  for (int i = 0; i < remembered; ++i) site.add_length(2ms);
-  EXPECT_EQ(site.usual_bubble().min_ns, 2'000'000U);
-  EXPECT_EQ(site.usual_bubble().spread_ns, 0U);
+  EXPECT_EQ(usual_us(site), all_of(1010, 60, 1010, 1070)) << "the long one is of another kind";
+  for (int i = 0; i < 31; ++i) site.add_length(2ms);
+  EXPECT_EQ(usual_us(site), all_of(2000, 0, 2000, 2000)) << "the long one is still remembered";
+}
+
+TEST(history, of_two_kinds_of_bubbles_the_shorter_repeats_where_it_is_half_of_them) {
+  history site;
+  for (int i = 0; i < 32; ++i) site.add_length((i % 2 == 0 ? 20ms : 24ms) + i * 5us);
+  EXPECT_EQ(usual_us(site), all_of(20'000, 150, 20'000, 20'150));
+  site.add_length(24ms);
+  EXPECT_EQ(usual_us(site), all_of(20'010, 155, 24'000, 24'155)) << "17 of 32";
+}
+
+TEST(history, one_bubble_that_was_short_does_not_hide_that_the_others_repeat) {
+  history site;
+  for (int i = 0; i < 31; ++i) site.add_length(20ms + i * 10us);
+  site.add_length(3ms);
+  EXPECT_EQ(usual_us(site), all_of(3'000, 300, 20'000, 20'300));
+}
+
+TEST(history, lengths_that_do_not_repeat_have_the_spread_of_three_of_four) {
+  history site;
+  for (int i = 0; i < 32; ++i) site.add_length(20ms + i * 400us);
+  EXPECT_EQ(usual_us(site), all_of(20'000, 23 * 400, 0, 0));
 }
 
 TEST(history, short_bubbles_are_passed_over_and_measured_again) {
