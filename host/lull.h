@@ -255,10 +255,10 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
 typedef struct lull_graph_options {
   uint32_t size;       /* sizeof(lull_graph_options) */
   int32_t priority;    /* as of a task */
-  uint64_t steps;      /* how often the graph runs, at least 1; a step is a round */
+  uint64_t steps;      /* how often the graph runs, at least 1; a step is a round. The job ends in a bubble */
   uint64_t segment_ns; /* about what a bubble that closes waits for, but for longer nodes; 0: 100,000 */
   int32_t is_fed;      /* not 0: a step behind the first begins only when lull_job_feed has said so */
-  int32_t no_hint;     /* not 0: it goes by the gate alone, and not by how long bubbles were lately */
+  int32_t no_hint;     /* not 0: it uses the gate alone, and not how long bubbles were lately */
   char const* name;    /* for reports; null: "graph" */
 } lull_graph_options;
 #define LULL_GRAPH_OPTIONS \
@@ -271,8 +271,8 @@ typedef struct lull_graph_options {
    LULL_ERROR_STATE: the runtime is off or observes. The job waits where bubbles are captured. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
 /* Gives a cudaStream_t on the SMs of workers, of the lowest priority, where a graph may be warmed up and captured:
-   libraries that choose kernels by trying them choose such as can run there. It goes with the runtime.
-   LULL_ERROR_ARGUMENT without CUDA. */
+   libraries that choose kernels by trying them choose kernels that can run there. It goes with the runtime, and every
+   call gives the same: one capture at a time. LULL_ERROR_ARGUMENT without CUDA, or where green contexts are missing. */
 lull_status lull_graph_stream(lull_runtime* runtime, void** stream);
 /* Device memory for a pool of PyTorch's (torch.cuda.MemPool), as the two functions of its CUDAPluggableAllocator,
    within memory_limit_bytes of the runtime that was made last on `device` and lives. Null: there is no such runtime, or
@@ -293,9 +293,8 @@ lull_status lull_job_cancel(lull_job* job);
 /* Blocks until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
 lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
 /* Text: of a graph, at any time, a line that says how it was cut, and one of the pieces that bubbles closed on and
-   waited for. Of a task that has finished, lines that sum up its
-   result: the first call reads it back and writes the files that the task's options name; later ones give the same
-   text. */
+   waited for. Of a task that has finished, lines that sum up its result: the first call reads it back and writes the
+   files that the task's options name; later ones give the same text. */
 lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* needed);
 /* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a task that has finished; the
    first call computes it, which may take longer than the job did. */

@@ -7,8 +7,8 @@
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda_graph/graph_listing.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
-#include <lull/host/cuda_graph/read_graph.hpp>
 #include <lull/host/cuda_graph/segment_nodes.hpp>
 #include <lull/host/error.hpp>
 
@@ -49,9 +49,9 @@ std::vector<std::uint32_t> cut_into(std::span<nanoseconds const> nodes, std::uin
 
 /// All nodes in the order in which segment_nodes has those that do something.
 std::vector<cudaGraphNode_t> ordered_nodes(cudaGraph_t graph) {
-  read_graph const read{graph};
+  graph_listing const listed{graph};
   std::vector<cudaGraphNode_t> ordered;
-  for (std::uint32_t const at : read.order()) ordered.push_back(read.nodes[at]);
+  for (std::uint32_t const at : listed.order()) ordered.push_back(listed.nodes[at]);
   return ordered;
 }
 

@@ -64,7 +64,9 @@ void side_runner::open(cudaStream_t trainer, std::uint32_t site) {
 }
 
 void side_runner::close(cudaStream_t trainer) {
-  std::uint32_t const bubble = enqueued_.load(std::memory_order_relaxed) - 1;
+  std::uint32_t const opened = enqueued_.load(std::memory_order_relaxed);
+  if (opened == 0) throw usage_error{"close comes before open: no bubble was opened"};
+  std::uint32_t const bubble = opened - 1;
   write_word(trainer, 2 * bubble + 2);
   trainer::stamp(trainer, &words_->closed_ns[bubble]);
 }

@@ -7,7 +7,6 @@
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -28,8 +27,7 @@ struct side_runner_options {
 
 /// Launches a graph's pieces from a host thread. A mapped host word, which the trainer's stream or the host sets, says
 /// whether it may. The thread spins: on the word while there is nothing to launch, and on a stamp that the side stream
-/// writes at the end of each launch. It calls the driver only to launch, so it holds no lock that the trainer's own
-/// launches need.
+/// writes at the end of each launch. It calls the driver only to launch.
 class side_runner {
  public:
   static constexpr std::uint32_t max_bubbles = 1U << 15;

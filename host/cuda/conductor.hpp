@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/executor.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
@@ -64,9 +65,8 @@ class conductor_graph {
 
  private:
   /// The graph launches itself from the device, too, and CUDA does not define what comes of a launch from the host at
-  /// that time: so the host takes these in turn. Workers are enqueued shortly before their bubbles, seldom two at a
-  /// time.
-  static constexpr std::size_t executables = 8;
+  /// that time: so the host takes these in turn, and one has ended before it comes again.
+  static constexpr std::size_t executables = executor::max_launches_in_flight;
 
   CUcontext const where_;
   void* relay_;

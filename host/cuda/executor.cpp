@@ -12,6 +12,7 @@
 #include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/kernel_handle.hpp>
 #include <lull/host/cuda/kernels.hpp>
+#include <lull/host/cuda/pool_memory.hpp>
 
 namespace lull {
 
@@ -95,6 +96,7 @@ std::string why_no_cuda(int device) {
 cuda_executor::cuda_executor(executor_options const& options)
     : device_(options.device),
       solo_(options.solo),
+      green_context_(options.green_context),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes),
@@ -109,6 +111,7 @@ cuda_executor::cuda_executor(executor_options const& options)
 cuda_executor::~cuda_executor() {
   destroy_on(device_, [this] {
     conductor_.reset();
+    buried_.clear();
     captures_ = {};
     graphs_.reset();
     memory_.release(relay_);
@@ -197,8 +200,10 @@ worker_place const& cuda_executor::find_place_of_graphs() {
   if (place_.has_all() && graphs_ == nullptr) graphs_ = std::make_unique<worker_place>(device_, 1, 0, true);
   worker_place const& found = place_.has_all() ? *graphs_ : place_;
   if (found.context() == nullptr) {
-    throw usage_error{
-        "a CUDA graph runs only where green contexts keep it off reserved SMs, and here they fail: update the driver"};
+    throw usage_error{green_context_
+                          ? "a CUDA graph runs only where green contexts keep it off reserved SMs, and here they fail: "
+                            "update the driver"
+                          : "a CUDA graph runs only where green contexts keep it off reserved SMs: set green_context"};
   }
   return found;
 }
@@ -211,6 +216,24 @@ cudaStream_t cuda_executor::capture_stream() {
     detail::begin_lending(memory_);
   }
   return captures_.get();
+}
+
+void cuda_executor::bury(std::shared_ptr<void const> what) noexcept {
+  std::lock_guard const lock{buried_mutex_};
+  try {
+    cuda_device_guard const here{device_};
+    buried& added = buried_.emplace_back(buried{std::move(what), std::nullopt});
+    cuda_event ended{event_timing::off};
+    LULL_CUDA(cudaEventRecord(ended.get(), place_.stream()));
+    added.ended = std::move(ended);
+  } catch (std::exception const&) {  // then it goes with the executor
+  }
+}
+
+void cuda_executor::free_buried() {
+  cuda_device_guard const here{device_};
+  std::lock_guard const lock{buried_mutex_};
+  std::erase_if(buried_, [](buried const& each) { return each.ended && is_done(cudaEventQuery(each.ended->get())); });
 }
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }

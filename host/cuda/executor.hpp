@@ -80,13 +80,23 @@ class cuda_executor final : public executor {
   cudaStream_t capture_stream();
   /// What the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
+  /// Keeps what workers use for as long as those may work that are enqueued by now. To free executables may take long,
+  /// so it is done by free_buried, off the trainer's path, and at the executor's end.
+  void bury(std::shared_ptr<void const> what) noexcept;
+  void free_buried();
 
  private:
+  struct buried {
+    std::shared_ptr<void const> what;
+    std::optional<cuda_event> ended;  // none: that is not known
+  };
+
   worker_place const& find_place_of_graphs();
   worker_grid choose(worker_kernel const& kernel, int blocks_per_processor) const;
 
   int const device_;
   bool const solo_;
+  bool const green_context_;
   worker_place place_;
   edge_setter const closes_;
   cuda_memory memory_;
@@ -99,6 +109,8 @@ class cuda_executor final : public executor {
   void* relay_;                                 // of conductors
   std::unique_ptr<worker_place> graphs_;        // where workers have all SMs; made when it is first asked for
   std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded
+  std::mutex buried_mutex_;                     // all that follows
+  std::vector<buried> buried_;
 };
 
 }  // namespace lull

@@ -13,7 +13,7 @@ constexpr std::size_t max_named = 3;
 
 double us(std::chrono::nanoseconds time) { return std::chrono::duration<double, std::micro>{time}.count(); }
 
-/// Of as many bubbles as there are: how long the piece took that the given share of them closed on, or a shorter one.
+/// Returns the time of the piece at that share of the bubbles, pieces sorted by time.
 double us_of(std::span<closed_piece const> by_time, std::uint64_t bubbles, double share) {
   auto left = static_cast<double>(bubbles) * share;
   for (closed_piece const& each : by_time) {

@@ -16,7 +16,10 @@ namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
 using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+constexpr std::uint32_t max_segments = 16'384;  // of a step
 
 graph_task checked(graph_task work) {
   if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
@@ -37,7 +40,8 @@ executable instance_of(cudaGraph_t graph, unsigned long long flags) {
 /// Makes segments and instances of them, and says which node is at fault where that fails.
 class segment_maker {
  public:
-  segment_maker(segment_nodes const& nodes, void* kept, void* relay) : nodes_(nodes), kept_(kept), relay_(relay) {}
+  segment_maker(cuda_executor& machine, segment_nodes const& nodes, void* kept)
+      : machine_(machine), nodes_(nodes), kept_(kept), relay_(machine.relay()) {}
 
   executable segment(std::uint32_t begin, std::uint32_t end) const {
     try {
@@ -47,8 +51,8 @@ class segment_maker {
     }
   }
   /// Runs all nodes one after another; how long each took.
-  std::vector<std::chrono::nanoseconds> run_first_step(executor& machine, cudaStream_t stream) const {
-    machine_array<std::uint64_t> stamps_ns{machine, nodes_.count() + 1};
+  std::vector<nanoseconds> run_first_step(cudaStream_t stream) const {
+    machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 1};
     executable run;
     try {
       run = instance_of(nodes_.stamped(stamps_ns.data()).get(), 0);
@@ -67,91 +71,113 @@ class segment_maker {
   }
 
   [[noreturn]] void refuse(std::uint32_t begin, std::uint32_t end, device_error const& why) const {
+    if (why.code() == cudaErrorMemoryAllocation) {
+      throw limit_error{"out of device memory for the segments of a graph of " + std::to_string(nodes_.count()) +
+                        " nodes: raise `segment`, or submit it where more is free"};
+    }
+    if (machine_.is_lost()) throw why;  // no node of this graph is at fault
     for (std::uint32_t at = begin; at < end; ++at) {
       try {
         try_segment(at, at + 1);
       } catch (device_error const& its) {
-        throw usage_error{"node " + std::to_string(at) + " of the graph, " + nodes_.name(at) +
+        throw usage_error{nodes_.title(at) +
                           ", cannot be launched from the device on the SMs of workers: " + its.what()};
       }
     }
     throw usage_error{"the graph cannot be launched from the device: " + std::string{why.what()}};
   }
 
+  cuda_executor& machine_;
   segment_nodes const& nodes_;
   void* const kept_;
   void* const relay_;
 };
 
+nanoseconds sum_of(std::span<nanoseconds const> times) {
+  return std::accumulate(times.begin(), times.end(), nanoseconds{0});
+}
+
 }  // namespace
 
+gated_program::conducted::conducted(cuda_executor& machine)
+    : device(machine.place().device), kept(machine, detail::kept_bytes()) {}
+
+gated_program::conducted::~conducted() {
+  destroy_on(device, [this] { executables.clear(); });
+}
+
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
-    : device_(machine.place().device), work_(checked(work)), kept_(machine, detail::kept_bytes()) {
+    : machine_(machine), work_(checked(work)), conducted_(std::make_shared<conducted>(machine)) {
+  machine.free_buried();
   worker_place const& where = machine.place_of_graphs();
   cuda_stream const own = where.another_stream();
   cudaStream_t const stream = own.get();
   segment_nodes const nodes{work_.graph, where.context(), stream};
-  segment_maker const make{nodes, kept_.data(), machine.relay()};
-  auto const times = make.run_first_step(machine, stream);
-  auto const slowest = std::max_element(times.begin(), times.end());
-  auto const max_at = static_cast<std::uint32_t>(slowest - times.begin());
+  segment_maker const make{machine, nodes, conducted_->kept.data()};
+  std::vector<nanoseconds> const times = make.run_first_step(stream);
+  auto const max_at = static_cast<std::uint32_t>(std::max_element(times.begin(), times.end()) - times.begin());
+  std::vector<std::uint32_t> const counts = cut_by_time(times, work_.segment);
   cut_ = {.nodes = nodes.count(),
-          .segments = 0,
-          .step = std::accumulate(times.begin(), times.end(), 0ns),
-          .max_node = *slowest,
+          .segments = static_cast<std::uint32_t>(counts.size()),
+          .step = sum_of(times),
+          .max_node = times[max_at],
           .max_node_name = nodes.name(max_at),
           .program = {}};
   if (cut_.max_node > work_.longest) {
-    throw usage_error{"node " + std::to_string(max_at) + " of the graph, " + cut_.max_node_name + ", takes " +
-                      std::to_string(cut_.max_node / 1us) +
+    throw usage_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, raise "
                       "`longest`, or submit it while the trainer does not delay it"};
   }
-  auto const made = [&](std::uint32_t begin, std::uint32_t count, std::chrono::nanoseconds takes) -> graph_piece {
-    executables_.push_back(make.segment(begin, begin + count));
-    LULL_CUDA(cudaGraphUpload(executables_.back().get(), stream));
-    return {.executable = executables_.back().get(),
+  if (cut_.segments > max_segments) {
+    throw usage_error{"the graph has " + std::to_string(cut_.segments) + " segments of " +
+                      std::to_string(work_.segment / 1us) + " us; it may have " + std::to_string(max_segments) +
+                      ": raise `segment`"};
+  }
+  auto const made = [&](std::uint32_t begin, std::uint32_t count) -> graph_piece {
+    executable const& added = conducted_->executables.emplace_back(make.segment(begin, begin + count));
+    LULL_CUDA(cudaGraphUpload(added.get(), stream));
+    nanoseconds const takes = sum_of(std::span{times}.subspan(begin, count));
+    return {.executable = added.get(),
             .nodes = count,
             .took_ns = static_cast<std::uint32_t>(std::min<std::int64_t>(takes.count(), 0xffff'ffff))};
   };
-  std::vector<std::uint32_t> const pieces = cut_by_time(times, work_.segment);
-  cut_.segments = static_cast<std::uint32_t>(pieces.size());
-  std::vector<std::chrono::nanoseconds> lengths;
+  std::vector<nanoseconds> lengths;  // of the segments of a step
+  std::vector<std::uint32_t> begins;
+  std::uint32_t begin = 0;
+  for (std::uint32_t const count : counts) {
+    auto const first = times.begin() + begin;
+    lengths.push_back(sum_of({first, first + count}));
+    slowest_.push_back(nodes.name(static_cast<std::uint32_t>(std::max_element(first, first + count) - times.begin())));
+    begins.push_back(begin);
+    begin += count;
+  }
   std::vector<graph_segment> segments;
   do {  // a step, again while there are too few segments
-    std::uint32_t begin = 0;
-    for (std::uint32_t const count : pieces) {
-      auto const first = times.begin() + begin;
-      lengths.push_back(std::accumulate(first, first + count, 0ns));
-      slowest_.push_back(
-          nodes.name(static_cast<std::uint32_t>(std::max_element(first, first + count) - times.begin())));
-      segments.push_back({.one = made(begin, count, lengths.back()), .stretch = {}, .begin = begin});
-      begin += count;
-    }
+    for (std::size_t at = 0; at < counts.size(); ++at)
+      segments.push_back({.one = made(begins[at], counts[at]), .stretch = {}});
   } while (segments.size() < gated_graph::min_segments);
-  if (work_.hint == length_hint::learnt && segments.size() == pieces.size()) {
+  if (work_.hint == length_hint::learnt && segments.size() == counts.size()) {
     std::uint32_t at = 0;
-    for (std::uint32_t const count : stretches_of(lengths, work_.segment)) {
-      auto const first = pieces.begin() + at;
-      if (count > 1) {
-        segments[at].stretch = made(segments[at].begin, std::accumulate(first, first + count, 0U),
-                                    std::accumulate(lengths.begin() + at, lengths.begin() + at + count, 0ns));
-        segments[at].stretched = count;
+    for (std::uint32_t const stretched : stretches_of(lengths, work_.segment)) {
+      auto const first = counts.begin() + at;
+      if (stretched > 1) {
+        segments[at].stretch = made(begins[at], std::accumulate(first, first + stretched, 0U));
+        segments[at].stretched = stretched;
       }
-      at += count;
+      at += stretched;
     }
   }
   LULL_CUDA(cudaStreamSynchronize(stream));
-  segments_ = {machine, std::span<graph_segment const>{segments}};
+  conducted_->segments = {machine, std::span<graph_segment const>{segments}};
 }
 
 std::vector<closed_piece> gated_program::closed_pieces() const {
   std::vector<closed_piece> found;
-  std::vector<graph_segment> const now = segments_.read();
+  std::vector<graph_segment> const now = conducted_->segments.read();
   for (std::size_t at = 0; at < now.size(); ++at) {
     // A stretch is named by its first segment: which of its kernels ran is not known.
     for (graph_piece const& piece : {now[at].one, now[at].stretch}) {
-      if (piece.closed != 0) found.push_back({piece.closed, std::chrono::nanoseconds{piece.took_ns}, slowest_[at]});
+      if (piece.closed != 0) found.push_back({piece.closed, nanoseconds{piece.took_ns}, slowest_[at]});
     }
   }
   auto const cost = [](closed_piece const& of) { return static_cast<std::int64_t>(of.bubbles) * of.took.count(); };
@@ -159,16 +185,15 @@ std::vector<closed_piece> gated_program::closed_pieces() const {
   return found;
 }
 
-gated_program::~gated_program() {
-  destroy_on(device_, [this] { executables_.clear(); });
-}
+gated_program::~gated_program() { machine_.bury(conducted_); }
 
 gated_graph gated_program::functor() const noexcept {
-  return {.kept = kept_.data(),
-          .segments = segments_.data(),
+  bool const is_hinted = work_.hint == length_hint::learnt;
+  return {.kept = conducted_->kept.data(),
+          .segments = conducted_->segments.data(),
           .steps = work_.steps,
-          .patience_ns = work_.hint == length_hint::learnt ? 2 * static_cast<std::uint64_t>(work_.segment.count()) : 0,
-          .count = static_cast<std::uint32_t>(segments_.size()),
+          .max_spread_ns = is_hinted ? 6 * static_cast<std::uint64_t>(work_.segment.count()) : 0,
+          .count = static_cast<std::uint32_t>(conducted_->segments.size()),
           .nodes = cut_.nodes,
           .is_fed = work_.is_fed ? 1U : 0U};
 }

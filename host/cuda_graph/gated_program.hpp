@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <lull/device/gated_graph.hpp>
@@ -22,22 +24,28 @@ class gated_program {
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
-  /// The job is over, and a tick of the dispatcher has passed since: the graph of its last segment has ended.
+  /// The job is over. Its last conductor may not have ended: what that uses is buried.
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
   std::vector<closed_piece> closed_pieces() const;
 
  private:
-  using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+  /// What conductors use.
+  struct conducted {
+    explicit conducted(cuda_executor& machine);
+    ~conducted();
+    int const device;
+    machine_array<std::byte> kept;
+    std::vector<detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>> executables;
+    machine_array<graph_segment> segments;
+  };
 
-  int const device_;
+  cuda_executor& machine_;
   graph_task const work_;
-  machine_array<std::byte> kept_;
+  std::shared_ptr<conducted> const conducted_;
   cut_graph cut_;
-  std::vector<executable> executables_;
   std::vector<std::string> slowest_;  // kernel of each segment of a step
-  machine_array<graph_segment> segments_;
 };
 
 }  // namespace lull

@@ -18,15 +18,15 @@ namespace lull {
 
 class gated_program;
 
-/// Whether a graph goes by how long a site's bubbles were lately. `learnt`: several segments run without a look between
+/// Whether a graph uses how long a site's bubbles were lately. `learnt`: several segments run without a look between
 /// them while the end of the bubble is far; and where lengths repeat themselves, a segment that would outlast the
-/// bubble is not begun. `off`: it goes by the gate alone.
+/// bubble is not begun. `off`: it uses the gate alone.
 enum class length_hint { learnt, off };
 
 /// A CUDA graph as side work: of kernels, copies and memsets, on the runtime's device, such as a captured PyTorch step.
 struct graph_task {
   CUgraph_st* graph = nullptr;  // a cudaGraph_t; only read, and only by the call that submits it
-  std::uint64_t steps = 1;      // how often the graph runs
+  std::uint64_t steps = 1;      // how often the graph runs; the first runs at once, the job ends in a bubble
   std::string name = "graph";
   int priority = 0;
   /// A step behind the first begins only when job::feed has said that there are more than the steps before it.
@@ -40,9 +40,9 @@ struct graph_task {
 };
 
 /// A stream on the SMs of workers, where a graph may be warmed up and captured: libraries that choose kernels by trying
-/// them choose such as can run there. It belongs to the runtime, and goes with it. Not for the trainer's work: its
-/// priority is the lowest. Throws usage_error without CUDA, or as `submit` where nothing would keep a graph off the
-/// reserved SMs.
+/// them choose kernels that can run there. It belongs to the runtime, and goes with it. Every call gives the same: one
+/// capture at a time. Not for the trainer's work: its priority is the lowest. Throws usage_error without CUDA, or as
+/// `submit` where nothing would keep a graph off the reserved SMs.
 stream_handle graph_stream(runtime& side);
 
 /// Submits the graph as a job. A step is a round of the job, and a node an item. The call runs the first step at once,
@@ -76,14 +76,16 @@ struct closed_piece {
   std::chrono::nanoseconds took{0};
   std::string max_node_name;  // its slowest kernel
 };
-/// So far, in the order of what they may have cost. Blocks for a small copy. Empty when the job is gone.
+/// So far, in the order of what they may have cost. Blocks for a small copy. Empty when the job is gone. Thread-safe,
+/// but not beside the runtime's end. Throws device_error.
 std::vector<closed_piece> closed_pieces(cut_graph const& cut);
 /// In a line or two: over all bubbles that closed on a piece, how long it took, and the kernels that may have cost
 /// most.
 std::string text_of(std::span<closed_piece const> pieces);
 
-/// The same in two parts: the job may be given further properties before it is submitted. `machine` must outlive it.
-/// `cut`, if not null, receives how the graph was cut.
+/// `submit` of a graph in two parts: the job may be given further properties before it is submitted, once, to the
+/// runtime of `machine`, which must outlive it. Runs the first step, also where the runtime's mode is not on. `cut`, if
+/// not null, receives how the graph was cut. Thread-safe. Throws as `submit` does.
 job_description describe(executor& machine, graph_task const& work, cut_graph* cut = nullptr);
 
 }  // namespace lull

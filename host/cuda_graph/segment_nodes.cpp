@@ -9,7 +9,7 @@
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/kernel_node.hpp>
-#include <lull/host/cuda_graph/read_graph.hpp>
+#include <lull/host/cuda_graph/graph_listing.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -58,6 +58,19 @@ bool is_reachable(void const* memory) {
   return found.devicePointer == memory && !another;
 }
 
+/// By the context of the stream that a kernel was captured on. False also where that is gone.
+bool is_of_another_device(CUcontext context) {
+  int ours = 0;
+  LULL_CUDA(cudaGetDevice(&ours));
+  int its = ours;
+  if (context == nullptr || driver().push_context(context) != CUDA_SUCCESS) return false;
+  cudaError_t const asked = cudaGetDevice(&its);
+  CUcontext popped{};
+  LULL_DRIVER(driver().pop_context(&popped));
+  LULL_CUDA(asked);
+  return its != ours;
+}
+
 detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
   cudaMemcpy3DParms what{};
   LULL_CUDA(cudaGraphMemcpyNodeGetParams(node, &what));
@@ -90,9 +103,11 @@ detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
   return copied;
 }
 
-detail::filled_bytes fill_of(cudaGraphNode_t node) {
+detail::filled_bytes fill_of(cudaGraphNode_t node, std::size_t number) {
   cudaMemsetParams what{};
   LULL_CUDA(cudaGraphMemsetNodeGetParams(node, &what));
+  if (what.width != 0 && what.height != 0 && !is_reachable(what.dst))
+    refuse(number, "a memset of another device's memory");
   bool const has_gaps = what.height > 1 && what.pitch != what.width * what.elementSize;
   return {.to = what.dst,
           .pitch = what.pitch,
@@ -152,13 +167,15 @@ bool is_plain(CUgraphEdgeData const& edge) { return edge.type == 0 && edge.from_
 }  // namespace
 
 segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t stream) : where_(where), stream_(stream) {
-  auto const [nodes, edges, data] = read_graph{graph};
+  graph_listing const listed{graph};
+  auto const& [nodes, edges, data] = listed;
   std::vector<std::vector<std::size_t>> into(nodes.size());  // the edges that end at each node
   for (std::size_t at = 0; at < edges.size(); ++at) into[edges[at].second].push_back(at);
   std::vector<std::vector<edge>> stands_for(nodes.size());  // what comes behind a node really comes behind
-  for (std::uint32_t const original : topological_order(static_cast<std::uint32_t>(nodes.size()), edges)) {
+  for (std::uint32_t const original : listed.order()) {
     node next;
     next.original = nodes[original];
+    next.number = original;
     for (std::size_t const at : into[original]) {
       std::uint32_t const from = edges[at].first;
       bool const is_real = stands_for[from].size() == 1 && nodes[from] == order_[stands_for[from][0].from].original;
@@ -172,7 +189,7 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t st
       stands_for[original] = next.behind;
       continue;
     }
-    read(next, original);
+    read(next);
     stands_for[original].push_back({.from = static_cast<std::uint32_t>(order_.size()), .data = {}});
     order_.push_back(std::move(next));
   }
@@ -189,20 +206,25 @@ void segment_nodes::put(edge const& added, std::vector<edge>& into) {
   }
 }
 
-void segment_nodes::read(node& into, std::size_t number) const {
+void segment_nodes::read(node& into) {
   switch (into.type) {
     case cudaGraphNodeTypeKernel:
       LULL_DRIVER(driver().kernel_node(into.original, &into.kernel));
+      if (is_of_another_device(into.kernel.ctx)) refuse(into.number, "a kernel of another device");
       break;
     case cudaGraphNodeTypeMemcpy:
-      into.copied = copy_of(into.original, number);
+      into.copied = copy_of(into.original, into.number);
       break;
     case cudaGraphNodeTypeMemset:
-      into.filled = fill_of(into.original);
+      into.filled = fill_of(into.original, into.number);
       break;
     default:
-      refuse(number, name_of(into.type));
+      refuse(into.number, name_of(into.type));
   }
+}
+
+std::string segment_nodes::title(std::uint32_t at) const {
+  return "node " + std::to_string(order_.at(at).number) + " of the graph, " + name(at);
 }
 
 std::string segment_nodes::name(std::uint32_t at) const {

@@ -25,6 +25,8 @@ class segment_nodes {
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(order_.size()); }
   /// The name of its kernel, or what it does.
   std::string name(std::uint32_t at) const;
+  /// The same for an error: with its number in the graph, as CUDA lists it.
+  std::string title(std::uint32_t at) const;
   /// A graph of the nodes [begin, end) that ends with a thread of `proceed_kernel`, which takes `arguments`.
   graph segment(std::uint32_t begin, std::uint32_t end, void** arguments) const;
   /// A graph of all nodes, one after another, with the device's clock before, between and behind them in
@@ -38,6 +40,7 @@ class segment_nodes {
   };
   struct node {
     cudaGraphNode_t original = nullptr;
+    std::uint32_t number = 0;  // of CUDA's list
     cudaGraphNodeType type = cudaGraphNodeTypeKernel;
     CUDA_KERNEL_NODE_PARAMS kernel{};
     detail::copied_bytes copied{};
@@ -46,7 +49,7 @@ class segment_nodes {
   };
 
   static void put(edge const& added, std::vector<edge>& into);
-  void read(node& into, std::size_t number) const;
+  static void read(node& into);
   CUgraphNode add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,
                   std::vector<CUgraphEdgeData> const& edges) const;
 

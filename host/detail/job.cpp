@@ -58,6 +58,8 @@ job_record& state_of(job const& handle) { return checked(handle.state_); }
 namespace {
 
 job_description with_a_grain(job_description description) {
+  if (description.type.cuda.conducts && description.grain != 1)
+    throw usage_error{"job '" + description.name + "': the grain of a graph is 1: its pieces are its segments"};
   if (description.grain == 0) throw usage_error{"job '" + description.name + "': the grain is 0: set it to 1 or more"};
   return description;
 }

@@ -34,7 +34,6 @@ struct launch_policy {
 class launcher {
  public:
   using time_point = std::chrono::steady_clock::time_point;
-  static constexpr std::size_t max_in_flight = 96;  // bubbles; far from what makes a launch wait for the device
   /// An opening of which nothing is known is that far away.
   static constexpr std::chrono::nanoseconds unknown_ahead = std::chrono::seconds{1};
 

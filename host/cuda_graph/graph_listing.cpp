@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/cuda_graph/read_graph.hpp>
+#include <lull/host/cuda_graph/graph_listing.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lull {
 
-read_graph::read_graph(cudaGraph_t graph) {
+graph_listing::graph_listing(cudaGraph_t graph) {
   std::size_t count = 0;
   LULL_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
   nodes.resize(count);

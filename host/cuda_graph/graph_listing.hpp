@@ -11,13 +11,13 @@
 namespace lull {
 
 /// What a graph holds, in the order in which CUDA tells it.
-struct read_graph {
+struct graph_listing {
   std::vector<cudaGraphNode_t> nodes;
   std::vector<graph_edge> edges;        // by the numbers of `nodes`
   std::vector<cudaGraphEdgeData> data;  // of each edge
 
   /// Throws device_error.
-  explicit read_graph(cudaGraph_t graph);
+  explicit graph_listing(cudaGraph_t graph);
   /// The numbers of its nodes, in topological order.
   std::vector<std::uint32_t> order() const {
     return topological_order(static_cast<std::uint32_t>(nodes.size()), edges);
