@@ -108,6 +108,12 @@ class graph_as_side_work : public testing::Test {
   }
 
   executor& machine() { return side_->machine(); }
+  static void await_placed(job const& work) {
+    auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (work.progress().state != job_state::placed && std::chrono::steady_clock::now() < give_up) {
+    }
+    ASSERT_EQ(work.progress().state, job_state::placed);
+  }
   void one_bubble(std::uint64_t ns) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each kind of a graph's nodes as side work does what it does in a plain launch, on a real device.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <numeric>
@@ -10,6 +11,9 @@
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/driver.hpp>
+#include <lull/host/cuda/executor.hpp>
+#include <lull/host/cuda_graph/graph_listing.hpp>
+#include <lull/host/cuda_graph/segment_nodes.hpp>
 #include <lull/tests/host/cuda_graph/graph_as_side_work.hpp>
 
 namespace lull {
@@ -139,6 +143,43 @@ TEST_F(graph_nodes_as_side_work, empty_nodes_keep_the_order) {
   std::uint32_t expected = 0;
   for (int step = 0; step < 3; ++step) expected = test::applied_node(test::applied_node(expected, 1, 5), 1, 7);
   EXPECT_EQ(x.read(), std::vector<std::uint32_t>(count, expected));
+}
+
+/// Kernels that begin before the one before them has ended, cut between them and not.
+TEST_F(graph_nodes_as_side_work, programmatic_edges_are_kept_within_a_piece) {
+  constexpr std::uint32_t count = 1'000;
+  machine_array<std::uint32_t> x{machine(), count};
+  machine_array<std::uint32_t> const y{machine(), std::vector<std::uint32_t>(count, 1)};
+  cuda_graph const graph = captured([&](cudaStream_t stream) {
+    for (std::uint32_t node = 0; node < 8; ++node) test::apply_early_node(stream, x.data(), y.data(), count, node);
+  });
+  auto& cuda = dynamic_cast<cuda_executor&>(machine());
+  segment_nodes const nodes{graph.get(), cuda.place_of_graphs().context(), cuda.capture_stream()};
+  void* nothing = nullptr;
+  void* arguments[] = {&nothing, &nothing};
+  segment_nodes::graph const piece = nodes.segment(0, 8, arguments);
+  std::vector<cudaGraphEdgeData> const edges = graph_listing{piece.get()}.data;
+  auto const is_early = [](cudaGraphEdgeData const& edge) { return edge.type == cudaGraphDependencyTypeProgrammatic; };
+  EXPECT_EQ(std::count_if(edges.begin(), edges.end(), is_early), 7);
+  std::uint32_t expected = 0;
+  for (auto const segment : {1us, 1000us}) {
+    train(submit(*side_, {.graph = graph.get(), .steps = 20, .segment = segment}));
+    for (std::uint32_t node = 0; node < 8 * 20; ++node) expected = test::applied_node(expected, 1, node % 8);
+    EXPECT_EQ(x.read(), std::vector<std::uint32_t>(count, expected));
+  }
+}
+
+TEST_F(graph_nodes_as_side_work, clusters_are_kept) {
+  constexpr std::uint32_t blocks = 16;
+  machine_array<std::uint32_t> found{machine(), blocks};
+  cuda_graph const graph = captured([&](cudaStream_t stream) { test::note_clusters(stream, found.data(), blocks); });
+  for (int turn = 0; turn < 2; ++turn) {  // in the first step, and in segments
+    found.fill_zero();
+    job const work = submit(*side_, {.graph = graph.get(), .steps = turn == 0 ? 1U : 3U});
+    if (turn == 1) found.fill_zero();
+    train(work);
+    EXPECT_EQ(found.read(), std::vector<std::uint32_t>(blocks, 2));
+  }
 }
 
 /// Triton's kernels are such: a node that is simply added for one runs on all SMs.

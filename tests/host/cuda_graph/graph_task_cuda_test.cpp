@@ -60,8 +60,7 @@ TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
 TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_launch) {
   counted_step step{machine(), 1'000};
   job const work = submit(*side_, {.graph = step.graph(), .steps = 60, .segment = 1us});
-  while (work.progress().state != job_state::placed) {
-  }
+  await_placed(work);
   one_bubble(1'000'000'000);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   EXPECT_TRUE(work.wait(10s));  // it took that one bubble
@@ -150,8 +149,8 @@ TEST_F(graph_as_side_work, comes_after_a_functor_in_one_bubble) {
   counted_step step{machine(), 2'000};
   job const first = side_->submit(probe.task(), "first");
   job const work = submit(*side_, {.graph = step.graph(), .steps = 3});
-  while (first.progress().state != job_state::placed || work.progress().state != job_state::placed) {
-  }
+  await_placed(first);
+  await_placed(work);
   one_bubble(100'000'000);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   EXPECT_TRUE(first.wait(10s) && work.wait(10s));
@@ -218,6 +217,7 @@ TEST_F(graph_as_side_work, is_submitted_while_the_trainer_captures) {
 TEST_F(graph_as_side_work, waits_beside_captured_bubbles) {
   counted_step step{machine(), 1'000};
   job work = submit(*side_, {.graph = step.graph(), .steps = 10});
+  await_placed(work);
   cuda_graph const replayed = [&] {
     cudaGraph_t made = nullptr;
     LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeRelaxed));

@@ -31,6 +31,26 @@ __global__ void note_kernel(std::uint32_t* sms) {
   }
 }
 
+__global__ void apply_early_kernel(std::uint32_t* x, std::uint32_t const* y, std::uint32_t count, std::uint32_t node) {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+  std::uint64_t const since_ns = cuda_world::now_ns();
+  while (cuda_world::now_ns() - since_ns < 10'000) {
+  }
+  std::uint32_t const at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at < count) x[at] = applied(x[at], y[at], node);
+}
+
+__global__ void note_cluster_kernel(std::uint32_t* found) {
+  std::uint32_t blocks = 0;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %cluster_nctaid.x;" : "=r"(blocks));
+#endif
+  if (threadIdx.x == 0) found[blockIdx.x] = blocks;
+}
+
 /// note_kernel for one warp.
 constexpr char ptx[] = R"(
 .version 8.0
@@ -85,6 +105,35 @@ void apply_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, s
 }
 
 std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node) { return applied(x, y, node); }
+
+void apply_early_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count,
+                      std::uint32_t node) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how{};
+  how.gridDim = dim3{(count + 127) / 128};
+  how.blockDim = dim3{128};
+  how.stream = stream;
+  how.attrs = &early;
+  how.numAttrs = 1;
+  LULL_CUDA(cudaLaunchKernelEx(&how, apply_early_kernel, x, y, count, node));
+}
+
+void note_clusters(cudaStream_t stream, std::uint32_t* found, std::uint32_t blocks) {
+  cudaLaunchAttribute pairs{};
+  pairs.id = cudaLaunchAttributeClusterDimension;
+  pairs.val.clusterDim.x = 2;
+  pairs.val.clusterDim.y = 1;
+  pairs.val.clusterDim.z = 1;
+  cudaLaunchConfig_t how{};
+  how.gridDim = dim3{blocks};
+  how.blockDim = dim3{32};
+  how.stream = stream;
+  how.attrs = &pairs;
+  how.numAttrs = 1;
+  LULL_CUDA(cudaLaunchKernelEx(&how, note_cluster_kernel, found));
+}
 
 void note_sms(cudaStream_t stream, std::uint32_t* sms) {
   note_kernel<<<2'000, 256, 0, stream>>>(sms);

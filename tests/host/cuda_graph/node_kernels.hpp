@@ -13,6 +13,13 @@ void apply_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, s
                 std::uint64_t ns);
 std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node);
 
+/// x[i] = 3 × x[i] + y[i] + node, by a kernel that lets the next one begin at once, and waits for the one before.
+void apply_early_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count,
+                      std::uint32_t node);
+
+/// Each of `blocks` blocks, in clusters of two, notes how many blocks its cluster has.
+void note_clusters(cudaStream_t stream, std::uint32_t* found, std::uint32_t blocks);
+
 /// Notes each SM that it runs on: 2,000 blocks, into (1024,) words.
 void note_sms(cudaStream_t stream, std::uint32_t* sms);
 
