@@ -38,8 +38,10 @@ NOT_ARMED = "default"  # --armed-ahead: Lull chooses
 
 
 def student_t975(degrees):
-    """Below which Student's distribution has 97.5 % of its mass, by Fisher's expansion; from 3 degrees of freedom up
-    within 1 %."""
+    """Below which Student's distribution has 97.5 % of its mass: exactly for 1 and 2 degrees of freedom, and from 3 up
+    by Fisher's expansion, within 1 %."""
+    if degrees <= 2:
+        return {1: math.tan(0.475 * math.pi), 2: 0.95 / math.sqrt(2 * 0.975 * 0.025)}[degrees]
     z = 1.959964
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384

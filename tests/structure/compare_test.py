@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import compare_side_work  # noqa: E402
 import side_process  # noqa: E402
 from compared_table import cells, quantiles, table  # noqa: E402
-from measure_stage import summed_up  # noqa: E402
+from measure_stage import student_t975, summed_up  # noqa: E402
 
 OTHER = """
 import json, sys
@@ -53,6 +53,10 @@ class comparisons(unittest.TestCase):
         found = cells(row)
         self.assertIn("+2.00 % (", found[1])
         self.assertEqual(found[5:7], ["2 / 9 / 9 µs", "15 MiB"])
+
+    def test_an_interval_of_few_scopes_is_as_wide_as_students(self):
+        for degrees, expected in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (10, 2.228)):
+            self.assertAlmostEqual(student_t975(degrees) / expected, 1, delta=1e-4 if degrees < 3 else 0.01)
 
     def test_a_row_that_failed_says_why(self):
         failed = {"row": "r", "not_run": "RuntimeError: no\nGPU"}
