@@ -19,7 +19,7 @@ import time
 import torch
 
 import lull
-from measure_stage import compared, in_turns, summed_up, warm_up
+from measure_stage import compared, harvested_between, in_turns, report_of, summed_up, warm_up
 from side_models import LEARNING_GROUPS, plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
 
@@ -104,7 +104,7 @@ def measure_in_stage(name, step, state, given, plain):
             job = submit(side, name, step, state, given)
             warm_up(trainer, lull.bubble)
             trainer.groups([lull.bubble] * LEARNING_GROUPS)
-            before = job.rounds()
+            warm, before = report_of(side), job.rounds()
             times = in_turns(trainer, lull.bubble, given.seconds)
             torch.cuda.synchronize()
             steps = job.rounds() - before
@@ -113,6 +113,7 @@ def measure_in_stage(name, step, state, given, plain):
             scopes.append(
                 {
                     **compared(*times),
+                    **harvested_between(warm, report_of(side)),
                     "side_steps": steps,
                     "share": share,
                     "closed": closed,

@@ -94,6 +94,12 @@ def harvested(report, asked_ms, speed):
     return found | ({"harvest": found["items"] / speed / asked_ms} if speed else {})
 
 
+def harvested_between(before, after):
+    """What two reports say of training's bubbles between them, as differences."""
+    was, now = (harvested(report, 0, None) for report in (before, after))
+    return {key: now[key] - was[key] for key in ("bubbles_told", "items", "lease_exits")}
+
+
 def waited(before, after):
     """How long workers stood on the device before training's bubbles opened between two reports, a bubble."""
     work = [[site["side_work"] for site in sites_of(report)[0] if site["side_work"]] for report in (before, after)]
@@ -112,7 +118,8 @@ def summed_up(scopes):
     harvests = [one["harvest"] for one in scopes if "harvest" in one]
     if len(harvests) == len(scopes):
         row |= {"harvest": statistics.fmean(harvests), "least_harvest": min(harvests)}
-    row["lease_exits"] = sum(one.get("lease_exits", 0) for one in scopes)
+    if all("lease_exits" in one for one in scopes):  # 0 would say that somebody counted
+        row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
     row["scopes"] = scopes
     return row
 

@@ -15,7 +15,7 @@ from measure_stage import (
     QUARTETS,
     TASKS,
     compared,
-    harvested,
+    harvested_between,
     in_turns,
     long_bubbles,
     report_of,
@@ -205,7 +205,9 @@ def lull_step(shared, **more):
         job = submitted(side, shared.given.model, shared.step, shared.state, shared.given.segment, **more)
         mib = before - free_mib()
         shared.trainer.groups([lull.bubble] * LEARNING_GROUPS)
+        warm = report_of(side)
         found = shared.in_bubbles(lull.bubble, job.rounds)
+        found |= harvested_between(warm, report_of(side))
         found |= {"memory_mib": mib, "drains_us": drains_of(side), "counts": side.counts()}
         job.cancel()
         job.wait(10)
@@ -227,9 +229,9 @@ def lull_functor(shared):
         cpu = shared.cpu_ms_more(lull.bubble)
         alone = speed_alone(*(long_bubbles(torch, lull, shared.trainer, side, n) for n in (ALONE_WARM_UP, ALONE)))
         asked_ms = GROUP * len(times[1]) * shared.trainer.idle_ms
-        done = harvested(trained, asked_ms, None)["items"] - harvested(warm, asked_ms, None)["items"]
-        found = compared(*times) | {"drains_us": drains, "memory_mib": mib, "cpu_ms_a_step": cpu}
-        return found | ({"harvest": done / alone / asked_ms} if alone else {})
+        done = harvested_between(warm, trained) | {"idle_ms": asked_ms}
+        found = compared(*times) | done | {"drains_us": drains, "memory_mib": mib, "cpu_ms_a_step": cpu}
+        return found | ({"harvest": done["items"] / alone / asked_ms} if alone else {})
 
 
 ROWS = {

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import compare_side_work  # noqa: E402
 import side_process  # noqa: E402
 from compared_table import cells, quantiles, table  # noqa: E402
-from measure_stage import student_t975, summed_up  # noqa: E402
+from measure_stage import harvested_between, student_t975, summed_up  # noqa: E402
 
 OTHER = """
 import json, sys
@@ -57,6 +57,22 @@ class comparisons(unittest.TestCase):
     def test_an_interval_of_few_scopes_is_as_wide_as_students(self):
         for degrees, expected in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (10, 2.228)):
             self.assertAlmostEqual(student_t975(degrees) / expected, 1, delta=1e-4 if degrees < 3 else 0.01)
+
+    def test_lease_exits_are_told_only_where_every_scope_counted_them(self):
+        self.assertNotIn("lease_exits", summed_up([scope(1), scope(2, lease_exits=3)]))
+        self.assertEqual(summed_up([scope(1, lease_exits=1), scope(2, lease_exits=3)])["lease_exits"], 4)
+
+    def test_what_two_reports_say_is_of_the_bubbles_between_them(self):
+        def report(bubbles, items, leases):
+            work = {"items": items, "lease_exits": leases}
+            sites = [
+                {"site": "a", "bubbles": bubbles, "side_work": work},
+                {"site": "b", "bubbles": 1, "side_work": None},
+            ]
+            return {"gates": [{"sites": [*sites, {"site": "alone", "bubbles": 9, "side_work": work}]}]}
+
+        between = harvested_between(report(10, 100, 1), report(30, 500, 4))
+        self.assertEqual(between, {"bubbles_told": 20, "items": 400, "lease_exits": 3})
 
     def test_a_row_that_failed_says_why(self):
         failed = {"row": "r", "not_run": "RuntimeError: no\nGPU"}
