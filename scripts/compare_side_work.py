@@ -30,7 +30,7 @@ import statistics
 import sys
 import time
 
-from compared_table import quantiles, table
+from compared_table import bound_of, quantiles, table
 from side_process import SERVERS, again_under, serve
 
 BEGAN = time.monotonic()
@@ -68,6 +68,8 @@ def whole_row(name, scopes, drains, summed_up):
         return scopes[0]
     row = {"row": name, "scopes_run": len(ran), **summed_up(ran), "drain_us": quantiles(drains)}
     row |= {key: statistics.fmean(scope[key] for scope in ran) for key in MEANS if all(key in one for one in ran)}
+    if bound := bound_of(ran):
+        row["drain_bound_us"] = bound
     if len(ran) < len(scopes):
         row["failed"] = scopes[-1]["not_run"]
     return row | {key: ran[0][key] for key in ("no_drain",) if key in ran[0]}

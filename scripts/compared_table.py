@@ -9,6 +9,10 @@ LEGEND = """
 - of idle: side steps against plain replays of the same step in as much idle time of the trainer; of wall: in as much
   time, for work that is always on. Of lull_functor: items of its own task, against long bubbles without training.
 - drain: from the close of a bubble to the end of side work, by the device's clock; of bubbles that had side work.
+  ≤: Lull's conductor sees a close only when the piece of the graph that runs has ended, and the close has no time stamp
+  of its own. So these are the times of the pieces that bubbles closed on, from job.result(): how long each takes where
+  no training runs beside it, without the conductor's own exit (after_sight_us in the JSON). Of several scopes, the
+  longest. Of lull_functor: from the moment when the first block saw the close.
 - memory: of the captured step, its segments and what runs them, without weights and optimizer; of another process:
   all of it.
 - CPU: of all threads, of the other process too, a step of the trainer, more than without side work.
@@ -38,10 +42,24 @@ def _slower(row):
 
 
 def _drain(row):
-    drain = row.get("drain_us")
-    if drain is None:
+    drain, bound = row.get("drain_us"), row.get("drain_bound_us")
+    if bound is not None and bound["count"] == 0:
+        return "no bubble closed on a piece"
+    times = drain or bound
+    if times is None:
         return row.get("no_drain", "–")
-    return " / ".join(f"{drain[key]:.0f}" for key in ("p50", "p99", "max")) + " µs"
+    return ("" if drain else "≤ ") + " / ".join(f"{times[key]:.0f}" for key in ("p50", "p99", "max")) + " µs"
+
+
+def bound_of(scopes):
+    """Of several scopes' pieces that bubbles closed on; None where a scope has none told. A quantile of all is at most
+    the greatest of the scopes' own."""
+    bounds = [scope.get("drain_bound_us") for scope in scopes]
+    if not bounds or None in bounds:
+        return None
+    times = [bound for bound in bounds if bound["count"]]
+    greatest = {key: max(bound[key] for bound in times) for key in ("p50", "p99", "max")} if times else {}
+    return {"count": sum(bound["count"] for bound in bounds), **greatest}
 
 
 def cells(row):

@@ -9,6 +9,8 @@ import sys
 import time
 
 import torch
+from closed_pieces import closed_pieces
+from compared_table import quantiles
 from measure_stage import (
     ALONE,
     ALONE_WARM_UP,
@@ -190,8 +192,9 @@ def harvest(shared, tasks):
         yield lull, side
 
 
-def drains_of(side):
-    """By the report's trace, which has the latest bubbles."""
+def after_sight_us(side):
+    """From the first block's sight of a close until the last block was out, by the report's trace, which has the latest
+    bubbles."""
     time.sleep(0.1)  # until all records are read
     events = json.loads(side.report("trace"))["traceEvents"]
     after = [event.get("args", {}).get("us after the close") for event in events]
@@ -208,10 +211,11 @@ def lull_step(shared, **more):
         warm = report_of(side)
         found = shared.in_bubbles(lull.bubble, job.rounds)
         found |= harvested_between(warm, report_of(side))
-        found |= {"memory_mib": mib, "drains_us": drains_of(side), "counts": side.counts()}
+        cut = job.result().strip()  # while the job is there
+        found |= {"memory_mib": mib, "counts": side.counts(), "cut": cut}
+        found |= {"drain_bound_us": closed_pieces(cut), "after_sight_us": quantiles(after_sight_us(side))}
         job.cancel()
         job.wait(10)
-        found["cut"] = job.result().strip()
     shared.state[1].zero_grad(set_to_none=True)
     return found
 
@@ -225,7 +229,7 @@ def lull_functor(shared):
         warm = report_of(side)
         times = in_turns(shared.trainer, lull.bubble, shared.given.seconds)
         trained = report_of(side)
-        drains = drains_of(side)
+        drains = after_sight_us(side)
         cpu = shared.cpu_ms_more(lull.bubble)
         alone = speed_alone(*(long_bubbles(torch, lull, shared.trainer, side, n) for n in (ALONE_WARM_UP, ALONE)))
         asked_ms = GROUP * len(times[1]) * shared.trainer.idle_ms

@@ -3,6 +3,7 @@
 other processes."""
 
 import contextlib
+import importlib
 import io
 import os
 import pathlib
@@ -16,6 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import compare_side_work  # noqa: E402
 import side_process  # noqa: E402
+from closed_pieces import closed_pieces  # noqa: E402
 from compared_table import cells, quantiles, table  # noqa: E402
 from measure_stage import harvested_between, student_t975, summed_up  # noqa: E402
 
@@ -27,6 +29,11 @@ say({"plain_ms": 2.0})
 for line in sys.stdin:
     say({"started": True} if line == "start\\n" else {"steps": 7, "cpu_ms": 1.5})
 """
+CUT = "7 nodes in 2 segments, 80.0 us each in the mean; the longest node takes 41.0 us: wgrad"
+CLOSED = (
+    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max 450.0 us; "
+    "most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
+)
 CONTROL = """#!/bin/sh
 echo "$*:$(cat)" >> {log}
 exit {status}
@@ -35,6 +42,13 @@ exit {status}
 
 def scope(percent, **more):
     return {"row": "r", "slowdown_percent": percent, "step_ms_none": 100.0, "step_ms_worker": 100.0 + percent, **more}
+
+
+@contextlib.contextmanager
+def side_rows():
+    """The module, with stand-ins for torch and lull."""
+    with mock.patch.dict(sys.modules, torch=mock.MagicMock(), lull=mock.MagicMock()):
+        yield importlib.import_module("side_rows")
 
 
 class comparisons(unittest.TestCase):
@@ -89,6 +103,51 @@ class comparisons(unittest.TestCase):
         for wrong in (["--wait=a", "--rows=no"], [], ["--wait=a", "--mps", "--xsched=b"], ["--wait=a", "--segments=1"]):
             with self.subTest(wrong), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 compare_side_work.parse(wrong)
+
+    def test_what_a_graphs_result_says_of_closes(self):
+        times = {"p50": 1.5, "p99": 450.0, "max": 450.0}
+        self.assertEqual(closed_pieces(f"{CUT}\n{CLOSED}\n"), {"count": 100, **times})
+        self.assertEqual(closed_pieces(f"{CUT}\nno bubble closed while it ran\n"), {"count": 0})
+        for other in ("", CUT, f"{CUT}\nmany bubbles closed\n"):
+            with self.subTest(other), self.assertRaisesRegex(ValueError, "does not say"):
+                closed_pieces(other)
+        told = (ROOT / "tests/host/cuda_graph/graph_order_test.cpp").read_text()
+        self.assertIn(CLOSED, told.replace('"\n            "', ""))  # as the library says it
+
+    def test_drains_that_begin_when_a_close_is_seen_are_told_as_bounds(self):
+        bounds = [
+            {"count": 2, "p50": 30.0, "p99": 90.0, "max": 95.0},
+            {"count": 3, "p50": 40.0, "p99": 50.0, "max": 60.0},
+        ]
+        scopes = [scope(1, drain_bound_us=bound) for bound in bounds]
+        row = compare_side_work.whole_row("lull", scopes, [], summed_up)
+        self.assertEqual(row["drain_bound_us"], {"count": 5, "p50": 40.0, "p99": 90.0, "max": 95.0})
+        self.assertIn("≤ 40 / 90 / 95 µs", cells(row))
+        none = compare_side_work.whole_row("lull", [scope(1, drain_bound_us={"count": 0})], [], summed_up)
+        self.assertIn("no bubble closed on a piece", cells(none))
+
+    def test_lulls_rows_measure_no_drain_from_a_close_that_was_seen_late(self):
+        side = mock.MagicMock()
+        side.counts.return_value = {"opened": 1}
+        job = mock.MagicMock()
+        job.result.return_value = f"{CUT}\n{CLOSED}\n"
+        with (
+            side_rows() as rows,
+            mock.patch.multiple(
+                rows,
+                harvest=lambda *_: contextlib.nullcontext((mock.MagicMock(), side)),
+                submitted=lambda *_, **__: job,
+                report_of=lambda _: {"gates": []},
+                after_sight_us=lambda _: [3.0],
+                free_mib=lambda: 0.0,
+            ),
+        ):
+            shared = mock.MagicMock()
+            shared.in_bubbles.return_value = scope(1)
+            found = rows.lull_step(shared)
+        self.assertNotIn("drains_us", found)
+        self.assertEqual((found["drain_bound_us"]["p99"], found["after_sight_us"]["max"]), (450.0, 3.0))
+        self.assertEqual(found["lease_exits"], 0)
 
     def test_another_process_starts_and_stops(self):
         side = side_process.SideProcess(["-c", OTHER], {})
