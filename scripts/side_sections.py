@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of records about captured PyTorch steps as side work."""
 
-from measured import paired, read_json, shell
+from measured import once, paired, read_json, shell
 
 MODELS = "resnet18,resnet50,vgg19,bert"
 IN_STAGE = "resnet18,bert"
@@ -9,6 +9,10 @@ IN_STAGE = "resnet18,bert"
 
 def with_lull(build, command):
     return ["env", f"LULL_LIBRARY={build}/apps/c/liblull.so", "PYTHONPATH=apps/python", "python3", *command]
+
+
+def without_model(row):
+    return {key: value for key, value in row.items() if key != "model"}
 
 
 def of_each_model(build, command, limit):
@@ -19,10 +23,7 @@ def of_each_model(build, command, limit):
         return [paired(command, first, second)]
     rows = []
     for index, model in enumerate(models):
-        figures = [
-            {key: value for key, value in run["rows"][index].items() if key != "model"} if "rows" in run else run
-            for run in (first, second)
-        ]
+        figures = [without_model(run["rows"][index]) if "rows" in run else run for run in (first, second)]
         rows.append({"model": model["model"], **paired(command, *figures)})
     return rows
 
@@ -42,4 +43,6 @@ def side_check(build):
     """Whether steps that bubbles cut at random moments leave the bits of plain replays. An outcome: it has no noise."""
     command = ["scripts/check_side_steps.py"]
     found = read_json(shell(with_lull(build, command), 240), ends=(0, 1))
-    return [{"command": " ".join(command), **row} for row in found.get("rows", [found])]
+    if "rows" not in found:
+        return [once(command, found)]
+    return [{"model": row["model"], **once(command, without_model(row))} for row in found["rows"]]
