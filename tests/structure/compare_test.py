@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_test.py ROOT: what scripts/compare_side_work.py does without a GPU: its table, its options, and its talk with
-other processes."""
+other processes; and what check_side_steps.py takes for a failure."""
 
 import contextlib
 import importlib
@@ -45,10 +45,13 @@ def scope(percent, **more):
 
 
 @contextlib.contextmanager
-def side_rows():
-    """The module, with stand-ins for torch and lull."""
-    with mock.patch.dict(sys.modules, torch=mock.MagicMock(), lull=mock.MagicMock()):
-        yield importlib.import_module("side_rows")
+def module(name):
+    """One of scripts/, with stand-ins for torch and lull."""
+    with (
+        mock.patch.dict(os.environ),
+        mock.patch.dict(sys.modules, torch=mock.MagicMock(__version__="2"), lull=mock.MagicMock()),
+    ):
+        yield importlib.import_module(name)
 
 
 class comparisons(unittest.TestCase):
@@ -132,7 +135,7 @@ class comparisons(unittest.TestCase):
         job = mock.MagicMock()
         job.result.return_value = f"{CUT}\n{CLOSED}\n"
         with (
-            side_rows() as rows,
+            module("side_rows") as rows,
             mock.patch.multiple(
                 rows,
                 harvest=lambda *_: contextlib.nullcontext((mock.MagicMock(), side)),
@@ -148,6 +151,56 @@ class comparisons(unittest.TestCase):
         self.assertNotIn("drains_us", found)
         self.assertEqual((found["drain_bound_us"]["p99"], found["after_sight_us"]["max"]), (450.0, 3.0))
         self.assertEqual(found["lease_exits"], 0)
+
+    def test_a_check_that_shows_nothing_fails(self):
+        bits = {"same_bits": True, "plain_runs_have_the_same_bits": True}
+        well = {"finished": True, "closed_on_a_piece": 1000, **bits}
+        cases = (
+            ({}, []),
+            ({"closed_on_a_piece": 0}, ["0 of 1000 bubbles closed on a piece: raise --steps, or --seconds"]),
+            ({"finished": False}, ["its steps did not end: raise --seconds"]),
+            ({"same_bits": False}, ["the run in bubbles left other bits than plain replays"]),
+            (
+                {"same_bits": False, "plain_runs_have_the_same_bits": False},
+                ["two plain runs differ, so the bits of the run in bubbles say nothing"],
+            ),
+        )
+        with module("check_side_steps") as check:
+            for changed, expected in cases:
+                with self.subTest(changed):
+                    self.assertEqual(check.failures({**well, **changed}, 1000), expected)
+            row = {"model": "bert", **well, "closed_on_a_piece": 7}
+            for wanted, code in (("7", 0), ("8", 1)):
+                with (
+                    self.subTest(wanted=wanted),
+                    mock.patch.multiple(check, check=lambda *_: row, signal=mock.MagicMock()),
+                    mock.patch.object(sys, "argv", ["check", "--steps=bert=1", f"--closes={wanted}"]),
+                    contextlib.redirect_stdout(io.StringIO()),
+                    contextlib.redirect_stderr(io.StringIO()) as said,
+                ):
+                    self.assertEqual(check.main(), code)
+                self.assertEqual("bert: 7 of 8 bubbles closed" in said.getvalue(), code == 1)
+
+    def test_a_check_counts_closes_and_does_not_take_an_unknown_text_for_none(self):
+        job = mock.MagicMock()
+        with (
+            module("check_side_steps") as check,
+            mock.patch.object(check, "is_over", lambda *_: False),
+            mock.patch.object(check, "BATCH", 0),
+        ):
+            job.result.side_effect = [f"{CUT}\nno bubble closed while it ran\n", f"{CUT}\n{CLOSED}\n"]
+            self.assertEqual(check.harvest(mock.MagicMock(), job, 100, None, 10), 100)
+            self.assertEqual(job.result.call_count, 2)
+            job.result.side_effect = [f"{CUT}\n"]
+            with self.assertRaisesRegex(ValueError, "does not say"):
+                check.harvest(mock.MagicMock(), job, 100, None, 10)
+
+    def test_steps_that_are_replayed_later_keep_their_memory(self):
+        with module("side_models") as models:
+            job = mock.MagicMock()
+            self.assertIs(models.is_over(job, 3), sys.modules["lull"].Job.wait.return_value)
+            sys.modules["lull"].Job.wait.assert_called_once_with(job, 3)
+            job.wait.assert_not_called()
 
     def test_another_process_starts_and_stops(self):
         side = side_process.SideProcess(["-c", OTHER], {})
