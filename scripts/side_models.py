@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of known models as side work, with random weights and inputs, and plain replays of them."""
 
+import concurrent.futures
 import contextlib
 
 import torch
@@ -45,28 +46,38 @@ def step_of(name):
     return step, (net, adam)
 
 
+def _capture(graph, step, stream):
+    # Backward passes run on this thread, too: so they use its plans.
+    with torch.cuda.stream(stream), torch.autograd.set_multithreading_enabled(False):
+        for _ in range(WARM_UPS):
+            step()
+        stream.synchronize()
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            step()
+        except Exception:
+            with contextlib.suppress(Exception):  # it says the same
+                graph.capture_end()
+            raise
+        graph.capture_end()
+        graph.instantiate()
+        graph.replay()  # writes the seed that every launch of the graph reads
+        stream.synchronize()
+
+
 @contextlib.contextmanager
-def captured(step, optimizer, stream):
+def captured(step, optimizer, stream, has_few_sms=False):
     """The step's graph, captured on that stream. Its replays do not advance random numbers: each has the same masks,
-    which takes as long."""
+    which takes as long. `has_few_sms`: captures on a new thread, for PyTorch keeps cuDNN's plans a thread, and one that
+    it chose on all SMs may need clusters that the stream's SMs do not hold."""
     stream.wait_stream(torch.cuda.current_stream())
     graph = torch.cuda.CUDAGraph(keep_graph=True)
     try:
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UPS):
-                step()
-            stream.synchronize()
-            graph.capture_begin(capture_error_mode="thread_local")
-            try:
-                step()
-            except Exception:
-                with contextlib.suppress(Exception):  # it says the same
-                    graph.capture_end()
-                raise
-            graph.capture_end()
-            graph.instantiate()
-            graph.replay()  # writes the seed that every launch of the graph reads
-            stream.synchronize()
+        if has_few_sms:
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                thread.submit(_capture, graph, step, stream).result()
+        else:
+            _capture(graph, step, stream)
         yield graph
     finally:
         torch.cuda.synchronize()

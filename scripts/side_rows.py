@@ -65,8 +65,10 @@ class Comparison:
             self._process = None
 
     @contextlib.contextmanager
-    def captured(self, stream=None):
-        with captured(self.step, self.state[1], stream or torch.cuda.Stream()) as graph:
+    def captured(self, few_sms=None):
+        """`few_sms`: a stream on some of the SMs."""
+        stream = few_sms or torch.cuda.Stream()
+        with captured(self.step, self.state[1], stream, has_few_sms=few_sms is not None) as graph:
             yield graph
 
     def in_bubbles(self, kind, steps=None):
@@ -138,11 +140,11 @@ def nothing(shared):
     return shared.in_bubbles(no_bubble) | {"no_drain": "no side work"}
 
 
-def replayed(shared, stream=None):
-    """Without pause, with two replays queued at most."""
+def replayed(shared, few_sms=None):
+    """Without pause, with two replays queued at most. `few_sms`: a stream on some of the SMs."""
     before = free_mib()
-    with shared.captured(stream) as graph, shared.library.pieces(graph, 1) as pieces:
-        pointer = stream.cuda_stream if stream else None
+    with shared.captured(few_sms) as graph, shared.library.pieces(graph, 1) as pieces:
+        pointer = few_sms.cuda_stream if few_sms else None
         with shared.library.runner(pieces, max_queued=2, stream=pointer) as side:
             mib = before - free_mib()
             found = shared.always_on(side)

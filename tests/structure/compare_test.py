@@ -9,6 +9,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -194,6 +195,29 @@ class comparisons(unittest.TestCase):
             job.result.side_effect = [f"{CUT}\n"]
             with self.assertRaisesRegex(ValueError, "does not say"):
                 check.harvest(mock.MagicMock(), job, 100, None, 10)
+
+    def test_a_step_for_few_sms_is_captured_on_a_thread_that_knows_no_plans(self):
+        threads = []
+        with module("side_rows") as rows:
+            models = sys.modules["side_models"]
+            step, optimizer, stream = lambda: threads.append(threading.get_ident()), mock.MagicMock(), mock.MagicMock()
+            for few_sms in (None, stream):
+                threads.clear()
+                with rows.Comparison.captured(mock.MagicMock(step=step, state=(None, optimizer)), few_sms) as graph:
+                    self.assertEqual(len(set(threads)), 1)
+                    self.assertEqual(threads[0] == threading.get_ident(), few_sms is None)
+                    self.assertEqual(len(threads), models.WARM_UPS + 1)
+                    graph.capture_end.assert_called_once_with()
+                multithreading = sys.modules["torch"].autograd.set_multithreading_enabled
+                multithreading.assert_called_with(False)
+                graph.reset.assert_called_once_with()
+                graph.reset_mock()
+
+            def failing():
+                raise RuntimeError("cuDNN has no plan")
+
+            with self.assertRaisesRegex(RuntimeError, "no plan"), models.captured(failing, optimizer, stream, True):
+                pass
 
     def test_steps_that_are_replayed_later_keep_their_memory(self):
         with module("side_models") as models:
