@@ -30,7 +30,7 @@ import statistics
 import sys
 import time
 
-from compared_table import bound_of, quantiles, table
+from compared_table import bound_of, plain_steps, quantiles, table
 from side_process import SERVERS, again_under, serve
 
 BEGAN = time.monotonic()
@@ -76,7 +76,7 @@ def whole_row(name, scopes, drains, summed_up):
 
 
 def measure(given):
-    from measure_stage import summed_up
+    from measure_stage import slowdown, summed_up
     from side_rows import ROWS, Comparison
 
     say("makes the trainer and the side step")
@@ -96,6 +96,8 @@ def measure(given):
     finally:
         comparison.close()
     rows = [whole_row(name, scopes[name], drains[name], summed_up) for name in given.rows]
+    nothing = next((row for row in rows if row["row"] == "nothing"), {})
+    rows = [row | plain_steps(row, nothing, slowdown) for row in rows]
     for row in rows:
         printed({"rounds": given.rounds, **row})
     say_table(rows, given, title)

@@ -19,8 +19,8 @@ sys.dont_write_bytecode = True
 import compare_side_work  # noqa: E402
 import side_process  # noqa: E402
 from closed_pieces import closed_pieces  # noqa: E402
-from compared_table import cells, quantiles, table  # noqa: E402
-from measure_stage import harvested_between, student_t975, summed_up  # noqa: E402
+from compared_table import cells, plain_steps, quantiles, table  # noqa: E402
+from measure_stage import harvested_between, slowdown, student_t975, summed_up  # noqa: E402
 
 OTHER = """
 import json, sys
@@ -70,7 +70,7 @@ class comparisons(unittest.TestCase):
         self.assertNotIn("failed", row)
         found = cells(row)
         self.assertIn("+2.00 % (", found[1])
-        self.assertEqual(found[5:7], ["2 / 9 / 9 µs", "15 MiB"])
+        self.assertEqual(found[6:8], ["2 / 9 / 9 µs", "15 MiB"])
 
     def test_an_interval_of_few_scopes_is_as_wide_as_students(self):
         for degrees, expected in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (10, 2.228)):
@@ -99,6 +99,23 @@ class comparisons(unittest.TestCase):
         later = compare_side_work.whole_row("r", [scope(1), failed], [], summed_up)
         self.assertEqual(cells(later)[0], "r (1 scopes, then: RuntimeError: no GPU)")
         self.assertEqual(len({line.count("|") for line in table([row, later], "t").split("\n") if "|" in line}), 1)
+
+    def test_what_a_rows_scope_costs_where_its_side_work_is_off_is_told(self):
+        def row(name, *steps_ms):
+            scopes = [scope(0.5) | {"step_ms_none": each, "step_ms_worker": each} for each in steps_ms]
+            return compare_side_work.whole_row(name, scopes, [], summed_up)
+
+        nothing = row("nothing", 100.0, 110.0, 120.0)
+        found = plain_steps(row("r", 102.0, 112.2, 122.4), nothing, slowdown)  # of the same rounds
+        self.assertAlmostEqual(found["plain_step_percent"], 2)
+        self.assertAlmostEqual(found["plain_step_percent_low"], 2)
+        self.assertIn("+2.00 % (+2.00 to +2.00)", cells(row("r", 102.0) | found))
+        alone = plain_steps(row("r", 103.0), nothing, slowdown)
+        self.assertEqual(list(alone), ["plain_step_percent"])
+        self.assertIn("+3.00 %", cells(row("r", 103.0) | alone))
+        for other in (nothing, {"row": "r", "not_run": "no"}):
+            self.assertEqual(plain_steps(other, nothing, slowdown), {})
+        self.assertEqual(plain_steps(row("r", 1.0), {}, slowdown), {})
 
     def test_which_rows_a_run_has(self):
         self.assertEqual(compare_side_work.parse(["--wait=a/b.so"]).rows, list(compare_side_work.ROW_NAMES))
