@@ -29,18 +29,19 @@ def bert(batch=16):
 
 
 def step_of(name):
-    """The step, and what it changes: the module and its optimizer."""
+    """The step, and what it changes: the module and its optimizer. The step returns nothing: outputs would be copied to
+    the host after each step, which plain replays do not do."""
     net, loss_of = bert() if name == "bert" else vision(name)
     net.train()
     adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)
 
     def step():
         adam.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16):
+        # A cache of cast weights would outlive the capture.
+        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             loss = loss_of()
         loss.backward()
         adam.step()
-        return loss
 
     step.__name__ = name
     return step, (net, adam)

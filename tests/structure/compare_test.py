@@ -236,6 +236,15 @@ class comparisons(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "no plan"), models.captured(failing, optimizer, stream, True):
                 pass
 
+    def test_a_side_step_has_no_outputs_and_no_cache_of_weights(self):
+        with module("side_models") as models, mock.patch.object(models, "vision", lambda _: [mock.MagicMock()] * 2):
+            step, _ = models.step_of("resnet18")
+            self.assertIsNone(step())
+            self.assertIs(sys.modules["torch"].autocast.call_args.kwargs["cache_enabled"], False)
+        for example in ("12_resnet", "13_bert", "14_efficientnet"):
+            said = (ROOT / f"docs/examples/{example}_in_bubbles.py").read_text()
+            self.assertEqual(said.count("torch.autocast("), said.count("cache_enabled=False"), example)
+
     def test_steps_that_are_replayed_later_keep_their_memory(self):
         with module("side_models") as models:
             job = mock.MagicMock()
