@@ -34,10 +34,12 @@ ALWAYS_ON = "does not stop at the close"
 
 
 def free_mib():
-    """Of the whole GPU, so of other processes too, without what torch keeps unused."""
+    """Of the whole GPU, so of other processes too, without what torch keeps unused. What a live pool keeps counts as
+    used: that of a captured graph, and that of Lull, which has the memory of captured steps."""
     torch.cuda.synchronize()
     gc.collect()
     torch.cuda.empty_cache()
+    torch.cuda.synchronize()  # memory that a pool gives back may be freed in stream order
     return torch.cuda.mem_get_info()[0] / (1 << 20)
 
 
@@ -204,8 +206,15 @@ def after_sight_us(side):
 
 
 def lull_step(shared, **more):
-    shared.state[1].zero_grad(set_to_none=True)  # gradients lie in the graph's memory, also of a scope that failed
     before = free_mib()
+    try:
+        return lull_scope(shared, before, **more)
+    finally:
+        shared.state[1].zero_grad(set_to_none=True)  # gradients lie in the step's memory, and would keep it
+
+
+def lull_scope(shared, before, **more):
+    """`before`: free memory in MiB."""
     with harvest(shared, []) as (lull, side):
         job = submitted(side, shared.given.model, shared.step, shared.state, shared.given.segment, **more)
         mib = before - free_mib()
@@ -217,8 +226,7 @@ def lull_step(shared, **more):
         found |= {"memory_mib": mib, "counts": side.counts(), "cut": cut}
         found |= {"drain_bound_us": closed_pieces(cut), "after_sight_us": quantiles(after_sight_us(side))}
         job.cancel()
-        job.wait(10)
-    shared.state[1].zero_grad(set_to_none=True)
+        job.wait(10)  # the step's memory goes back
     return found
 
 

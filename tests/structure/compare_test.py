@@ -245,6 +245,22 @@ class comparisons(unittest.TestCase):
             said = (ROOT / f"docs/examples/{example}_in_bubbles.py").read_text()
             self.assertEqual(said.count("torch.autocast("), said.count("cache_enabled=False"), example)
 
+    def test_free_memory_is_read_when_all_that_is_given_back_is_free(self):
+        with module("side_rows") as rows:
+            cuda = sys.modules["torch"].cuda
+            cuda.mem_get_info.return_value = (3 << 20, 80 << 30)
+            self.assertEqual(rows.free_mib(), 3)
+            calls = ["synchronize", "empty_cache", "synchronize", "mem_get_info"]
+            self.assertEqual([name for name, *_ in cuda.mock_calls], calls)
+            shared = mock.MagicMock()
+            with (
+                mock.patch.object(rows, "free_mib", lambda: 0.0),
+                mock.patch.object(rows, "harvest", side_effect=RuntimeError("Lull is off")),
+                self.assertRaisesRegex(RuntimeError, "is off"),
+            ):
+                rows.lull_step(shared)
+            shared.state[1].zero_grad.assert_called_once_with(set_to_none=True)
+
     def test_steps_that_are_replayed_later_keep_their_memory(self):
         with module("side_models") as models:
             job = mock.MagicMock()
