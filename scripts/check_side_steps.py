@@ -20,11 +20,11 @@ import time
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS reads it once: else its bits may differ
 
-import torch  # noqa: E402
+import torch
 
-import lull  # noqa: E402
-from closed_pieces import closed_pieces  # noqa: E402
-from side_models import is_over, step_of  # noqa: E402
+import lull
+from closed_pieces import closed_pieces
+from side_models import is_over, step_of
 
 CYCLES_A_MS = 1.98e6
 BUBBLES_MS = (0.05, 1.5)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_test.py ROOT: what scripts/compare_side_work.py does without a GPU: its table, its options, and its talk with
-other processes; and what check_side_steps.py takes for a failure."""
+other processes; what check_side_steps.py takes for a failure; and the rows of measure_side_host.py."""
 
 import contextlib
 import importlib
 import io
+import itertools
+import json
 import os
 import pathlib
 import sys
@@ -32,8 +34,8 @@ for line in sys.stdin:
 """
 CUT = "7 nodes in 2 segments, 80.0 us each in the mean; the longest node takes 41.0 us: wgrad"
 CLOSED = (
-    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max 450.0 us; "
-    "most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
+    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
+    "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
 )
 CONTROL = """#!/bin/sh
 echo "$*:$(cat)" >> {log}
@@ -267,6 +269,36 @@ class comparisons(unittest.TestCase):
             self.assertIs(models.is_over(job, 3), sys.modules["lull"].Job.wait.return_value)
             sys.modules["lull"].Job.wait.assert_called_once_with(job, 3)
             job.wait.assert_not_called()
+
+    def test_what_side_steps_cost_the_host_is_told_in_a_row_each(self):
+        with module("measure_side_host") as host:
+            torch, side = sys.modules["torch"], mock.MagicMock(mode="on")
+            job = side.submit.return_value
+            job.result.return_value = f"{CUT}\n{CLOSED}\n"
+            job.rounds.side_effect = itertools.count(step=10)
+            sys.modules["lull"].harvest.side_effect = lambda **_: contextlib.nullcontext(side)
+            torch.cuda.Event.return_value.elapsed_time.side_effect = itertools.cycle([0.030, 0.031, 0.050])
+            options = ["--wait=w.so", "--turns=2", "--nodes=7", "--seconds=0.01"]
+            with (
+                mock.patch.multiple(host, signal=mock.MagicMock(), wall_clock_wait=mock.MagicMock(), BUSY=10),
+                mock.patch.multiple(host, stream_of=mock.MagicMock(), step_of=lambda _: (None, ())),
+                mock.patch.object(sys, "argv", ["measure_side_host.py", *options]),
+                contextlib.redirect_stdout(io.StringIO()) as said,
+            ):
+                host.main()
+        rows = {row.pop("case"): row for row in json.loads(said.getvalue())["rows"]}
+        names = ["burst/repeating", "burst/random", "calls", "feed/none", "feed/idle", "feed/busy"]
+        self.assertEqual(list(rows), names)
+        for name in names[:2]:
+            self.assertEqual(rows[name]["later_us"]["count"], 2 * 2 * host.BATCH)
+            self.assertAlmostEqual(rows[name]["product_us"], 31)
+            self.assertAlmostEqual(rows[name]["later_us"]["p99"], 19)
+        for name in ("open_us", "close_us", "open_us_empty", "close_us_empty"):
+            self.assertEqual(rows["calls"][name]["count"], 2 * 2 * host.BATCH)
+        self.assertEqual((rows["calls"]["kernels"], rows["calls"]["cut"]), (7, CUT))
+        self.assertEqual((rows["feed/none"]["batches_a_step"], rows["feed/none"]["batch_ms"]), (0, None))
+        self.assertGreater(rows["feed/busy"]["batches_a_step"], 0)
+        self.assertGreater(rows["feed/busy"]["batch_ms"], 0)
 
     def test_another_process_starts_and_stops(self):
         side = side_process.SideProcess(["-c", OTHER], {})

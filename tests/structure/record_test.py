@@ -115,13 +115,14 @@ class records(unittest.TestCase):
                 self.assertIn("no GPU", measured.why_empty({"rows": rows}))
 
     def test_the_rows_of_side_sections_have_figures(self):
-        said = {"rows": [{"model": "resnet18", "same_bits": True}, {"model": "bert", "same_bits": True}]}
+        said = {"rows": [{"model": name, "case": name, "same_bits": True} for name in ("resnet18", "bert")]}
         done = subprocess.CompletedProcess([], 0, json.dumps(said), "")
         for name, rows in self.sections(done, [name for name in record.SECTIONS if name.startswith("side_")]).items():
             with self.subTest(name):
                 self.assertIsNone(measured.why_empty({"rows": rows}))
-                self.assertEqual([row["model"] for row in rows], ["resnet18", "bert"])
-                self.assertEqual(rows[1]["first"], {"same_bits": True})
+                named = "case" if name == "side_host" else "model"
+                self.assertEqual([row[named] for row in rows], ["resnet18", "bert"])
+                self.assertEqual((rows[1]["first"]["same_bits"], named in rows[1]["first"]), (True, False))
         rows[1]["first"] = {"not_run": "no"}  # the others still have figures
         self.assertIsNone(measured.why_empty({"rows": rows}))
 
