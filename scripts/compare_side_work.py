@@ -30,7 +30,7 @@ import statistics
 import sys
 import time
 
-from compared_table import quantiles, table
+from compared_table import bound_of, plain_steps, quantiles, table
 from side_process import SERVERS, again_under, serve
 
 BEGAN = time.monotonic()
@@ -68,13 +68,15 @@ def whole_row(name, scopes, drains, summed_up):
         return scopes[0]
     row = {"row": name, "scopes_run": len(ran), **summed_up(ran), "drain_us": quantiles(drains)}
     row |= {key: statistics.fmean(scope[key] for scope in ran) for key in MEANS if all(key in one for one in ran)}
+    if bound := bound_of(ran):
+        row["drain_bound_us"] = bound
     if len(ran) < len(scopes):
         row["failed"] = scopes[-1]["not_run"]
     return row | {key: ran[0][key] for key in ("no_drain",) if key in ran[0]}
 
 
 def measure(given):
-    from measure_stage import summed_up
+    from measure_stage import slowdown, summed_up
     from side_rows import ROWS, Comparison
 
     say("makes the trainer and the side step")
@@ -94,6 +96,8 @@ def measure(given):
     finally:
         comparison.close()
     rows = [whole_row(name, scopes[name], drains[name], summed_up) for name in given.rows]
+    nothing = next((row for row in rows if row["row"] == "nothing"), {})
+    rows = [row | plain_steps(row, nothing, slowdown) for row in rows]
     for row in rows:
         printed({"rounds": given.rounds, **row})
     say_table(rows, given, title)

@@ -19,8 +19,8 @@ import time
 import torch
 
 import lull
-from measure_stage import compared, in_turns, summed_up, warm_up
-from side_models import LEARNING_GROUPS, plain_ms, step_of, submitted
+from measure_stage import compared, harvested_between, in_turns, report_of, summed_up, warm_up
+from side_models import LEARNING_GROUPS, is_over, plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
@@ -80,10 +80,11 @@ def measure_alone(name, step, state, given):
         plain = [plain_ms(captured.graph, captured.stream, 20)]
         gated = [in_a_bubble_ms(side, job) for _ in range(given.bubbles)]
         speeds = {gap_ms: in_gaps(side, job, gap_ms) for gap_ms in given.gaps}
+        cut, closed = job.result().splitlines()  # while the job is there
         job.cancel()
-        job.wait(10)
+        if not is_over(job, 10):
+            raise RuntimeError(f"{name}: the job is not over 10 s after it was cancelled")
         plain.append(plain_ms(captured.graph, captured.stream, 20))
-        cut, closed = job.result().splitlines()
     now = statistics.median(plain)
     return {
         "cut": cut,
@@ -104,7 +105,7 @@ def measure_in_stage(name, step, state, given, plain):
             job = submit(side, name, step, state, given)
             warm_up(trainer, lull.bubble)
             trainer.groups([lull.bubble] * LEARNING_GROUPS)
-            before = job.rounds()
+            warm, before = report_of(side), job.rounds()
             times = in_turns(trainer, lull.bubble, given.seconds)
             torch.cuda.synchronize()
             steps = job.rounds() - before
@@ -113,6 +114,7 @@ def measure_in_stage(name, step, state, given, plain):
             scopes.append(
                 {
                     **compared(*times),
+                    **harvested_between(warm, report_of(side)),
                     "side_steps": steps,
                     "share": share,
                     "closed": closed,

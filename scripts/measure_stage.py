@@ -38,8 +38,10 @@ NOT_ARMED = "default"  # --armed-ahead: Lull chooses
 
 
 def student_t975(degrees):
-    """Below which Student's distribution has 97.5 % of its mass, by Fisher's expansion; from 3 degrees of freedom up
-    within 1 %."""
+    """Below which Student's distribution has 97.5 % of its mass: exactly for 1 and 2 degrees of freedom, and from 3 up
+    by Fisher's expansion, within 1 %."""
+    if degrees <= 2:
+        return {1: math.tan(0.475 * math.pi), 2: 0.95 / math.sqrt(2 * 0.975 * 0.025)}[degrees]
     z = 1.959964
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
@@ -92,6 +94,12 @@ def harvested(report, asked_ms, speed):
     return found | ({"harvest": found["items"] / speed / asked_ms} if speed else {})
 
 
+def harvested_between(before, after):
+    """What two reports say of training's bubbles between them, as differences."""
+    was, now = (harvested(report, 0, None) for report in (before, after))
+    return {key: now[key] - was[key] for key in ("bubbles_told", "items", "lease_exits")}
+
+
 def waited(before, after):
     """How long workers stood on the device before training's bubbles opened between two reports, a bubble."""
     work = [[site["side_work"] for site in sites_of(report)[0] if site["side_work"]] for report in (before, after)]
@@ -110,7 +118,8 @@ def summed_up(scopes):
     harvests = [one["harvest"] for one in scopes if "harvest" in one]
     if len(harvests) == len(scopes):
         row |= {"harvest": statistics.fmean(harvests), "least_harvest": min(harvests)}
-    row["lease_exits"] = sum(one.get("lease_exits", 0) for one in scopes)
+    if all("lease_exits" in one for one in scopes):  # 0 would say that somebody counted
+        row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
     row["scopes"] = scopes
     return row
 

@@ -162,9 +162,18 @@ def difference(first, second):
     return abs(first - second) if plain else None
 
 
+def once(command, first):
+    """Of an outcome, which has no noise."""
+    return {"command": _as_text(command), "first": first, "condition": condition()}
+
+
+def _as_text(command):
+    return " ".join([pathlib.Path(command[0]).name, *command[1:]])
+
+
 def paired(command, first, second, **more):
     return {
-        "command": " ".join([pathlib.Path(command[0]).name, *command[1:]]),
+        "command": _as_text(command),
         "first": first,
         "second": second,
         "noise": difference(first, second),
@@ -195,6 +204,9 @@ def lull(build, arguments, limit):
 
 
 def why_empty(record):
-    """The reason if no row of a record has a figure."""
-    reasons = [run.get("not_run") for row in record["rows"] for run in (row["first"], row["second"])]
+    """The reason if no row of a record has a figure. A row that was measured once has no `second`."""
+    runs = [row[key] for row in record["rows"] for key in ("first", "second") if key in row]
+    reasons = [run.get("not_run") for run in runs]
+    if not reasons:
+        return "no row has a run"
     return reasons[0] if all(reasons) else None

@@ -32,7 +32,7 @@ from measured import (
     twice,
     why_empty,
 )
-from side_sections import side_check, side_stage, side_steps
+from side_sections import side_check, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     STAGE,
@@ -270,6 +270,7 @@ SECTIONS = {
     "stage_kernels": ("as named", stage_kernels),
     "side_steps": ("ms, shares and per cent as named", side_steps),
     "side_stage": ("as named", side_stage),
+    "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of known models as side work, with random weights and inputs, and plain replays of them."""
 
+import concurrent.futures
 import contextlib
 
 import torch
@@ -28,45 +29,56 @@ def bert(batch=16):
 
 
 def step_of(name):
-    """The step, and what it changes: the module and its optimizer."""
+    """The step, and what it changes: the module and its optimizer. The step returns nothing: outputs would be copied to
+    the host after each step, which plain replays do not do."""
     net, loss_of = bert() if name == "bert" else vision(name)
     net.train()
     adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)
 
     def step():
         adam.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16):
+        # A cache of cast weights would outlive the capture.
+        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             loss = loss_of()
         loss.backward()
         adam.step()
-        return loss
 
     step.__name__ = name
     return step, (net, adam)
 
 
+def _capture(graph, step, stream):
+    # Backward passes run on this thread, too: so they use its plans.
+    with torch.cuda.stream(stream), torch.autograd.set_multithreading_enabled(False):
+        for _ in range(WARM_UPS):
+            step()
+        stream.synchronize()
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            step()
+        except Exception:
+            with contextlib.suppress(Exception):  # it says the same
+                graph.capture_end()
+            raise
+        graph.capture_end()
+        graph.instantiate()
+        graph.replay()  # writes the seed that every launch of the graph reads
+        stream.synchronize()
+
+
 @contextlib.contextmanager
-def captured(step, optimizer, stream):
+def captured(step, optimizer, stream, has_few_sms=False):
     """The step's graph, captured on that stream. Its replays do not advance random numbers: each has the same masks,
-    which takes as long."""
+    which takes as long. `has_few_sms`: captures on a new thread, for PyTorch keeps cuDNN's plans a thread, and one that
+    it chose on all SMs may need clusters that the stream's SMs do not hold."""
     stream.wait_stream(torch.cuda.current_stream())
     graph = torch.cuda.CUDAGraph(keep_graph=True)
     try:
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UPS):
-                step()
-            stream.synchronize()
-            graph.capture_begin(capture_error_mode="thread_local")
-            try:
-                step()
-            except Exception:
-                with contextlib.suppress(Exception):  # it says the same
-                    graph.capture_end()
-                raise
-            graph.capture_end()
-            graph.instantiate()
-            graph.replay()  # writes the seed that every launch of the graph reads
-            stream.synchronize()
+        if has_few_sms:
+            with concurrent.futures.ThreadPoolExecutor(1) as thread:
+                thread.submit(_capture, graph, step, stream).result()
+        else:
+            _capture(graph, step, stream)
         yield graph
     finally:
         torch.cuda.synchronize()
@@ -85,6 +97,13 @@ def plain_ms(graph, stream, repeats):
         end.record()
     torch.cuda.synchronize()
     return begin.elapsed_time(end) / repeats
+
+
+def is_over(job, seconds):
+    """As job.wait, which gives the step's memory back, too. Here it stays: the graph is replayed afterwards."""
+    import lull
+
+    return lull.Job.wait(job, seconds)
 
 
 def submitted(side, name, step, state, segment, **more):

@@ -9,13 +9,15 @@ import sys
 import time
 
 import torch
+from closed_pieces import closed_pieces
+from compared_table import quantiles
 from measure_stage import (
     ALONE,
     ALONE_WARM_UP,
     QUARTETS,
     TASKS,
     compared,
-    harvested,
+    harvested_between,
     in_turns,
     long_bubbles,
     report_of,
@@ -32,10 +34,12 @@ ALWAYS_ON = "does not stop at the close"
 
 
 def free_mib():
-    """Of the whole GPU, so of other processes too, without what torch keeps unused."""
+    """Of the whole GPU, so of other processes too, without what torch keeps unused. What a live pool keeps counts as
+    used: that of a captured graph, and that of Lull, which has the memory of captured steps."""
     torch.cuda.synchronize()
     gc.collect()
     torch.cuda.empty_cache()
+    torch.cuda.synchronize()  # memory that a pool gives back may be freed in stream order
     return torch.cuda.mem_get_info()[0] / (1 << 20)
 
 
@@ -63,8 +67,10 @@ class Comparison:
             self._process = None
 
     @contextlib.contextmanager
-    def captured(self, stream=None):
-        with captured(self.step, self.state[1], stream or torch.cuda.Stream()) as graph:
+    def captured(self, few_sms=None):
+        """`few_sms`: a stream on some of the SMs."""
+        stream = few_sms or torch.cuda.Stream()
+        with captured(self.step, self.state[1], stream, has_few_sms=few_sms is not None) as graph:
             yield graph
 
     def in_bubbles(self, kind, steps=None):
@@ -136,11 +142,11 @@ def nothing(shared):
     return shared.in_bubbles(no_bubble) | {"no_drain": "no side work"}
 
 
-def replayed(shared, stream=None):
-    """Without pause, with two replays queued at most."""
+def replayed(shared, few_sms=None):
+    """Without pause, with two replays queued at most. `few_sms`: a stream on some of the SMs."""
     before = free_mib()
-    with shared.captured(stream) as graph, shared.library.pieces(graph, 1) as pieces:
-        pointer = stream.cuda_stream if stream else None
+    with shared.captured(few_sms) as graph, shared.library.pieces(graph, 1) as pieces:
+        pointer = few_sms.cuda_stream if few_sms else None
         with shared.library.runner(pieces, max_queued=2, stream=pointer) as side:
             mib = before - free_mib()
             found = shared.always_on(side)
@@ -190,8 +196,9 @@ def harvest(shared, tasks):
         yield lull, side
 
 
-def drains_of(side):
-    """By the report's trace, which has the latest bubbles."""
+def after_sight_us(side):
+    """From the first block's sight of a close until the last block was out, by the report's trace, which has the latest
+    bubbles."""
     time.sleep(0.1)  # until all records are read
     events = json.loads(side.report("trace"))["traceEvents"]
     after = [event.get("args", {}).get("us after the close") for event in events]
@@ -199,18 +206,27 @@ def drains_of(side):
 
 
 def lull_step(shared, **more):
-    shared.state[1].zero_grad(set_to_none=True)  # gradients lie in the graph's memory, also of a scope that failed
     before = free_mib()
+    try:
+        return lull_scope(shared, before, **more)
+    finally:
+        shared.state[1].zero_grad(set_to_none=True)  # gradients lie in the step's memory, and would keep it
+
+
+def lull_scope(shared, before, **more):
+    """`before`: free memory in MiB."""
     with harvest(shared, []) as (lull, side):
         job = submitted(side, shared.given.model, shared.step, shared.state, shared.given.segment, **more)
         mib = before - free_mib()
         shared.trainer.groups([lull.bubble] * LEARNING_GROUPS)
+        warm = report_of(side)
         found = shared.in_bubbles(lull.bubble, job.rounds)
-        found |= {"memory_mib": mib, "drains_us": drains_of(side), "counts": side.counts()}
+        found |= harvested_between(warm, report_of(side))
+        cut = job.result().strip()  # while the job is there
+        found |= {"memory_mib": mib, "counts": side.counts(), "cut": cut}
+        found |= {"drain_bound_us": closed_pieces(cut), "after_sight_us": quantiles(after_sight_us(side))}
         job.cancel()
-        job.wait(10)
-        found["cut"] = job.result().strip()
-    shared.state[1].zero_grad(set_to_none=True)
+        job.wait(10)  # the step's memory goes back
     return found
 
 
@@ -223,13 +239,13 @@ def lull_functor(shared):
         warm = report_of(side)
         times = in_turns(shared.trainer, lull.bubble, shared.given.seconds)
         trained = report_of(side)
-        drains = drains_of(side)
+        drains = after_sight_us(side)
         cpu = shared.cpu_ms_more(lull.bubble)
         alone = speed_alone(*(long_bubbles(torch, lull, shared.trainer, side, n) for n in (ALONE_WARM_UP, ALONE)))
         asked_ms = GROUP * len(times[1]) * shared.trainer.idle_ms
-        done = harvested(trained, asked_ms, None)["items"] - harvested(warm, asked_ms, None)["items"]
-        found = compared(*times) | {"drains_us": drains, "memory_mib": mib, "cpu_ms_a_step": cpu}
-        return found | ({"harvest": done / alone / asked_ms} if alone else {})
+        done = harvested_between(warm, trained) | {"idle_ms": asked_ms}
+        found = compared(*times) | done | {"drains_us": drains, "memory_mib": mib, "cpu_ms_a_step": cpu}
+        return found | ({"harvest": done["items"] / alone / asked_ms} if alone else {})
 
 
 ROWS = {

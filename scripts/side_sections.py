@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of records about captured PyTorch steps as side work."""
 
-from measured import paired, read_json, shell
+from measured import once, paired, read_json, shell
 
 MODELS = "resnet18,resnet50,vgg19,bert"
 IN_STAGE = "resnet18,bert"
@@ -11,35 +11,44 @@ def with_lull(build, command):
     return ["env", f"LULL_LIBRARY={build}/apps/c/liblull.so", "PYTHONPATH=apps/python", "python3", *command]
 
 
-def of_each_model(build, command, limit):
-    """A row a model, of two runs."""
+def without(name, row):
+    return {key: value for key, value in row.items() if key != name}
+
+
+def of_each(name, build, command, limit):
+    """A row for each row of two runs. `name`: what tells them apart."""
     first, second = (read_json(shell(with_lull(build, command), limit)) for _ in range(2))
-    models = next((run["rows"] for run in (first, second) if "rows" in run), None)
-    if models is None:
+    found = next((run["rows"] for run in (first, second) if "rows" in run), None)
+    if found is None:
         return [paired(command, first, second)]
     rows = []
-    for index, model in enumerate(models):
-        figures = [
-            {key: value for key, value in run["rows"][index].items() if key != "model"} if "rows" in run else run
-            for run in (first, second)
-        ]
-        rows.append({"model": model["model"], **paired(command, *figures)})
+    for index, row in enumerate(found):
+        figures = [without(name, run["rows"][index]) if "rows" in run else run for run in (first, second)]
+        rows.append({name: row[name], **paired(command, *figures)})
     return rows
 
 
 def side_steps(build):
     """Steps in long bubbles and in gaps, against plain replays on the same SMs."""
-    return of_each_model(build, ["scripts/measure_side_steps.py", "--models", MODELS], 240)
+    return of_each("model", build, ["scripts/measure_side_steps.py", "--models", MODELS], 240)
 
 
 def side_stage(build):
     """What they cost the stage of measure_stage.py, in six scopes of a process."""
     waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", "6", "--gaps", "", "--bubbles", "1"]
-    return of_each_model(build, ["scripts/measure_side_steps.py", "--models", IN_STAGE, *waits], 300)
+    return of_each("model", build, ["scripts/measure_side_steps.py", "--models", IN_STAGE, *waits], 300)
+
+
+def side_host(build):
+    """What they cost the trainer's host, and how much later a kernel after a bubble ends. Two runs of about 45 s."""
+    command = ["scripts/measure_side_host.py", "--wait", f"{build}/bin/bench/libstage_wait.so"]
+    return of_each("case", build, command, 70)
 
 
 def side_check(build):
     """Whether steps that bubbles cut at random moments leave the bits of plain replays. An outcome: it has no noise."""
     command = ["scripts/check_side_steps.py"]
     found = read_json(shell(with_lull(build, command), 240), ends=(0, 1))
-    return [{"command": " ".join(command), **row} for row in found.get("rows", [found])]
+    if "rows" not in found:
+        return [once(command, found)]
+    return [{"model": row["model"], **once(command, without("model", row))} for row in found["rows"]]

@@ -59,14 +59,25 @@ def make_stage(torch, layers, width):
     return torch.nn.Sequential(*[Block() for _ in range(layers)]).cuda().to(torch.bfloat16)
 
 
+def wall_clock_wait(torch, path):
+    """A function that enqueues a wait of so many milliseconds by the clock on the wall. `path`: libstage_wait.so."""
+    library = ctypes.CDLL(os.path.abspath(path))
+    library.lull_bench_wait.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+
+    def wait(ms):
+        if library.lull_bench_wait(torch.cuda.current_stream().cuda_stream, int(ms * 1e6)) != 0:
+            sys.exit("stage_trainer.py: the wait could not be enqueued")
+
+    return wait
+
+
 class Trainer:
     """Stage 0 of a pipeline that has no other stages: it waits as long as they would take."""
 
     def __init__(self, torch, given):
         torch.manual_seed(0)
         self._torch = torch
-        self._library = ctypes.CDLL(os.path.abspath(given.wait))
-        self._library.lull_bench_wait.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+        self.wait = wall_clock_wait(torch, given.wait)
         self._stage = make_stage(torch, given.layers, given.width)
         self._optimizer = torch.optim.AdamW(self._stage.parameters(), 1e-5, fused=True)
         shape = (given.batch, given.tokens, given.width)
@@ -79,11 +90,6 @@ class Trainer:
             self._update()
         self.forward_ms, self.backward_ms = self._times()
         self.idle_ms = (STAGES - 1) * self.backward_ms + (STAGES - 1) * self.forward_ms  # of a step
-
-    def wait(self, ms):
-        """Enqueues a wait by the clock on the wall."""
-        if self._library.lull_bench_wait(self._torch.cuda.current_stream().cuda_stream, int(ms * 1e6)) != 0:
-            sys.exit("stage_trainer.py: the wait could not be enqueued")
 
     def step(self, bubble):
         """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the

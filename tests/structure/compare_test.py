@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_test.py ROOT: what scripts/compare_side_work.py does without a GPU: its table, its options, and its talk with
-other processes."""
+other processes; what check_side_steps.py takes for a failure; and the rows of measure_side_host.py."""
 
 import contextlib
+import importlib
 import io
+import itertools
+import json
 import os
 import pathlib
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -16,8 +20,9 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import compare_side_work  # noqa: E402
 import side_process  # noqa: E402
-from compared_table import cells, quantiles, table  # noqa: E402
-from measure_stage import summed_up  # noqa: E402
+from closed_pieces import closed_pieces  # noqa: E402
+from compared_table import cells, plain_steps, quantiles, table  # noqa: E402
+from measure_stage import harvested_between, slowdown, student_t975, summed_up  # noqa: E402
 
 OTHER = """
 import json, sys
@@ -27,6 +32,11 @@ say({"plain_ms": 2.0})
 for line in sys.stdin:
     say({"started": True} if line == "start\\n" else {"steps": 7, "cpu_ms": 1.5})
 """
+CUT = "7 nodes in 2 segments, 80.0 us each in the mean; the longest node takes 41.0 us: wgrad"
+CLOSED = (
+    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
+    "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
+)
 CONTROL = """#!/bin/sh
 echo "$*:$(cat)" >> {log}
 exit {status}
@@ -35,6 +45,16 @@ exit {status}
 
 def scope(percent, **more):
     return {"row": "r", "slowdown_percent": percent, "step_ms_none": 100.0, "step_ms_worker": 100.0 + percent, **more}
+
+
+@contextlib.contextmanager
+def module(name):
+    """One of scripts/, with stand-ins for torch and lull."""
+    with (
+        mock.patch.dict(os.environ),
+        mock.patch.dict(sys.modules, torch=mock.MagicMock(__version__="2"), lull=mock.MagicMock()),
+    ):
+        yield importlib.import_module(name)
 
 
 class comparisons(unittest.TestCase):
@@ -52,7 +72,27 @@ class comparisons(unittest.TestCase):
         self.assertNotIn("failed", row)
         found = cells(row)
         self.assertIn("+2.00 % (", found[1])
-        self.assertEqual(found[5:7], ["2 / 9 / 9 µs", "15 MiB"])
+        self.assertEqual(found[6:8], ["2 / 9 / 9 µs", "15 MiB"])
+
+    def test_an_interval_of_few_scopes_is_as_wide_as_students(self):
+        for degrees, expected in ((1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (10, 2.228)):
+            self.assertAlmostEqual(student_t975(degrees) / expected, 1, delta=1e-4 if degrees < 3 else 0.01)
+
+    def test_lease_exits_are_told_only_where_every_scope_counted_them(self):
+        self.assertNotIn("lease_exits", summed_up([scope(1), scope(2, lease_exits=3)]))
+        self.assertEqual(summed_up([scope(1, lease_exits=1), scope(2, lease_exits=3)])["lease_exits"], 4)
+
+    def test_what_two_reports_say_is_of_the_bubbles_between_them(self):
+        def report(bubbles, items, leases):
+            work = {"items": items, "lease_exits": leases}
+            sites = [
+                {"site": "a", "bubbles": bubbles, "side_work": work},
+                {"site": "b", "bubbles": 1, "side_work": None},
+            ]
+            return {"gates": [{"sites": [*sites, {"site": "alone", "bubbles": 9, "side_work": work}]}]}
+
+        between = harvested_between(report(10, 100, 1), report(30, 500, 4))
+        self.assertEqual(between, {"bubbles_told": 20, "items": 400, "lease_exits": 3})
 
     def test_a_row_that_failed_says_why(self):
         failed = {"row": "r", "not_run": "RuntimeError: no\nGPU"}
@@ -62,6 +102,23 @@ class comparisons(unittest.TestCase):
         self.assertEqual(cells(later)[0], "r (1 scopes, then: RuntimeError: no GPU)")
         self.assertEqual(len({line.count("|") for line in table([row, later], "t").split("\n") if "|" in line}), 1)
 
+    def test_what_a_rows_scope_costs_where_its_side_work_is_off_is_told(self):
+        def row(name, *steps_ms):
+            scopes = [scope(0.5) | {"step_ms_none": each, "step_ms_worker": each} for each in steps_ms]
+            return compare_side_work.whole_row(name, scopes, [], summed_up)
+
+        nothing = row("nothing", 100.0, 110.0, 120.0)
+        found = plain_steps(row("r", 102.0, 112.2, 122.4), nothing, slowdown)  # of the same rounds
+        self.assertAlmostEqual(found["plain_step_percent"], 2)
+        self.assertAlmostEqual(found["plain_step_percent_low"], 2)
+        self.assertIn("+2.00 % (+2.00 to +2.00)", cells(row("r", 102.0) | found))
+        alone = plain_steps(row("r", 103.0), nothing, slowdown)
+        self.assertEqual(list(alone), ["plain_step_percent"])
+        self.assertIn("+3.00 %", cells(row("r", 103.0) | alone))
+        for other in (nothing, {"row": "r", "not_run": "no"}):
+            self.assertEqual(plain_steps(other, nothing, slowdown), {})
+        self.assertEqual(plain_steps(row("r", 1.0), {}, slowdown), {})
+
     def test_which_rows_a_run_has(self):
         self.assertEqual(compare_side_work.parse(["--wait=a/b.so"]).rows, list(compare_side_work.ROW_NAMES))
         self.assertEqual(compare_side_work.parse(["--wait=a/b.so", "--mps"]).rows, ["nothing", "mps"])
@@ -69,6 +126,179 @@ class comparisons(unittest.TestCase):
         for wrong in (["--wait=a", "--rows=no"], [], ["--wait=a", "--mps", "--xsched=b"], ["--wait=a", "--segments=1"]):
             with self.subTest(wrong), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 compare_side_work.parse(wrong)
+
+    def test_what_a_graphs_result_says_of_closes(self):
+        times = {"p50": 1.5, "p99": 450.0, "max": 450.0}
+        self.assertEqual(closed_pieces(f"{CUT}\n{CLOSED}\n"), {"count": 100, **times})
+        self.assertEqual(closed_pieces(f"{CUT}\nno bubble closed while it ran\n"), {"count": 0})
+        for other in ("", CUT, f"{CUT}\nmany bubbles closed\n"):
+            with self.subTest(other), self.assertRaisesRegex(ValueError, "does not say"):
+                closed_pieces(other)
+        told = (ROOT / "tests/host/cuda_graph/graph_order_test.cpp").read_text()
+        self.assertIn(CLOSED, told.replace('"\n            "', ""))  # as the library says it
+
+    def test_drains_that_begin_when_a_close_is_seen_are_told_as_bounds(self):
+        bounds = [
+            {"count": 2, "p50": 30.0, "p99": 90.0, "max": 95.0},
+            {"count": 3, "p50": 40.0, "p99": 50.0, "max": 60.0},
+        ]
+        scopes = [scope(1, drain_bound_us=bound) for bound in bounds]
+        row = compare_side_work.whole_row("lull", scopes, [], summed_up)
+        self.assertEqual(row["drain_bound_us"], {"count": 5, "p50": 40.0, "p99": 90.0, "max": 95.0})
+        self.assertIn("≤ 40 / 90 / 95 µs", cells(row))
+        none = compare_side_work.whole_row("lull", [scope(1, drain_bound_us={"count": 0})], [], summed_up)
+        self.assertIn("no bubble closed on a piece", cells(none))
+
+    def test_lulls_rows_measure_no_drain_from_a_close_that_was_seen_late(self):
+        side = mock.MagicMock()
+        side.counts.return_value = {"opened": 1}
+        job = mock.MagicMock()
+        job.result.return_value = f"{CUT}\n{CLOSED}\n"
+        with (
+            module("side_rows") as rows,
+            mock.patch.multiple(
+                rows,
+                harvest=lambda *_: contextlib.nullcontext((mock.MagicMock(), side)),
+                submitted=lambda *_, **__: job,
+                report_of=lambda _: {"gates": []},
+                after_sight_us=lambda _: [3.0],
+                free_mib=lambda: 0.0,
+            ),
+        ):
+            shared = mock.MagicMock()
+            shared.in_bubbles.return_value = scope(1)
+            found = rows.lull_step(shared)
+        self.assertNotIn("drains_us", found)
+        self.assertEqual((found["drain_bound_us"]["p99"], found["after_sight_us"]["max"]), (450.0, 3.0))
+        self.assertEqual(found["lease_exits"], 0)
+
+    def test_a_check_that_shows_nothing_fails(self):
+        bits = {"same_bits": True, "plain_runs_have_the_same_bits": True}
+        well = {"finished": True, "closed_on_a_piece": 1000, **bits}
+        cases = (
+            ({}, []),
+            ({"closed_on_a_piece": 0}, ["0 of 1000 bubbles closed on a piece: raise --steps, or --seconds"]),
+            ({"finished": False}, ["its steps did not end: raise --seconds"]),
+            ({"same_bits": False}, ["the run in bubbles left other bits than plain replays"]),
+            (
+                {"same_bits": False, "plain_runs_have_the_same_bits": False},
+                ["two plain runs differ, so the bits of the run in bubbles say nothing"],
+            ),
+        )
+        with module("check_side_steps") as check:
+            for changed, expected in cases:
+                with self.subTest(changed):
+                    self.assertEqual(check.failures({**well, **changed}, 1000), expected)
+            row = {"model": "bert", **well, "closed_on_a_piece": 7}
+            for wanted, code in (("7", 0), ("8", 1)):
+                with (
+                    self.subTest(wanted=wanted),
+                    mock.patch.multiple(check, check=lambda *_: row, signal=mock.MagicMock()),
+                    mock.patch.object(sys, "argv", ["check", "--steps=bert=1", f"--closes={wanted}"]),
+                    contextlib.redirect_stdout(io.StringIO()),
+                    contextlib.redirect_stderr(io.StringIO()) as said,
+                ):
+                    self.assertEqual(check.main(), code)
+                self.assertEqual("bert: 7 of 8 bubbles closed" in said.getvalue(), code == 1)
+
+    def test_a_check_counts_closes_and_does_not_take_an_unknown_text_for_none(self):
+        job = mock.MagicMock()
+        with (
+            module("check_side_steps") as check,
+            mock.patch.object(check, "is_over", lambda *_: False),
+            mock.patch.object(check, "BATCH", 0),
+        ):
+            job.result.side_effect = [f"{CUT}\nno bubble closed while it ran\n", f"{CUT}\n{CLOSED}\n"]
+            self.assertEqual(check.harvest(mock.MagicMock(), job, 100, None, 10), 100)
+            self.assertEqual(job.result.call_count, 2)
+            job.result.side_effect = [f"{CUT}\n"]
+            with self.assertRaisesRegex(ValueError, "does not say"):
+                check.harvest(mock.MagicMock(), job, 100, None, 10)
+
+    def test_a_step_for_few_sms_is_captured_on_a_thread_that_knows_no_plans(self):
+        threads = []
+        with module("side_rows") as rows:
+            models = sys.modules["side_models"]
+            step, optimizer, stream = lambda: threads.append(threading.get_ident()), mock.MagicMock(), mock.MagicMock()
+            for few_sms in (None, stream):
+                threads.clear()
+                with rows.Comparison.captured(mock.MagicMock(step=step, state=(None, optimizer)), few_sms) as graph:
+                    self.assertEqual(len(set(threads)), 1)
+                    self.assertEqual(threads[0] == threading.get_ident(), few_sms is None)
+                    self.assertEqual(len(threads), models.WARM_UPS + 1)
+                    graph.capture_end.assert_called_once_with()
+                multithreading = sys.modules["torch"].autograd.set_multithreading_enabled
+                multithreading.assert_called_with(False)
+                graph.reset.assert_called_once_with()
+                graph.reset_mock()
+
+            def failing():
+                raise RuntimeError("cuDNN has no plan")
+
+            with self.assertRaisesRegex(RuntimeError, "no plan"), models.captured(failing, optimizer, stream, True):
+                pass
+
+    def test_a_side_step_has_no_outputs_and_no_cache_of_weights(self):
+        with module("side_models") as models, mock.patch.object(models, "vision", lambda _: [mock.MagicMock()] * 2):
+            step, _ = models.step_of("resnet18")
+            self.assertIsNone(step())
+            self.assertIs(sys.modules["torch"].autocast.call_args.kwargs["cache_enabled"], False)
+        for example in ("12_resnet", "13_bert", "14_efficientnet"):
+            said = (ROOT / f"docs/examples/{example}_in_bubbles.py").read_text()
+            self.assertEqual(said.count("torch.autocast("), said.count("cache_enabled=False"), example)
+
+    def test_free_memory_is_read_when_all_that_is_given_back_is_free(self):
+        with module("side_rows") as rows:
+            cuda = sys.modules["torch"].cuda
+            cuda.mem_get_info.return_value = (3 << 20, 80 << 30)
+            self.assertEqual(rows.free_mib(), 3)
+            calls = ["synchronize", "empty_cache", "synchronize", "mem_get_info"]
+            self.assertEqual([name for name, *_ in cuda.mock_calls], calls)
+            shared = mock.MagicMock()
+            with (
+                mock.patch.object(rows, "free_mib", lambda: 0.0),
+                mock.patch.object(rows, "harvest", side_effect=RuntimeError("Lull is off")),
+                self.assertRaisesRegex(RuntimeError, "is off"),
+            ):
+                rows.lull_step(shared)
+            shared.state[1].zero_grad.assert_called_once_with(set_to_none=True)
+
+    def test_steps_that_are_replayed_later_keep_their_memory(self):
+        with module("side_models") as models:
+            job = mock.MagicMock()
+            self.assertIs(models.is_over(job, 3), sys.modules["lull"].Job.wait.return_value)
+            sys.modules["lull"].Job.wait.assert_called_once_with(job, 3)
+            job.wait.assert_not_called()
+
+    def test_what_side_steps_cost_the_host_is_told_in_a_row_each(self):
+        with module("measure_side_host") as host:
+            torch, side = sys.modules["torch"], mock.MagicMock(mode="on")
+            job = side.submit.return_value
+            job.result.return_value = f"{CUT}\n{CLOSED}\n"
+            job.rounds.side_effect = itertools.count(step=10)
+            sys.modules["lull"].harvest.side_effect = lambda **_: contextlib.nullcontext(side)
+            torch.cuda.Event.return_value.elapsed_time.side_effect = itertools.cycle([0.030, 0.031, 0.050])
+            options = ["--wait=w.so", "--turns=2", "--nodes=7", "--seconds=0.01"]
+            with (
+                mock.patch.multiple(host, signal=mock.MagicMock(), wall_clock_wait=mock.MagicMock(), BUSY=10),
+                mock.patch.multiple(host, stream_of=mock.MagicMock(), step_of=lambda _: (None, ())),
+                mock.patch.object(sys, "argv", ["measure_side_host.py", *options]),
+                contextlib.redirect_stdout(io.StringIO()) as said,
+            ):
+                host.main()
+        rows = {row.pop("case"): row for row in json.loads(said.getvalue())["rows"]}
+        names = ["burst/repeating", "burst/random", "calls", "feed/none", "feed/idle", "feed/busy"]
+        self.assertEqual(list(rows), names)
+        for name in names[:2]:
+            self.assertEqual(rows[name]["later_us"]["count"], 2 * 2 * host.BATCH)
+            self.assertAlmostEqual(rows[name]["product_us"], 31)
+            self.assertAlmostEqual(rows[name]["later_us"]["p99"], 19)
+        for name in ("open_us", "close_us", "open_us_empty", "close_us_empty"):
+            self.assertEqual(rows["calls"][name]["count"], 2 * 2 * host.BATCH)
+        self.assertEqual((rows["calls"]["kernels"], rows["calls"]["cut"]), (7, CUT))
+        self.assertEqual((rows["feed/none"]["batches_a_step"], rows["feed/none"]["batch_ms"]), (0, None))
+        self.assertGreater(rows["feed/busy"]["batches_a_step"], 0)
+        self.assertGreater(rows["feed/busy"]["batch_ms"], 0)
 
     def test_another_process_starts_and_stops(self):
         side = side_process.SideProcess(["-c", OTHER], {})

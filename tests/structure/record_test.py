@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """record_test.py ROOT: scripts/record.py and measured.py, with programs that stand for the benches."""
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -15,6 +17,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import measured  # noqa: E402
 import record  # noqa: E402
+import side_sections  # noqa: E402
+import step_sections  # noqa: E402
 
 BENCH = """#!{python}
 import json, sys
@@ -94,6 +98,33 @@ class records(unittest.TestCase):
         self.assertEqual(json.loads(path.read_text())["took_s"], 50)
         self.measure("pagerank_cpu", "--within", "60")
         self.assertLess(json.loads(path.read_text())["took_s"], 50)
+
+    def sections(self, done, names):
+        """The rows of these sections where every program ends so; nothing runs."""
+        with contextlib.ExitStack() as stack:
+            for module in (measured, record, side_sections, step_sections):
+                stack.enter_context(mock.patch.object(module, "shell", lambda *_: done))
+            stack.enter_context(mock.patch.object(measured, "condition", lambda: {}))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            return {name: record.SECTIONS[name][1](str(self.build)) for name in names}
+
+    def test_the_rows_of_every_section_say_why_they_are_empty(self):
+        failed = subprocess.CompletedProcess([], 1, "", "no GPU")
+        for name, rows in self.sections(failed, record.SECTIONS).items():
+            with self.subTest(name):
+                self.assertIn("no GPU", measured.why_empty({"rows": rows}))
+
+    def test_the_rows_of_side_sections_have_figures(self):
+        said = {"rows": [{"model": name, "case": name, "same_bits": True} for name in ("resnet18", "bert")]}
+        done = subprocess.CompletedProcess([], 0, json.dumps(said), "")
+        for name, rows in self.sections(done, [name for name in record.SECTIONS if name.startswith("side_")]).items():
+            with self.subTest(name):
+                self.assertIsNone(measured.why_empty({"rows": rows}))
+                named = "case" if name == "side_host" else "model"
+                self.assertEqual([row[named] for row in rows], ["resnet18", "bert"])
+                self.assertEqual((rows[1]["first"]["same_bits"], named in rows[1]["first"]), (True, False))
+        rows[1]["first"] = {"not_run": "no"}  # the others still have figures
+        self.assertIsNone(measured.why_empty({"rows": rows}))
 
     def test_a_name_that_several_benches_answer_to_is_no_figure(self):
         self.bench([1, 2])
