@@ -193,18 +193,27 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   }
 }
 
+/// One that cannot run comes last.
 std::shared_ptr<job_record> dispatcher::best_waiting() const {
-  auto const found = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [](auto const& job) { return job->wanted() == job_record::wish::run; });
+  auto const wants = [](auto const& job) { return job->wanted() == job_record::wish::run; };
+  auto const runs = [&](auto const& job) { return wants(job) && can_run(*job); };
+  auto found = std::find_if(waiting_.begin(), waiting_.end(), runs);
+  if (found == waiting_.end()) found = std::find_if(waiting_.begin(), waiting_.end(), wants);
   return found != waiting_.end() ? *found : nullptr;
 }
 
+/// Whether it could in the bubbles that came lately.
+bool dispatcher::can_run(job_record const& job) const { return !job.kernel().conducts || !only_in_graphs(); }
+
 /// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest:
-/// it is the only one that captured graphs have.
+/// it is the only one that captured graphs have. A job that cannot run leaves that to any that can.
 bool dispatcher::gives_way(int index) const {
-  std::shared_ptr<job_record> const next = best_waiting();
+  std::shared_ptr<job_record> next = best_waiting();
+  if (next != nullptr && !can_run(*next)) next = nullptr;
   place const& here = places_[static_cast<std::size_t>(index)];
   place const& other = places_[static_cast<std::size_t>(1 - index)];
+  if (index == 0 && !can_run(*here.who))
+    return next != nullptr || (other.at == place_state::standing && can_run(*other.who));
   int const mine = here.who->description().priority;
   if (index == 0 && other.at == place_state::standing && other.who->description().priority > mine) return true;
   if (index == 1 && other.at == place_state::empty &&
@@ -220,7 +229,9 @@ void dispatcher::choose_for(int index) {
   place& where = places_[static_cast<std::size_t>(index)];
   std::shared_ptr<job_record> const next = best_waiting();
   job_record const* const behind = index == 0 ? places_[1].who.get() : nullptr;
-  if (next == nullptr || (behind != nullptr && behind->description().priority > next->description().priority)) return;
+  if (next == nullptr) return;
+  if (behind != nullptr && behind->description().priority > next->description().priority) return;
+  if (behind != nullptr && can_run(*behind) && !can_run(*next)) return;
   if (next->move_to(job_state::queued) != job_state::queued)
     return;  // its owner has paused or cancelled it a moment ago
   where.who = next;
@@ -231,6 +242,16 @@ void dispatcher::choose_for(int index) {
 bool dispatcher::in_graphs() const {
   return std::any_of(places_[0].slots.begin(), places_[0].slots.end(),
                      [](slot_of_gate const& slot) { return slot.graph != nullptr; });
+}
+
+bool dispatcher::only_in_graphs() const {
+  if (!in_graphs()) return false;
+  auto const since = std::chrono::steady_clock::now() - idle_for;
+  return std::all_of(gates_.begin(), gates_.end(), [&](auto const& each) {
+    if (each->stream_id() == 0) return true;
+    auto const idle = each->idle_since();
+    return idle && *idle < since;
+  });
 }
 
 /// One exchange under way for each slot; true when all have succeeded.

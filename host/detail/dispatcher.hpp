@@ -111,6 +111,8 @@ class dispatcher {
   void choose_for(int index);
   bool gives_way(int index) const;
   bool in_graphs() const;
+  bool only_in_graphs() const;
+  bool can_run(job_record const& job) const;
   std::shared_ptr<job_record> best_waiting() const;
   bool move_slots(int index, bool fill);
   job_state settle(job_record& job, std::unique_lock<std::mutex>& lock);
