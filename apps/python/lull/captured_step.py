@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import threading
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .binding import Error
-from .step_memory import StepMemory
+from .step_memory import StepMemory, capturing, refuse_unfit
 from .step_numbers import Numbers
 from .streams import torch_with_cuda
 
@@ -153,6 +152,7 @@ class Captured:
         torch = torch_with_cuda()
         if torch is None:
             raise Error("a side step needs torch with CUDA")
+        refuse_unfit(torch)
         self._torch, self._asked, self.device = torch, asked, device
         self.done = 0  # steps before the first one
         self.graph: Any = None
@@ -234,16 +234,13 @@ class Captured:
         stream.synchronize()
         self._numbers.find(stream)
         self.graph = torch.cuda.CUDAGraph(keep_graph=True)
-        self.graph.capture_begin(pool=self._memory.id, capture_error_mode="thread_local")
         try:
-            with torch.autograd.set_multithreading_enabled(False):
-                self._run()
+            with capturing(torch, self.graph, self.device, self._memory.id):
+                with torch.autograd.set_multithreading_enabled(False):
+                    self._run()
         except Exception as why:
-            with contextlib.suppress(Exception):  # it says the same
-                self.graph.capture_end()
             advice = _advice(torch, self._asked.state, why)
             raise Error(f"the step cannot be captured: {_line_of(step, why)}{why}{advice}") from why
-        self.graph.capture_end()
         self.graph.instantiate()
         return self._numbers.increment_of(self.graph, stream)
 
