@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import pathlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -148,9 +147,8 @@ class _Feeder(threading.Thread):
         """One look; True when there is nothing left to do."""
         done = self.captured.done + self._job.rounds()
         self._take(done)
-        path = self._asked.checkpoint
-        if path is not None and done != self._saved and done in (self._last, self._next_save()):
-            self.captured.save(pathlib.Path(path), done)
+        if self.captured.is_saved and done != self._saved and done in (self._last, self._next_save()):
+            self.captured.save(done)
             self._saved = done
         if done >= self._last:
             if done < self._asked.steps:
@@ -231,8 +229,7 @@ class StepJob(GraphJob):
                 hint=asked.hint,
             )
         except BaseException:
-            captured.put_back()
-            captured.release()
+            captured.undo()
             raise
         captured.submitted()
         super().__init__(made._live(), made.task)
