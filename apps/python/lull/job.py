@@ -16,7 +16,7 @@ log = logging.getLogger("lull")
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
-_FINAL = ("finished", "failed", "cancelled")
+FINAL = ("finished", "failed", "cancelled")
 
 
 class Made:
@@ -82,7 +82,7 @@ class Job(Made):
 
     def wait(self, seconds: float) -> bool:
         """True when the job is over and no block works on it, False when the time is."""
-        return check(load().lull_job_wait(self._live(), in_ns(seconds)))
+        return self._is_over(seconds)
 
     def result(self) -> str:
         """Of a finished task: lines that sum it up; its files are written by the first call. Of a graph, at any time: a
@@ -97,6 +97,9 @@ class Job(Made):
         sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
         return bool(ok.value), sentence
 
+    def _is_over(self, seconds):
+        return check(load().lull_job_wait(self._live(), in_ns(seconds)))
+
     def _live(self):
         self._refuse_parents()
         if self._handle is None:
@@ -105,18 +108,18 @@ class Job(Made):
 
     def _cancel_unfinished(self):
         with contextlib.suppress(Error):
-            if self.state not in _FINAL:
+            if self.state not in FINAL:
                 self.cancel()
 
     def _end(self, deadline):
         """Before the runtime goes: what is worth keeping. It was cancelled if it had not finished."""
         try:
-            has_left = self.wait(max(deadline - time.monotonic(), 0))
+            has_left = self._is_over(max(deadline - time.monotonic(), 0))
             if self.state == "finished" and has_left:
                 self.result()
         except Error as why:
             log.warning("%s: %s", self.task, why)
-        if self._last["state"] not in _FINAL:
+        if self._last["state"] not in FINAL:
             self._last["state"] = "cancelled"  # the library sees to that, when its blocks leave
         self._handle = None
 

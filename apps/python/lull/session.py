@@ -59,8 +59,8 @@ class Session:
         return "" if self._runtime is None else self._runtime.report(form)
 
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
-        """Another job, of a task or a lull.side_step(…); None when off. Blocks while inputs are read, or the step is
-        captured."""
+        """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks
+        while inputs are read, or the step is captured."""
         if self._runtime is None or (isinstance(task, SideStep) and self._runtime.mode != "on"):
             return None
         self.jobs.append(self._runtime.submit(task, priority=priority, name=name))

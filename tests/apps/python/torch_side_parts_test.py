@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_side_parts_test.py: parts of side steps with real torch on a CPU: state that is put back, checkpoints,
+"""torch_side_parts_test.py: parts of side steps with real torch on a CPU: state that is put back, batches, checkpoints,
 and what another thread takes over. Exit code 77: there is no torch here."""
 
 import pathlib
@@ -8,8 +8,9 @@ import tempfile
 import unittest
 
 import lull
-from lull.captured_step import on_another_thread
+from lull.captured_step import SLOTS, on_another_thread
 from lull.step_checkpoint import Checkpoint
+from lull.step_feeder import values_of
 from lull.step_state import Kept, refuse_elsewhere, tensors_of
 
 try:
@@ -103,6 +104,42 @@ class KeptState(unittest.TestCase):
         refuse_elsewhere(torch, torch.device("cpu"), (torch.zeros(1),), trained.parts)
         with self.assertRaisesRegex(lull.Error, "state holds 5: it must be modules, optimizers and tensors"):
             tensors_of(torch, 5)
+
+
+class ABatch(unittest.TestCase):
+    def slots(self, *kinds):
+        return [torch.zeros((SLOTS, *shape), dtype=dtype) for shape, dtype in kinds]
+
+    def test_is_tensors_arrays_or_numbers(self):
+        slots = self.slots(((2, 3), torch.float32), ((), torch.int32))
+        weights = torch.ones(2, 3, requires_grad=True)
+        values = values_of(torch, [weights, 7], slots)
+        self.assertEqual(
+            [(each.dtype, each.requires_grad) for each in values], [(torch.float32, False), (torch.int64, False)]
+        )
+        self.assertEqual(len(values_of(torch, torch.ones(2, 3), slots[:1])), 1)
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no numpy")
+        for batch in (numpy.ones((2, 3)), (numpy.ones((2, 3), dtype="float32"),)):
+            (value,) = values_of(torch, batch, slots[:1])
+            self.assertEqual(tuple(value.shape), (2, 3))
+
+    def test_that_does_not_fit_is_refused(self):
+        slots = self.slots(((2,), torch.int64), ((), torch.float32))
+        whole, rate = torch.ones(2, dtype=torch.int64), torch.tensor(0.5)
+        for batch, words in (
+            (None, "feed gave NoneType: a batch is a sequence of tensors"),
+            ({"x": whole}, "feed gave dict"),
+            ((whole,), "a batch of 1 for 2 inputs"),
+            (whole, "a batch of 1 for 2 inputs"),
+            ((whole[:1], rate), r"the shape \(1,\) for input 0, which has \(2,\)"),
+            ((whole.double(), rate), "torch.float64 for input 0, which is torch.int64: convert it in the feed"),
+            ((whole, rate.to(torch.complex64)), "torch.complex64 for input 1, which is torch.float32"),
+        ):
+            with self.assertRaisesRegex(lull.Error, words):
+                values_of(torch, batch, slots)
 
 
 class ACheckpoint(unittest.TestCase):
