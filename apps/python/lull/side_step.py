@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -152,8 +153,9 @@ class StepJob(GraphJob):
         return True
 
     def _cancel_unfinished(self):
-        if super().status()["state"] not in FINAL:
-            self._feeder.stop()
+        with contextlib.suppress(Error):
+            if super().status()["state"] not in FINAL:
+                self._feeder.stop()
         super()._cancel_unfinished()
 
     def _end(self, deadline):
