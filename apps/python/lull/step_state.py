@@ -53,11 +53,15 @@ class Kept:
     def __init__(self, torch: Any, parts: Sequence[Any]) -> None:
         self._torch, self._parts = torch, parts
         self._was = [(t, t.clone()) for part in parts for t in tensors_of(torch, part)]
+        modules = [part for part in parts if isinstance(part, torch.nn.Module)]
+        self._gradients = [(each, each.grad) for module in modules for each in module.parameters()]
         self._states = [(part, _entries(part)) for part in parts if isinstance(part, torch.optim.Optimizer)]
 
     def put_back(self) -> None:
-        """All as it was; what an optimizer made since is no longer part of its state."""
+        """All as it was; what an optimizer made since is no longer part of its state, and new gradients are gone."""
         self._copy_back()
+        for parameter, gradient in self._gradients:
+            parameter.grad = gradient
         for optimizer, entries in self._states:
             optimizer.state.clear()
             optimizer.state.update({parameter: dict(entry) for parameter, entry in entries.items()})

@@ -60,6 +60,7 @@ class KeptState(unittest.TestCase):
                     for _ in range(steps):
                         refused.step()
                         plain.step()
+                    gradients = [each.grad for each in refused.net.parameters()]
                     for _ in range(2):
                         kept = Kept(torch, refused.parts)
                         refused.step()
@@ -68,6 +69,8 @@ class KeptState(unittest.TestCase):
                                 kept.begin()
                         kept.put_back()
                         self.assert_same(refused.tensors(), plain.tensors())
+                        pairs = zip(refused.net.parameters(), gradients)
+                        self.assertTrue(all(each.grad is was for each, was in pairs))
                     refused.step()
                     plain.step()
                     self.assert_same(refused.tensors(), plain.tensors())

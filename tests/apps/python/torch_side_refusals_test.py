@@ -57,6 +57,7 @@ class ARefusal(unittest.TestCase):
                 self.refuse(side, asked, words)
                 self.assert_same(model.tensors(), kept)
                 self.assertEqual(len(model.adam.state), 0)
+                self.assertTrue(all(each.grad is None for each in model.net.parameters()))
             job = side.submit(model.asked(40))
             self.train(side, lambda: job.wait(0))
             found = [float(loss) for (loss,) in job.outputs()]
