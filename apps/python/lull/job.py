@@ -82,7 +82,7 @@ class Job(Made):
 
     def wait(self, seconds: float) -> bool:
         """True when the job is over and no block works on it, False when the time is."""
-        return self._is_over(seconds)
+        return check(load().lull_job_wait(self._live(), in_ns(seconds)))
 
     def result(self) -> str:
         """Of a finished task: lines that sum it up; its files are written by the first call. Of a graph, at any time: a
@@ -98,7 +98,8 @@ class Job(Made):
         return bool(ok.value), sentence
 
     def _is_over(self, seconds):
-        return check(load().lull_job_wait(self._live(), in_ns(seconds)))
+        """As wait, but raises nothing for what ended the job."""
+        return self.wait(seconds)
 
     def _live(self):
         self._refuse_parents()

@@ -142,7 +142,7 @@ class StepJob(GraphJob):
 
     def _is_over(self, seconds):
         deadline = time.monotonic() + seconds
-        self._has_left = super()._is_over(seconds)
+        self._has_left = super().wait(seconds)
         if not self._has_left:
             return False
         if super().status()["state"] != "finished":

@@ -123,7 +123,7 @@ class AJob(unittest.TestCase):
             mock.patch.object(SIDE_STEP, "Captured", Captured),
             mock.patch.object(Job, "status", library.status),
             mock.patch.object(Job, "cancel", library.cancel),
-            mock.patch.object(Job, "_is_over", library.wait),
+            mock.patch.object(Job, "wait", library.wait),
             mock.patch.object(GraphJob, "feed", library.feed),
         ):
             patch.start()
