@@ -116,9 +116,9 @@ def failures(row, wanted):
 
 
 def tensors_of(state):
-    from lull.captured_step import _tensors
+    from lull.step_state import tensors_of as of_part
 
-    return [tensor for part in state for tensor in _tensors(torch, part)]
+    return [tensor for part in state for tensor in of_part(torch, part)]
 
 
 def main():

@@ -57,6 +57,7 @@ try() {
 }
 
 try 'each way to send and receive' tests/apps/python/torch_gloo_test.py
+try 'parts of side steps' tests/apps/python/torch_side_parts_test.py
 for ranks in 2 3; do
   try "schedules on $ranks ranks" tests/apps/python/torch_schedules_test.py "$ranks"
 done

@@ -16,7 +16,7 @@ log = logging.getLogger("lull")
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
-_FINAL = ("finished", "failed", "cancelled")
+FINAL = ("finished", "failed", "cancelled")
 
 
 class Made:
@@ -97,6 +97,10 @@ class Job(Made):
         sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
         return bool(ok.value), sentence
 
+    def _is_over(self, seconds):
+        """As wait, but raises nothing for what ended the job."""
+        return self.wait(seconds)
+
     def _live(self):
         self._refuse_parents()
         if self._handle is None:
@@ -105,18 +109,18 @@ class Job(Made):
 
     def _cancel_unfinished(self):
         with contextlib.suppress(Error):
-            if self.state not in _FINAL:
+            if self.state not in FINAL:
                 self.cancel()
 
     def _end(self, deadline):
         """Before the runtime goes: what is worth keeping. It was cancelled if it had not finished."""
         try:
-            has_left = self.wait(max(deadline - time.monotonic(), 0))
+            has_left = self._is_over(max(deadline - time.monotonic(), 0))
             if self.state == "finished" and has_left:
                 self.result()
         except Error as why:
             log.warning("%s: %s", self.task, why)
-        if self._last["state"] not in _FINAL:
+        if self._last["state"] not in FINAL:
             self._last["state"] = "cancelled"  # the library sees to that, when its blocks leave
         self._handle = None
 

@@ -22,6 +22,7 @@ from . import arrivals, waits
 from .binding import Error
 from .captured_step import SideStep
 from .job import Job
+from .ranks import own_file
 from .runtime import Runtime
 from .streams import pointer_of
 
@@ -58,8 +59,8 @@ class Session:
         return "" if self._runtime is None else self._runtime.report(form)
 
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
-        """Another job, of a task or a lull.side_step(…); None when off. Blocks while inputs are read, or the step is
-        captured."""
+        """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks
+        while inputs are read, or the step is captured."""
         if self._runtime is None or (isinstance(task, SideStep) and self._runtime.mode != "on"):
             return None
         self.jobs.append(self._runtime.submit(task, priority=priority, name=name))
@@ -131,7 +132,7 @@ class Session:
         if wanted == "off":
             self._off("LULL=off", quietly=True)
             return
-        torch = None
+        torch = sys.modules.get("torch")  # for the device and the rank; where waits are not bracketed it may be absent
         if bracket_waits:
             try:
                 torch = importlib.import_module("torch")
@@ -157,12 +158,13 @@ class Session:
             self._folder = tempfile.mkdtemp(prefix="lull-")  # not TemporaryDirectory: a forked child would remove it
             options = {**options, "report": f"{self._folder}/bubbles.txt"}
         elif options.get("report") is not None:
-            options = {**options, "report": _for_rank(options["report"], torch)}
+            named = pathlib.Path(options["report"])
+            options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
         options, too_late = _with_rooms(options)
         self._runtime = Runtime(mode=mode, tasks=_loaded_at_start(tasks) or None, **options)
         for task in tasks:
             self.submit(task)
-        if torch is not None:
+        if bracket_waits:
             self._waits = waits.Waits(torch, self._runtime, too_late if self._runtime.mode == "on" else "")
             self._waits.install()
 
@@ -275,18 +277,6 @@ def _with_rooms(options):
         "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
     )
     return {**options, "rooms": rooms}, too_late
-
-
-def _for_rank(path, torch):
-    """A file of its own for each rank, where the name does not see to that: bubbles.txt → bubbles.rank3.txt."""
-    path = pathlib.Path(path)
-    distributed = getattr(torch, "distributed", None)
-    if "%" in path.name or distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return path
-    if distributed.get_world_size() == 1:
-        return path
-    stem, dot, ending = path.name.partition(".")
-    return path.with_name(f"{stem}.rank{distributed.get_rank()}{dot}{ending}")
 
 
 def _after_fork():

@@ -8,8 +8,10 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from .binding import POOL_CALLS, load
+from .binding import POOL_CALLS, Error, load
 from .streams import torch_with_cuda
+
+OLDEST = "2.8"  # torch: graphs that are kept after their capture, and pools of one thread
 
 
 @functools.cache
@@ -17,10 +19,21 @@ def _allocator() -> Any:
     return torch_with_cuda().cuda.memory.CUDAPluggableAllocator(load().path, *POOL_CALLS).allocator()
 
 
+def refuse_unfit(torch: Any) -> None:
+    """Raises Error where this torch lacks what a side step needs."""
+    if not hasattr(torch.cuda.CUDAGraph, "raw_cuda_graph") or not hasattr(torch.cuda, "MemPool"):
+        raise Error(f"a side step needs torch {OLDEST} or newer; this is {torch.__version__}")
+    backend = torch.cuda.get_allocator_backend()
+    if backend != "native":
+        raise Error(
+            f"a side step needs torch's own allocator; this is {backend}: take backend: out of PYTORCH_CUDA_ALLOC_CONF"
+        )
+
+
 class StepMemory:
     """A pool of torch's that takes its memory from Lull, within the runtime's memory_limit_bytes, and gives it back
     without a call that waits for the trainer. Optimizer state and gradients that the step made for good stay in it
-    until the program drops them, also behind the runtime's end."""
+    until the program drops them, also after the runtime's end."""
 
     def __init__(self, torch: Any, device: int) -> None:
         self._torch, self._device = torch, device
@@ -40,5 +53,32 @@ class StepMemory:
                 yield
 
     def release(self) -> None:
-        """Behind the last graph that was captured with it."""
+        """After the last graph that was captured with it."""
         self._pool = None
+
+
+_broken: list[Any] = []  # graphs whose capture failed: torch's allocator of pinned memory keeps pointers to them
+
+
+@contextlib.contextmanager
+def capturing(torch: Any, graph: Any, device: int, pool: Any) -> Iterator[None]:
+    """Captures what the calling thread enqueues on its current stream, with memory of this pool.
+
+    Where the capture became invalid, capture_end() raises before it tells torch's allocator that the capture is over.
+    The allocator would then recycle no memory that record_stream was called for, and would not retry when memory runs
+    out, for the life of the process."""
+    try:
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Exception):  # it says the same
+                graph.capture_end()
+            raise
+        graph.capture_end()
+    except BaseException:
+        with contextlib.suppress(RuntimeError):  # capture_end() did so, or capture_begin() did not begin
+            torch._C._cuda_endAllocateToPool(device, pool)
+            _broken.append(graph)
+            torch._C._cuda_releasePool(device, pool)
+        raise

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from .binding import Error
+from .step_memory import capturing
 
 _BLOCK = 512  # bytes of a small allocation of torch's
 _NOT_FOUND = (
@@ -43,7 +44,7 @@ class Numbers:
         own.manual_seed(self._drawn(self._generator.initial_seed()) if seed is None else seed)
         self._own = own
         self.increment = None  # (1,) on the device
-        self._seed = self._offset = None
+        self._seed = self._offset = None  # the two words; None: not found
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
@@ -64,13 +65,12 @@ class Numbers:
         return int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big")
 
     def find(self, stream):
-        """Finds the two words by what a replay writes there, twice. In use."""
+        """Finds the two words by what a replay writes there, twice. Without them a step that draws random numbers is
+        refused later. In use."""
         torch, seed = self._torch, self.seed
         tried = torch.cuda.CUDAGraph()
-        with torch.cuda.stream(stream):
-            tried.capture_begin(capture_error_mode="thread_local")
+        with torch.cuda.stream(stream), capturing(torch, tried, self._device, torch.cuda.graph_pool_handle()):
             kept = torch.rand(1, device=f"cuda:{self._device}")
-            tried.capture_end()
         found: dict[str, set[int]] = {}
         for turn in range(2):
             marks = {"seed": 0x5EED0000 + 977 * turn, "offset": 4 * (0x0FF5E7 + 7919 * turn)}
@@ -83,12 +83,11 @@ class Numbers:
                 here = set(self._holding(mark))
                 found[name] = found[name] & here if turn else here
         self._tried = tried, kept
-        if len(found["seed"]) != 1 or len(found["offset"]) != 1:
-            raise Error(_NOT_FOUND)
         self._generator.manual_seed(seed)
-        self._seed = torch.as_tensor(_Alias(found["seed"].pop()), device=f"cuda:{self._device}")
-        self._offset = torch.as_tensor(_Alias(found["offset"].pop()), device=f"cuda:{self._device}")
-        self.increment = torch.zeros(1, dtype=torch.int64, device=f"cuda:{self._device}")
+        if len(found["seed"]) == 1 and len(found["offset"]) == 1:
+            self._seed = torch.as_tensor(_Alias(found["seed"].pop()), device=f"cuda:{self._device}")
+            self._offset = torch.as_tensor(_Alias(found["offset"].pop()), device=f"cuda:{self._device}")
+            self.increment = torch.zeros(1, dtype=torch.int64, device=f"cuda:{self._device}")
 
     def _holding(self, mark):
         torch = self._torch
@@ -104,11 +103,12 @@ class Numbers:
 
     def advance(self):
         """The last operation of the captured step."""
-        self._offset.add_(self.increment)
+        if self._offset is not None:
+            self._offset.add_(self.increment)
 
     def increment_of(self, graph, stream):
-        """How far a replay of the step moves its numbers; it is replayed once. The step's own graph must find seed and
-        offset in the words that were found. In use."""
+        """How far a replay of the step moves its numbers; it is replayed once. torch counts that on the host. The
+        step's own graph must find seed and offset in the words that were found, unless it draws none. In use."""
         seed, marked_seed, marked = self.seed, 0x5EED1111, 4 * 0x0FF111
         self._generator.manual_seed(marked_seed)
         self._generator.set_offset(marked)
@@ -116,12 +116,15 @@ class Numbers:
         stream.synchronize()
         increment = self._generator.get_offset() - marked
         self._generator.manual_seed(seed)
-        if increment != 0 and (self._seed.item(), self._offset.item()) != (marked_seed, marked):
+        if increment == 0:
+            return 0
+        if self._offset is None or (self._seed.item(), self._offset.item()) != (marked_seed, marked):
             raise Error(_NOT_FOUND)
         return increment
 
     def begin(self, increment, done):
-        """As before the first step, or behind so many."""
-        self.increment.fill_(increment)
-        self._seed.fill_(self.seed)
-        self._offset.fill_(increment * done)
+        """As before the first step, or after so many."""
+        if self._offset is not None:
+            self.increment.fill_(increment)
+            self._seed.fill_(self.seed)
+            self._offset.fill_(increment * done)

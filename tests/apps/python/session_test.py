@@ -75,6 +75,38 @@ class Reports(fake_torch.WithFakeTorch):
                 self.assertTrue(pathlib.Path(folder, written).exists(), os.listdir(folder))
 
 
+class WithoutBrackets(fake_torch.WithFakeTorch):
+    """Ranks are told apart as with brackets; torch is not imported for it."""
+
+    def test_each_rank_has_torchs_device_and_its_own_report(self):
+        distributed = self.torch.distributed
+        distributed.is_initialized, distributed.get_rank = lambda: True, lambda: 3
+        self.torch.current_device = 3
+        self.assertEqual(self.made(report="bubbles.txt"), (3, "bubbles.rank3.txt"))
+        self.assertEqual(self.made(report="bubbles.%p.txt", device=1), (1, "bubbles.%p.txt"))
+        self.torch.cuda.is_available = lambda: False
+        self.assertEqual(self.made(report="bubbles.txt"), (0, "bubbles.rank3.txt"))
+
+    def test_without_torch_the_device_is_the_first(self):
+        with mock.patch.dict(sys.modules):
+            del sys.modules["torch"]
+            self.assertEqual(self.made(report="bubbles.txt"), (0, "bubbles.txt"))
+            self.assertNotIn("torch", sys.modules)
+
+    def made(self, **options):
+        """The device and the report that the C library is asked for; nothing is made."""
+
+        def refuse(given, _):
+            asked.append((given._obj.device, given._obj.report.decode()))
+            return lull.Status.ERROR_ARGUMENT
+
+        asked = []
+        with mock.patch.object(binding.load(), "lull_create", refuse), self.assertRaises(lull.Error):
+            with lull.harvest(executor="threads", bracket_waits=False, **options):
+                self.fail("it was entered")
+        return asked[0]
+
+
 class Rooms(fake_torch.WithFakeTorch):
     """As the C library takes them: 0: two, -1: none."""
 

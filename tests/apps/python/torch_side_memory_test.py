@@ -7,16 +7,17 @@ import sys
 import unittest
 
 import lull
+import torch_side_step_test
 from torch_capture_test import why_not
-from torch_side_step_test import ASideStep, Model
+from torch_side_step_test import Model
 from torch_two_gpus_test import SKIPPED
 
 MIB = 1 << 20
 
 
 class ItsMemory(unittest.TestCase):
-    setUp = ASideStep.setUp
-    train = ASideStep.train
+    setUp = torch_side_step_test.ASideStep.setUp
+    train = torch_side_step_test.ASideStep.train
 
     def large(self, bytes_in_step):
         """A step that takes so much for a while; its state takes none of it."""

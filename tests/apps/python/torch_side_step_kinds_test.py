@@ -6,14 +6,15 @@ import sys
 import unittest
 
 import lull
+import torch_side_step_test
 from torch_capture_test import why_not
-from torch_side_step_test import ASideStep, Model
+from torch_side_step_test import Model
 from torch_two_gpus_test import SKIPPED
 
 
 class AStepOfItsKind(unittest.TestCase):
-    setUp = ASideStep.setUp
-    train = ASideStep.train
+    setUp = torch_side_step_test.ASideStep.setUp
+    train = torch_side_step_test.ASideStep.train
 
     def outputs_of(self, asked, rooms=2):
         with lull.harvest(tasks=[], executor="cuda", rooms=rooms) as side:

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is around the capture of a step, with stand-ins for torch: which torch is refused, what a failed capture leaves,
+and steps without random numbers."""
+
+import types
+import unittest
+
+import lull
+from lull.step_memory import capturing, refuse_unfit
+from lull.step_numbers import Numbers
+
+
+class ATorch(unittest.TestCase):
+    def torch(self, version="2.8.0", backend="native", *, graph=("raw_cuda_graph",), cuda=("MemPool",)):
+        return types.SimpleNamespace(
+            __version__=version,
+            cuda=types.SimpleNamespace(
+                CUDAGraph=type("CUDAGraph", (), dict.fromkeys(graph)),
+                get_allocator_backend=lambda: backend,
+                **dict.fromkeys(cuda),
+            ),
+        )
+
+    def test_that_keeps_graphs_is_taken(self):
+        refuse_unfit(self.torch())
+
+    def test_that_is_too_old_is_refused(self):
+        for lacks in ({"graph": ()}, {"cuda": ()}):
+            with self.assertRaisesRegex(lull.Error, "a side step needs torch 2.8 or newer; this is 2.7.1"):
+                refuse_unfit(self.torch("2.7.1", **lacks))
+
+    def test_with_another_allocator_is_refused(self):
+        with self.assertRaisesRegex(lull.Error, "this is cudaMallocAsync: take backend: out of PYTORCH_CUDA_ALLOC"):
+            refuse_unfit(self.torch(backend="cudaMallocAsync"))
+
+
+class Graph:
+    """Does as torch's: what its allocator was told is in `allocator`."""
+
+    def __init__(self, allocator, fails=()):
+        self.allocator, self.fails = allocator, fails
+
+    def capture_begin(self, pool, capture_error_mode):
+        self.allocator.begun.append(pool)
+        if "begin" in self.fails:
+            raise RuntimeError("no capture")
+
+    def capture_end(self):
+        if "end" in self.fails:
+            raise RuntimeError("operation failed due to a previous error during capture")
+        self.allocator.end(0, self.allocator.begun[-1])
+
+
+class Allocator:
+    def __init__(self):
+        self.begun, self.released = [], []
+        self.torch = types.SimpleNamespace(
+            _C=types.SimpleNamespace(_cuda_endAllocateToPool=self.end, _cuda_releasePool=self.release)
+        )
+
+    def end(self, device, pool):
+        if pool not in self.begun:
+            raise RuntimeError("not currently recording to mempool_id")
+        self.begun.remove(pool)
+
+    def release(self, device, pool):
+        self.released.append(pool)
+
+
+class ACapture(unittest.TestCase):
+    def capture(self, fails=(), step=lambda: None):
+        self.allocator = Allocator()
+        with capturing(self.allocator.torch, Graph(self.allocator, fails), 0, (0, 7)):
+            step()
+
+    def test_that_succeeds_is_torchs_to_release(self):
+        self.capture()
+        self.assertEqual((self.allocator.begun, self.allocator.released), ([], []))
+
+    def test_whose_step_fails_raises_that_and_ends(self):
+        with self.assertRaises(ZeroDivisionError):
+            self.capture(step=lambda: 1 // 0)
+        self.assertEqual((self.allocator.begun, self.allocator.released), ([], []))  # reset() of the graph releases it
+
+    def test_that_became_invalid_ends_in_the_allocator_too(self):
+        with self.assertRaises(ZeroDivisionError):
+            self.capture(("end",), lambda: 1 // 0)
+        self.assertEqual((self.allocator.begun, self.allocator.released), ([], [(0, 7)]))
+        for where in ("end", "begin"):
+            with self.assertRaises(RuntimeError):
+                self.capture((where, "end"))
+            self.assertEqual((self.allocator.begun, self.allocator.released), ([], [(0, 7)]))
+
+
+class Generator:
+    """Of the device, and a state of its own at once."""
+
+    def __init__(self):
+        self.current, self.seed, self.offset = self, 17, 4
+
+    def graphsafe_get_state(self):
+        return self.current
+
+    def graphsafe_set_state(self, state):
+        self.current = state
+
+    def clone_state(self):
+        return Generator()
+
+    def manual_seed(self, seed):
+        self.current.seed, self.current.offset = seed, 0
+
+    def initial_seed(self):
+        return self.current.seed
+
+    def set_offset(self, offset):
+        self.current.offset = offset
+
+    def get_offset(self):
+        return self.current.offset
+
+
+class RandomNumbers(unittest.TestCase):
+    """Where the words that hold them in graphs were not found."""
+
+    def increment_of(self, drawn):
+        generator = Generator()
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(default_generators=[generator]))
+        numbers = Numbers(torch, 0, 5)
+
+        def replay():
+            generator.set_offset(generator.get_offset() + drawn)
+
+        with numbers.in_use():
+            numbers.advance()
+            increment = numbers.increment_of(
+                types.SimpleNamespace(replay=replay), types.SimpleNamespace(synchronize=lambda: None)
+            )
+            numbers.begin(increment, 3)
+            self.assertEqual(numbers.seed, 5)
+        self.assertEqual((generator.initial_seed(), generator.get_offset()), (17, 4))
+        return increment
+
+    def test_a_step_without_any_runs(self):
+        self.assertEqual(self.increment_of(0), 0)
+
+    def test_a_step_with_some_is_refused(self):
+        with self.assertRaisesRegex(lull.Error, "take dropout and the like out of the step"):
+            self.increment_of(8)
+
+
+if __name__ == "__main__":
+    unittest.main()
