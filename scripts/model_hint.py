@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""model_hint.py: what the hint of a gated graph makes of bubbles whose lengths change, by two rules. A model on the CPU:
-it explains a choice (docs/decisions/gated-graphs.md) and measures nothing.
+"""model_hint.py: what the hint of a gated graph makes of bubbles whose lengths change, by two rules. A model on the
+CPU: it explains a choice (docs/decisions/gated-graphs.md) and measures nothing.
 
 A graph of pieces of 115 us runs in each bubble. A close that comes while a piece runs is seen at its end, so the length
 is learnt too long. Printed for each rule: the share of bubbles that close on a piece, how long one waits for it in the

@@ -48,7 +48,8 @@ class captured_order : public testing::Test {
     what.priority = priority;
     return side_->submit(what);
   }
-  static bool within_time(std::function<bool()> const& so, std::function<void()> const& meanwhile = [] {}) {
+  static bool within_time(
+      std::function<bool()> const& so, std::function<void()> const& meanwhile = [] {}) {
     auto const give_up = std::chrono::steady_clock::now() + long_enough;
     while (!so() && std::chrono::steady_clock::now() < give_up) {
       meanwhile();
@@ -58,7 +59,11 @@ class captured_order : public testing::Test {
   }
   static bool stands(job const& of) { return of.progress().state == job_state::placed; }
   bool ends_in_replays(job const& of) {
-    return within_time([&] { return of.wait(0ns); }, [&] { trainer_.launch(graph_); trainer_.synchronize(); });
+    return within_time([&] { return of.wait(0ns); },
+                       [&] {
+                         trainer_.launch(graph_);
+                         trainer_.synchronize();
+                       });
   }
 
   threads_stream trainer_;
@@ -75,7 +80,11 @@ TEST_F(captured_order, a_graphs_job_leaves_the_place_to_a_job_that_can_run) {
     EXPECT_TRUE(ends_in_replays(probe)) << "priority " << priority;
     EXPECT_STREQ(arrays.wrong(), nullptr);
     ASSERT_TRUE(within_time([&] { return stands(conducting); }));
-    EXPECT_TRUE(within_time([&] { return conducting.wait(0ns); }, [&] { one_bubble(); trainer_.synchronize(); }));
+    EXPECT_TRUE(within_time([&] { return conducting.wait(0ns); },
+                            [&] {
+                              one_bubble();
+                              trainer_.synchronize();
+                            }));
     EXPECT_EQ(conducting.progress().state, job_state::finished);
   }
 }
@@ -85,11 +94,12 @@ TEST_F(captured_order, beside_plain_bubbles_the_first_that_was_submitted_stays_f
   ASSERT_TRUE(within_time([&] { return stands(conducting); }));
   probe_arrays arrays{{300, 7, 100}};
   job const probe = side_->submit(arrays.task(), "probe");
-  EXPECT_TRUE(within_time([&] { return conducting.wait(0ns) && probe.wait(0ns); }, [&] {
-    trainer_.launch(graph_);
-    one_bubble();
-    trainer_.synchronize();
-  }));
+  EXPECT_TRUE(within_time([&] { return conducting.wait(0ns) && probe.wait(0ns); },
+                          [&] {
+                            trainer_.launch(graph_);
+                            one_bubble();
+                            trainer_.synchronize();
+                          }));
   EXPECT_STREQ(arrays.wrong(), nullptr);
 }
 

@@ -224,12 +224,12 @@ TEST_F(launching, in_line_a_worker_comes_with_the_opening_edge_and_is_never_let_
 
 TEST_F(launching_on_one_stream, so_many_are_enqueued_at_once_and_no_more) {
   start({.armed_ahead = 10s});
-  for (std::uint64_t i = 0; i < launcher::max_in_flight + 5; ++i) {
+  for (std::uint64_t i = 0; i < executor::max_in_flight + 5; ++i) {
     bubble(0);
     launcher_->offer(gate_of(0));
   }
   seen_.take();
-  EXPECT_EQ(gate_of(0).counts()[counted::launches], launcher::max_in_flight);
+  EXPECT_EQ(gate_of(0).counts()[counted::launches], executor::max_in_flight);
 }
 
 TEST_F(launching, when_it_stops_those_that_wait_are_let_go) {
