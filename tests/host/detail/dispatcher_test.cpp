@@ -38,7 +38,7 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
   EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
 }
 
-TEST_F(runtime_recorded, workers_are_told_how_long_the_last_eight_bubbles_of_their_site_were) {
+TEST_F(runtime_recorded, workers_are_told_how_long_the_last_bubbles_of_their_site_were) {
   auto const side = make();
   job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
