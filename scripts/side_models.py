@@ -37,7 +37,7 @@ def step_of(name):
 
     def step():
         adam.zero_grad(set_to_none=True)
-        # A cache of cast weights would outlive the capture.
+        # As in the examples.
         with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             loss = loss_of()
         loss.backward()

@@ -37,7 +37,7 @@ def enlarge(images):
 
 def step():
     optimizer.zero_grad(set_to_none=True)
-    # A cache of cast weights would outlive the capture.
+    # Without a cache of cast weights, as PyTorch's notes on graphs have it.
     with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
         loss = torch.nn.functional.cross_entropy(net(enlarge(x)), y)
     loss.backward()
