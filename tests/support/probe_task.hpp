@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <lull/device/atomic_integer.hpp>
 #include <lull/device/side_task.hpp>
 
 namespace lull {
@@ -69,7 +70,7 @@ struct probe_task {
     auto* const seen = static_cast<std::uint64_t*>(team.shared());
     if (team.rank() == 0) *seen = c.begin + 1;
     if (broken != mutant::no_barrier) team.sync();
-    if (*seen != c.begin + 1) *errors += 1;
+    if (*seen != c.begin + 1) atomic_integer{*errors}.fetch_add(1);
     team.sync();
   }
 
@@ -80,7 +81,7 @@ struct probe_task {
       runs[phase * width + item] += 1;
       for (std::uint64_t before = 0; before < phase; ++before) {
         std::uint64_t const count = extents[before];
-        if (count != 0 && runs[before * width + item % count] == 0) *errors += 1;
+        if (count != 0 && runs[before * width + item % count] == 0) atomic_integer{*errors}.fetch_add(1);
       }
     }
   }
