@@ -41,7 +41,7 @@ from stage_trainer import HEAD_START_MS, no_bubble, wall_clock_wait
 SIZE = 2048  # of the product, in bf16
 LENGTHS_US = {"repeating": (590, 610), "random": (50, 1500)}
 BATCH = 20  # bubbles between two synchronisations
-LEARNING = 3  # batches: a site goes by its last eight bubbles
+LEARNING = 3  # batches: a site goes by its last 32 bubbles
 CALLS_MS = 0.3  # a bubble in which calls are timed
 FED_MS = 2  # a bubble beside a fed step
 KERNELS = 100  # of the trainer's step beside a fed step: fewer than its stream can queue
