@@ -7,7 +7,7 @@ import contextlib
 import torch
 
 WARM_UPS = 3  # before a capture
-LEARNING_GROUPS = 8  # of the trainer: what a site learns it learns from its last eight bubbles
+LEARNING_GROUPS = 12  # of the trainer, four steps each: a site learns from its last 32 bubbles
 
 
 def vision(name, batch=64):

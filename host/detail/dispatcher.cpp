@@ -215,8 +215,10 @@ bool dispatcher::gives_way(int index) const {
   if (index == 0 && !can_run(*here.who))
     return next != nullptr || (other.at == place_state::standing && can_run(*other.who));
   int const mine = here.who->description().priority;
-  if (index == 0 && other.at == place_state::standing && other.who->description().priority > mine) return true;
-  if (index == 1 && other.at == place_state::empty &&
+  if (index == 0 && other.at == place_state::standing && can_run(*other.who) &&
+      other.who->description().priority > mine)
+    return true;
+  if (index == 1 && other.at == place_state::empty && can_run(*here.who) &&
       (next != nullptr ? mine > next->description().priority : in_graphs()))
     return true;
   if (next == nullptr) return false;
@@ -230,8 +232,9 @@ void dispatcher::choose_for(int index) {
   std::shared_ptr<job_record> const next = best_waiting();
   job_record const* const behind = index == 0 ? places_[1].who.get() : nullptr;
   if (next == nullptr) return;
-  if (behind != nullptr && behind->description().priority > next->description().priority) return;
-  if (behind != nullptr && can_run(*behind) && !can_run(*next)) return;
+  if (behind != nullptr && can_run(*behind) &&
+      (behind->description().priority > next->description().priority || !can_run(*next)))
+    return;
   if (next->move_to(job_state::queued) != job_state::queued)
     return;  // its owner has paused or cancelled it a moment ago
   where.who = next;

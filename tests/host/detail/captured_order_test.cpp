@@ -89,6 +89,26 @@ TEST_F(captured_order, a_graphs_job_leaves_the_place_to_a_job_that_can_run) {
   }
 }
 
+TEST_F(captured_order, a_graphs_job_of_higher_priority_does_not_take_the_place_back) {
+  job const conducting = submit_conducting(1);
+  probe_arrays arrays{{300, 7, 100}};
+  probe_task endless = arrays.task();
+  endless.polls = ~std::uint32_t{0};
+  job probe = side_->submit(endless, "endless");
+  auto const both_stand = [&] { return stands(probe) && stands(conducting); };
+  ASSERT_TRUE(within_time([&] { return both_stand() && probe.progress().phases != 0; },
+                          [&] {
+                            trainer_.launch(graph_);
+                            trainer_.synchronize();
+                          }));
+  for (int look = 0; look < 200; ++look) {
+    std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(both_stand()) << "look " << look;
+  }
+  probe.cancel();
+  ASSERT_TRUE(probe.wait(long_enough));
+}
+
 TEST_F(captured_order, beside_plain_bubbles_the_first_that_was_submitted_stays_first) {
   job const conducting = submit_conducting(0);
   ASSERT_TRUE(within_time([&] { return stands(conducting); }));
