@@ -55,7 +55,7 @@ def finish(side, job, seconds):
         with side.bubble("long"):
             torch.cuda._sleep(int(20 * CYCLES_A_MS))
         torch.cuda.synchronize()
-    return job.state == "finished"
+    return lull.Job.status(job)["state"] == "finished"
 
 
 def plain(captured, first, steps):

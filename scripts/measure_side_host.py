@@ -270,7 +270,7 @@ def main():
     )
     parser.add_argument("--seconds", type=float, default=1, help="of each scope with a feed")
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--limit", type=int, default=60, help="seconds after which the process ends")
+    parser.add_argument("--limit", type=int, default=150, help="seconds after which the process ends")
     given = parser.parse_args()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process where the interpreter waits for a GPU that hangs
     signal.alarm(given.limit)

@@ -25,7 +25,7 @@ from stage_trainer import GROUP, Trainer
 
 BUBBLE_S = 1.6  # below the longest lease
 CYCLES_A_MS = 1.98e6
-LEARNING = 16  # bubbles
+LEARNING = 40  # bubbles: a site goes by the last 32
 GAPS_MS = 1500  # of bubbles of one length, together
 
 

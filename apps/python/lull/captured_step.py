@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .binding import Error
-from .step_advice import advice_on, line_of
+from .step_advice import advice_on, forget_frames, line_of
 from .step_checkpoint import Checkpoint
 from .step_memory import StepMemory, capturing, refuse_unfit
 from .step_numbers import Numbers
@@ -131,7 +131,8 @@ class Captured:
                 self._slot.fill_(self.done % SLOTS)
                 self._numbers.begin(increment, self.done)
             on_workers.synchronize()
-        except BaseException:
+        except BaseException as why:
+            forget_frames(why)
             self.undo(on_workers)
             raise
 
@@ -157,6 +158,23 @@ class Captured:
             raise Error(f"the step cannot be captured: {line_of(step, why)}{why}{advice}") from why
         self.graph.instantiate()
         return self._numbers.increment_of(self.graph, stream)
+
+    def _run(self):
+        for to, slots in zip(self._asked.inputs, self.slots_in):
+            to.copy_(slots.index_select(0, self._slot)[0])
+        for to, value in zip(self.slots_out, self._outputs(self._asked.step())):
+            to.index_copy_(0, self._slot, value.detach()[None])
+        self._slot.add_(1).remainder_(SLOTS)
+        self._numbers.advance()
+
+    def _outputs(self, returned):
+        if returned is None:
+            return []
+        returned = [returned] if isinstance(returned, self._torch.Tensor) else list(returned)
+        for value in returned:
+            if not isinstance(value, self._torch.Tensor):
+                raise Error(f"the step returned {value!r}: it must be a tensor, a sequence of tensors, or None")
+        return returned
 
     def undo(self, stream: Any = None) -> None:
         """After a failed submission: what was computed on `stream`, None for its own, ends; the state is as before; its

@@ -12,6 +12,7 @@ from typing import Any
 from .binding import Error
 from .captured_step import Captured, SideStep
 from .job import FINAL, GraphJob
+from .step_advice import forget_frames
 from .step_feeder import Feeder
 
 _left_alone: list[Any] = []  # whose jobs were not seen to be over: a segment may still run on their memory
@@ -103,7 +104,8 @@ class StepJob(GraphJob):
                 name=name or getattr(asked.step, "__name__", "step"),
                 hint=asked.hint,
             )
-        except BaseException:
+        except BaseException as why:
+            forget_frames(why)
             captured.undo()
             raise
         captured.submitted()

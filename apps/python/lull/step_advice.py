@@ -49,3 +49,11 @@ def advice_on(torch: Any, parts: Sequence[Any], why: BaseException) -> str:
             "clone: delete it, or detach it"
         )
     return ""
+
+
+def forget_frames(why: BaseException) -> None:
+    """Of a failure and those that led to it: their variables hold memory of the step. Where it failed stays known."""
+    each: BaseException | None = why
+    while each is not None:
+        traceback.clear_frames(each.__traceback__)
+        each = each.__cause__ or each.__context__

@@ -2,12 +2,19 @@
 """What is around the capture of a step, with stand-ins for torch: which torch is refused, what a failed capture leaves,
 and steps without random numbers."""
 
+import inspect
+import re
 import types
 import unittest
 
 import lull
-from lull.step_memory import capturing, refuse_unfit
+from lull.captured_step import Captured
+from lull.side_step import StepJob
+from lull.step_checkpoint import Checkpoint
+from lull.step_feeder import Feeder
+from lull.step_memory import StepMemory, capturing, refuse_unfit
 from lull.step_numbers import Numbers
+from lull.step_state import Kept
 
 
 class ATorch(unittest.TestCase):
@@ -147,6 +154,14 @@ class RandomNumbers(unittest.TestCase):
     def test_a_step_with_some_is_refused(self):
         with self.assertRaisesRegex(lull.Error, "take dropout and the like out of the step"):
             self.increment_of(8)
+
+
+class EachClass(unittest.TestCase):
+    def test_has_the_methods_that_it_calls(self):
+        """Most of them run on a GPU alone."""
+        for each in (Captured, Checkpoint, Feeder, Kept, Numbers, StepJob, StepMemory):
+            for name in set(re.findall(r"self\.(\w+)\(", inspect.getsource(each))):
+                self.assertTrue(hasattr(each, name), f"{each.__name__}.{name}")
 
 
 if __name__ == "__main__":

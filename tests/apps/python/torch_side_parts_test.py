@@ -5,10 +5,13 @@ and what another thread takes over. Exit code 77: there is no torch here."""
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
+import weakref
 
 import lull
-from lull.captured_step import SLOTS, on_another_thread
+from lull.captured_step import SLOTS, Captured, on_another_thread
+from lull.step_advice import forget_frames
 from lull.step_checkpoint import Checkpoint
 from lull.step_feeder import values_of
 from lull.step_state import Kept, refuse_elsewhere, tensors_of
@@ -178,6 +181,49 @@ class ACheckpoint(unittest.TestCase):
             torch.save(torch.nn.Linear(2, 2).state_dict(), path)
             with self.assertRaisesRegex(lull.Error, "step.pt is no checkpoint of a side step"):
                 Checkpoint(torch, path)
+
+
+class ARun(unittest.TestCase):
+    def test_takes_inputs_from_a_slot_and_leaves_outputs_there(self):
+        x = torch.zeros(3)
+        one = Captured.__new__(Captured)
+        one._torch, one._asked = torch, types.SimpleNamespace(inputs=(x,), step=lambda: (x * 2, x.sum()))
+        one._numbers = types.SimpleNamespace(advance=lambda: None)
+        one.slots_in = [torch.arange(3.0 * SLOTS).reshape(SLOTS, 3)]
+        one.slots_out = [torch.zeros(SLOTS, 3), torch.zeros(SLOTS)]
+        one._slot = torch.zeros(1, dtype=torch.int64)
+        for _ in range(SLOTS + 1):
+            one._run()
+        self.assertTrue(torch.equal(one.slots_out[0], 2 * one.slots_in[0]))
+        self.assertTrue(torch.equal(one.slots_out[1], one.slots_in[0].sum(1)))
+        self.assertEqual(one._slot.item(), 1)
+
+    def test_of_a_step_that_returns_something_else_is_refused(self):
+        one = Captured.__new__(Captured)
+        one._torch = torch
+        self.assertEqual(one._outputs(None), [])
+        with self.assertRaisesRegex(lull.Error, "the step returned 7: it must be a tensor"):
+            one._outputs([7])
+
+    def test_that_fails_leaves_no_memory_in_its_frames(self):
+        class Large:
+            pass
+
+        gone = []
+
+        def step():
+            large = Large()
+            weakref.finalize(large, gone.append, True)
+            raise ValueError("no")
+
+        try:
+            try:
+                step()
+            except ValueError as why:
+                raise lull.Error("said") from why
+        except lull.Error as why:
+            forget_frames(why)
+            self.assertEqual(gone, [True])
 
 
 class AnotherThread(unittest.TestCase):

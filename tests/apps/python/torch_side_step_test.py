@@ -63,7 +63,8 @@ class Model:
     def run_plainly(self, steps):
         """Ordinary replays of the same captured step; what they left, and the losses."""
         stream, losses = self.torch.cuda.Stream(), []
-        with lull.Runtime(executor="cuda"):  # whose memory it takes
+        with lull.Runtime(executor="cuda") as side:
+            side.graph_stream()  # from now on it lends memory
             captured = Captured(self.asked(steps), 0, lambda: stream.cuda_stream)
             with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
                 self.torch.cuda.default_generators[0].set_offset(0)
