@@ -56,9 +56,9 @@ class single_thread {
 /// graph is launched before the look, so behind a close the segment at hand alone goes on.
 ///
 /// What is known of the site's bubbles is a hint (`usual_length`). While the end is far, a stretch is launched where
-/// one fits. Where most lengths are close to the shortest, a segment that would outlast that is put off until the
-/// bubble has closed, or lasts longer. The first piece in a bubble is never put off: else one that outlasts all bubbles
-/// would never run.
+/// one fits. Where half of the lengths are alike, a segment that would outlast these is put off until the bubble has
+/// closed, or lasts longer than they did. The first piece in a bubble is never put off: else one that outlasts all
+/// bubbles would never run.
 ///
 /// `Launcher`: bool operator()(void* executable) enqueues it behind the calling kernel; false: the device could not.
 template <class World, class Launcher>
@@ -85,8 +85,8 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     here.begin_step(here.next_step());
   }
 
-  /// Behind each piece. What nearly every look finds stands here, and nothing else: the less code, the sooner the next
-  /// piece is launched.
+  /// Behind each piece. What nearly every look finds stands here, and nothing else (what that gains, and what noise is:
+  /// docs/decisions/gated-graphs.md).
   LULL_HD static void proceed(kept& books, Launcher launch) noexcept {
     conductor here{books.params, books, launch};
     std::uint64_t const now_ns = World::now_ns();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda/captured.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <lull/host/cuda/check.hpp>
@@ -65,11 +66,7 @@ std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
   found.graph = graph;
   found.behind.assign(behind, behind + count);
   found.edges.resize(count);
-  for (std::size_t i = 0; edges != nullptr && i < count; ++i) {
-    found.edges[i].from_port = edges[i].from_port;
-    found.edges[i].to_port = edges[i].to_port;
-    found.edges[i].type = edges[i].type;
-  }
+  if (edges != nullptr) std::transform(edges, edges + count, found.edges.begin(), in_driver);
   return found;
 }
 

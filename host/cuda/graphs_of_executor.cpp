@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gated graphs need of the executor.
 #include <utility>
+#include <vector>
 
 #include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/executor.hpp>
@@ -51,8 +52,12 @@ void cuda_executor::bury(std::shared_ptr<void const> what) noexcept {
 
 void cuda_executor::free_buried() {
   cuda_device_guard const here{device_};
+  std::vector<buried> gone;  // destroyed under no lock: others bury meanwhile
   std::lock_guard const lock{buried_mutex_};
-  std::erase_if(buried_, [](buried const& each) { return each.ended && is_done(cudaEventQuery(each.ended->get())); });
+  auto const is_used = [](buried const& each) { return !each.ended || !is_done(cudaEventQuery(each.ended->get())); };
+  std::vector<buried> kept;
+  for (buried& each : buried_) (is_used(each) ? kept : gone).push_back(std::move(each));
+  buried_ = std::move(kept);
 }
 
 }  // namespace lull

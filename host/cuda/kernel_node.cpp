@@ -39,4 +39,12 @@ CUgraphNode detail::add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const
   return made;
 }
 
+CUgraphEdgeData detail::in_driver(cudaGraphEdgeData const& edge) noexcept {
+  CUgraphEdgeData made{};
+  made.from_port = edge.from_port;
+  made.to_port = edge.to_port;
+  made.type = edge.type;
+  return made;
+}
+
 }  // namespace lull

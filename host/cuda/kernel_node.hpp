@@ -14,4 +14,7 @@ CUDA_KERNEL_NODE_PARAMS kernel_node(void const* kernel, unsigned blocks, unsigne
 CUgraphNode add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where,
                             CUgraphNode const* behind, CUgraphEdgeData const* edges, std::size_t count);
 
+/// The driver's own form of what the runtime tells of an edge.
+CUgraphEdgeData in_driver(cudaGraphEdgeData const& edge) noexcept;
+
 }  // namespace lull::detail

@@ -72,20 +72,21 @@ void cuda_memory::wait() {
   }
 }
 
-void cuda_memory::check_limit(std::size_t bytes) const {
+void* cuda_memory::allocate(std::size_t bytes) { return take(bytes, true); }
+
+void* cuda_memory::allocate_unfilled(std::size_t bytes) { return take(bytes, false); }
+
+/// Without zeros it is of the pool, also where it is small: it may outlive the small arena.
+void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
+  cuda_device_guard const here{device_};
+  std::unique_lock lock{mutex_};
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
                       " bytes reached: " + std::to_string(used_bytes_) + " are in use, and a task needs " +
                       std::to_string(bytes) + " more; raise memory_limit"};
   }
-}
-
-void* cuda_memory::allocate(std::size_t bytes) {
-  cuda_device_guard const here{device_};
-  std::unique_lock lock{mutex_};
-  check_limit(bytes);
   void* memory = nullptr;
-  std::optional<std::size_t> const small = bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
+  std::optional<std::size_t> const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
   if (small) {
     memory = small_device_ + *small;
   } else {
@@ -94,27 +95,9 @@ void* cuda_memory::allocate(std::size_t bytes) {
   allocated_[memory] = bytes;
   used_bytes_ += bytes;
   try {
-    LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
-    wait();
+    if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
+    wait();        // other streams use it next: also for what this one still does to memory that was freed
   } catch (...) {  // the zeroing may still come: the next owner's stands behind it on the same stream
-    lock.unlock();
-    release(memory);
-    throw;
-  }
-  return memory;
-}
-
-void* cuda_memory::allocate_unfilled(std::size_t bytes) {
-  cuda_device_guard const here{device_};
-  std::unique_lock lock{mutex_};
-  check_limit(bytes);
-  void* memory = nullptr;
-  from_pool(&memory, bytes);
-  allocated_[memory] = bytes;
-  used_bytes_ += bytes;
-  try {
-    wait();  // for what the stream still does to memory that was freed: other streams use this next
-  } catch (...) {
     lock.unlock();
     release(memory);
     throw;

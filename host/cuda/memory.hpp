@@ -57,7 +57,7 @@ class cuda_memory {
     bool in_use;
   };
 
-  void check_limit(std::size_t bytes) const;  // with the mutex
+  void* take(std::size_t bytes, bool with_zeros);
   void from_pool(void** memory, std::size_t bytes);
   void wait();  // for the stream, without a call that blocks
   void give_back() noexcept;

@@ -145,14 +145,6 @@ segment_nodes::graph new_graph() {
   return segment_nodes::graph{made};
 }
 
-CUgraphEdgeData in_driver(cudaGraphEdgeData const& edge) {
-  CUgraphEdgeData made{};
-  made.from_port = edge.from_port;
-  made.to_port = edge.to_port;
-  made.type = edge.type;
-  return made;
-}
-
 cudaGraphEdgeData in_runtime(CUgraphEdgeData const& edge) {
   cudaGraphEdgeData made{};
   made.from_port = edge.from_port;
@@ -180,7 +172,7 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t st
       std::uint32_t const from = edges[at].first;
       bool const is_real = stands_for[from].size() == 1 && nodes[from] == order_[stands_for[from][0].from].original;
       for (edge each : stands_for[from]) {
-        if (is_real) each.data = in_driver(data[at]);
+        if (is_real) each.data = detail::in_driver(data[at]);
         put(each, next.behind);
       }
     }

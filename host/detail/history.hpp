@@ -122,8 +122,8 @@ class history {
     usual_length const& usual() const noexcept { return usual_; }
 
    private:
-    /// Of more bubbles than other questions go by: of eight, each ninth is shorter than all before it, and a piece that
-    /// just fitted into those is under way when it closes.
+    /// By more bubbles than other questions: of lengths without an order, each ninth is shorter than the eight before
+    /// it. What the number changes is a model's (scripts/model_hint.py).
     void learn() noexcept {
       auto sorted = recent_;
       auto const begin = sorted.begin();
