@@ -45,7 +45,7 @@ class gated_program {
   graph_task const work_;
   std::shared_ptr<conducted> const conducted_;
   cut_graph cut_;
-  std::vector<std::string> slowest_;  // kernel of each segment of a step
+  std::vector<std::string> slowest_;  // kernel of each segment of one step
 };
 
 }  // namespace lull
