@@ -33,6 +33,17 @@ struct first_launcher {
   }
 };
 
+constexpr unsigned warp = 32;
+constexpr std::size_t sector = 32;  // bytes, of the L2
+
+__device__ void keep_sector(void const* at) { asm volatile("prefetch.global.L2::evict_last [%0];" ::"l"(at)); }
+
+/// Called by a warp.
+__device__ void keep(void const* at, std::size_t bytes) {
+  for (std::size_t byte = threadIdx.x % warp * sector; byte < bytes; byte += warp * sector)
+    keep_sector(static_cast<std::byte const*>(at) + byte);
+}
+
 /// From behind a segment: beside the end of its graph, 1.4 us earlier than behind it
 /// (docs/decisions/gated-graphs.md).
 struct next_launcher {
@@ -44,8 +55,12 @@ struct next_launcher {
       return true;
     }
     at->in_a_row += 1;
-    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling) ==
-           cudaSuccess;
+    graph_segment const* const behind = &mine->graph.segments[mine->behind()];
+    bool const launched =
+        cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling) == cudaSuccess;
+    for (std::size_t byte = 0; byte < sizeof *behind; byte += sector)
+      keep_sector(reinterpret_cast<std::byte const*>(behind) + byte);
+    return launched;
   }
 };
 
@@ -60,8 +75,15 @@ __global__ void __launch_bounds__(32) begin_kernel(__grid_constant__ worker_para
   if (going_on != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*going_on, {at});
 }
 
-__global__ void __launch_bounds__(32) proceed_behind_segment(kept* mine, relay* at) {
-  conductor<cuda_world, next_launcher>::proceed(*mine, {at, mine});
+/// The first thread looks. Meanwhile the other warp has the L2 keep what each look reads: a segment's own data would
+/// push it out, and each look wait 1 us for the memory (docs/decisions/gated-graphs.md).
+__global__ void __launch_bounds__(proceed_threads) proceed_behind_segment(kept* mine, relay* at) {
+  if (threadIdx.x == 0) conductor<cuda_world, next_launcher>::proceed(*mine, {at, mine});
+  if (threadIdx.x < warp) return;
+  keep(mine, sizeof *mine);
+  keep(at, sizeof *at);
+  keep(mine->params.gate.line, sizeof(gate_line));
+  keep(mine->params.slot, offsetof(slot_line, functor));
 }
 
 __global__ void stamp_now(std::uint64_t* at) { *at = cuda_world::now_ns(); }

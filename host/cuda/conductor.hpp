@@ -24,6 +24,7 @@ worker_kernel conducting_worker();
 
 /// The kernel behind each segment; takes the addresses of the job's kept_conducting and of the conductors' relay.
 void const* proceed_kernel() noexcept;
+inline constexpr unsigned proceed_threads = 64;
 std::size_t kept_bytes() noexcept;
 std::size_t relay_bytes() noexcept;
 

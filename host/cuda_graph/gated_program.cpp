@@ -177,7 +177,8 @@ std::vector<closed_piece> gated_program::closed_pieces() const {
   for (std::size_t at = 0; at < now.size(); ++at) {
     // A stretch is named by its first segment: which of its kernels ran is not known.
     for (graph_piece const& piece : {now[at].one, now[at].stretch}) {
-      if (piece.closed != 0) found.push_back({piece.closed, nanoseconds{piece.took_ns}, slowest_[at % slowest_.size()]});
+      if (piece.closed != 0)
+        found.push_back({piece.closed, nanoseconds{piece.took_ns}, slowest_[at % slowest_.size()]});
     }
   }
   auto const cost = [](closed_piece const& of) { return static_cast<std::int64_t>(of.bubbles) * of.took.count(); };

@@ -297,7 +297,8 @@ segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t e
     if (is_last[at]) last.push_back(made[at]);
   }
   std::vector<CUgraphEdgeData> const plain(last.size());
-  detail::add_kernel_node(into.get(), detail::kernel_node(detail::proceed_kernel(), 1, 1, arguments), where_,
+  detail::add_kernel_node(into.get(),
+                          detail::kernel_node(detail::proceed_kernel(), 1, detail::proceed_threads, arguments), where_,
                           last.data(), plain.data(), last.size());
   return into;
 }
