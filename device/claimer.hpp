@@ -151,6 +151,11 @@ class claimer {
     return why != leave_reason::stay;
   }
 
+  /// Behind the sight of a close: how long before it the block had looked last.
+  LULL_HD void note_since_look(std::uint64_t ns) noexcept {
+    account_.since_look_ns = static_cast<std::uint32_t>(ns < 0xffff'ffff ? ns : 0xffff'ffff);
+  }
+
   /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
   LULL_HD void leave(std::uint64_t& entry) noexcept {
     commit_deferred();

@@ -21,6 +21,9 @@ struct kept_conducting {
   std::uint32_t segment;      // that it begins with; or the one that comes next
   std::uint32_t segments;     // that it holds
   std::uint32_t failures;     // of launches, one after another
+
+  /// The segment behind the piece under way.
+  LULL_HD std::uint32_t behind() const noexcept { return segment + segments < graph.count ? segment + segments : 0; }
 };
 
 /// The one thread of a conductor as a machine, with its storage in memory of the device, for it ends with each segment.
@@ -91,8 +94,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     conductor here{books.params, books, launch};
     std::uint64_t const now_ns = World::now_ns();
     graph_piece& done = here.piece_under_way();
-    std::uint32_t const behind = books.segment + books.segments;
-    books.segment = behind < books.graph.count ? behind : 0;
+    books.segment = books.behind();
     books.failures = 0;
     // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
     plan const ahead = here.choose(now_ns, false);
@@ -170,6 +172,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     if (!in_step && next.what != action::leave) next = here.next_step();
     if (books.claims.account().why == leave_reason::closed) {
       ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
+      books.claims.note_since_look(now_ns - books.launched_ns);
     } else {
       done.note(now_ns - books.launched_ns);
     }

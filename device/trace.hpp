@@ -27,8 +27,9 @@ struct alignas(128) bubble_record {
   std::uint64_t wait_ns;      // … waiting for a phase
   std::uint64_t stay_ns;      // … first chunk → leaving
   std::uint64_t early_ns;     // … opening → leaving, of blocks that left before the close
-  std::uint64_t chunks;
   std::uint64_t items;
+  std::uint32_t chunks;
+  std::uint32_t since_look_ns;   // of that sight: since the look before, where a piece of a graph ran between; else 0
   std::uint32_t blocks;          // that found a chunk
   std::uint32_t lease_blocks;    // left by lease
   std::uint32_t held_blocks;     // left for control
@@ -48,6 +49,7 @@ struct block_account {
   std::uint64_t saw_ns = 0;     // sight of what ended the stay
   std::uint64_t wait_ns = 0;
   std::uint64_t items = 0;
+  std::uint32_t since_look_ns = 0;  // of the sight of a close: since the look before, where that was long
   std::uint32_t chunks = 0;
   std::uint32_t handed_back = 0;
   std::uint32_t refused = 0;
@@ -64,6 +66,7 @@ LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   World::template fetch_max<order::relaxed, scope::device>(record.last_out_ns, out_ns);
   if (block.why == leave_reason::closed) {
     World::template fetch_max<order::relaxed, scope::device>(record.not_saw_ns, ~block.saw_ns);
+    sum(record.since_look_ns, block.since_look_ns);  // of a block that is alone
   } else {
     sum(record.early_ns, out_ns - block.opened_ns);
     sum(record.lease_blocks, std::uint32_t{block.why == leave_reason::lease});
@@ -76,7 +79,7 @@ LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   sum(record.in_ns, block.first_ns - block.opened_ns);
   sum(record.wait_ns, block.wait_ns);
   sum(record.stay_ns, out_ns - block.first_ns);
-  sum(record.chunks, std::uint64_t{block.chunks});
+  sum(record.chunks, block.chunks);
   sum(record.items, block.items);
   sum(record.blocks, std::uint32_t{1});
   sum(record.handed_back, block.handed_back);

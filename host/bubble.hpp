@@ -109,16 +109,17 @@ inline bool all_left_by_lease(bubble_record const& record) noexcept {
 /// Returns what two workers did in one bubble together, with the edges' stamps of the first.
 inline bubble_record sum_of(bubble_record const& one, bubble_record const& other) noexcept {
   bubble_record sum = one;
+  if (other.not_saw_ns > one.not_saw_ns) sum.since_look_ns = other.since_look_ns;
   for (auto const latest : {&bubble_record::last_in_ns, &bubble_record::not_saw_ns, &bubble_record::last_out_ns}) {
     sum.*latest = std::max(sum.*latest, other.*latest);
   }
   for (auto const total : {&bubble_record::in_ns, &bubble_record::wait_ns, &bubble_record::stay_ns,
-                           &bubble_record::early_ns, &bubble_record::chunks, &bubble_record::items}) {
+                           &bubble_record::early_ns, &bubble_record::items}) {
     sum.*total += other.*total;
   }
-  for (auto const count : {&bubble_record::blocks, &bubble_record::lease_blocks, &bubble_record::held_blocks,
-                           &bubble_record::idle_blocks, &bubble_record::starved_blocks, &bubble_record::handed_back,
-                           &bubble_record::late_blocks, &bubble_record::refused}) {
+  for (auto const count : {&bubble_record::chunks, &bubble_record::blocks, &bubble_record::lease_blocks,
+                           &bubble_record::held_blocks, &bubble_record::idle_blocks, &bubble_record::starved_blocks,
+                           &bubble_record::handed_back, &bubble_record::late_blocks, &bubble_record::refused}) {
     sum.*count += other.*count;
   }
   return sum;

@@ -3,77 +3,67 @@
 """model_hint.py: what the hint of a gated graph makes of bubbles whose lengths change, by two rules. A model on the
 CPU: it explains a choice (docs/decisions/gated-graphs.md) and measures nothing.
 
-A graph of pieces of 115 us runs in each bubble. A close that comes while a piece runs is seen at its end, so the length
-is learnt too long. Printed for each rule: the share of bubbles that close on a piece, how long one waits for it in the
-mean over all bubbles, and the share of bubble time that is left unused."""
+A graph of pieces, some of them long, runs in each bubble. A close that comes while a piece runs is seen at its end, so
+the length is known within that piece alone. One rule takes lengths for what they were seen to be; the other goes by
+when the close may have come. Printed for each: the share of bubbles that close on a piece, how long half of all bubbles
+wait for it at most, how long they do in the mean, and the share of bubble time in which no piece was begun."""
 
 import random
-from dataclasses import dataclass
+import statistics
 
-PIECE_US = 115
+PIECES_US = [60.0] * 30 + [150.0] * 20 + [250.0] * 5 + [519.0, 400.0]
 LATENESS_US = 20
 MAX_SPREAD_US = 600  # six segments
+REMEMBERED = 32
+FIRST = 8  # bubbles, before anything is known
 BUBBLES = 20_000
 
 
-@dataclass
-class Usual:
-    from_us: float
-    until_us: float
-    repeats: bool
-
-
-def three_of_four(lengths):
-    """Of eight: the shortest, and the spread of six."""
-    found = sorted(lengths[-8:])
-    until = found[3 * len(found) // 4 - 1]
-    return Usual(found[0], until, until - found[0] <= 200)
-
-
-def alike(lengths):
-    """Of 32: the first kind of lengths, close to each other in their order, that half of them are of."""
-    found = sorted(lengths[-32:])
-    far = max(200, found[0] / 64)
+def usual(seen):
+    """From, until, and whether they repeat. `seen`: (longest, shortest) that each may have been."""
+    lengths = sorted(seen[-REMEMBERED:])
+    shortest = lengths[0][0]
+    far = max(200, shortest / 64)
     first = 0
-    for at in range(1, len(found) + 1):
-        if at < len(found) and found[at] - found[at - 1] <= far:
-            continue
-        if 2 * (at - first) >= len(found):
-            spread = found[at - 1] - found[first]
-            close = spread <= MAX_SPREAD_US or spread <= found[first] / 16
-            return Usual(found[first], found[at - 1], close and spread <= found[0] / 4)
-        first = at
-    return Usual(found[0], found[3 * len(found) // 4 - 1], False)
+    while first < len(lengths):
+        begins, until, behind = lengths[first][0], lengths[first][0], first + 1
+        while behind < len(lengths) and lengths[behind][1] <= until + far:
+            until = max(until, lengths[behind][1])
+            behind += 1
+        if 2 * (behind - first) >= len(lengths):
+            spread = until - begins
+            repeats = (spread <= MAX_SPREAD_US or spread <= begins / 16) and spread <= shortest / 4
+            return begins, until, repeats
+        first = behind
+    return shortest, shortest, False
 
 
-def run(rule, draw):
-    seen, closed, waited, unused, total = [], 0, 0.0, 0.0, 0.0
+def run(knows_since_look, draw):
+    pieces = random.Random(2).sample(PIECES_US, len(PIECES_US))
+    seen, waits, unused, total, at = [], [], 0.0, 0.0, 0
     for number in range(BUBBLES):
         length = draw(number)
         total += length
-        if len(seen) < 8:
-            seen.append(length)
-            continue
-        usual = rule(seen)
-        late = usual.until_us + LATENESS_US
-        # Stretches come first; pieces begin at some moment before the end.
-        now = max(0.0, usual.from_us - 10 * PIECE_US) + random.random() * PIECE_US
+        begins, until, repeats = usual(seen) if len(seen) >= FIRST else (0, 0, False)
+        late = until + LATENESS_US
+        now, looked = 0.0, 0.0
         while now < length:
-            if usual.repeats and now + PIECE_US > usual.from_us and now < late:
-                if length <= late:
-                    break
-                now = late
+            piece = pieces[at % len(pieces)]
+            if repeats and now > 0 and now + piece > begins and now < late:
+                unused += min(length, late) - now
+                now = looked = min(length, late)
                 continue
-            now += PIECE_US
-        if now > length and now - length < PIECE_US:
-            closed += 1
-            waited += now - length
-        unused += max(0.0, length - now)
-        seen = [*seen[-63:], max(now, length)]
-    return f"{closed / BUBBLES:6.1%} {waited / BUBBLES:6.1f} us {unused / total:6.1%}"
+            looked, now, at = now, now + piece, at + 1
+        waits.append(now - length)
+        seen = [*seen[-REMEMBERED:], (now, looked if knows_since_look else now)]
+    closed = sum(wait > 0 for wait in waits)
+    median, mean = statistics.median(waits), statistics.fmean(waits)
+    return f"{closed / BUBBLES:6.1%} {median:4.0f} {mean:4.0f} us {unused / total:6.1%}"
 
 
 def drawn():
+    yield "600 us, between 590 and 610", lambda _: random.uniform(590, 610)
+    yield "50 to 1500 us", lambda _: random.uniform(50, 1500)
     for gap in (3_500, 21_000):
         for sigma in (5, 20, 50, 100, 200):
             yield f"{gap} us, normal, {sigma}", lambda _, gap=gap, sigma=sigma: random.gauss(gap, sigma)
@@ -83,9 +73,9 @@ def drawn():
 
 def main():
     random.seed(1)
-    print(f"{'lengths':32}{'three of four of 8':>26}{'alike of 32':>26}")
+    print(f"{'lengths':32}{'as seen':>26}{'as they may have been':>26}")
     for name, draw in drawn():
-        print(f"{name:32}{run(three_of_four, draw):>26}{run(alike, draw):>26}")
+        print(f"{name:32}{run(False, draw):>26}{run(True, draw):>26}")
 
 
 if __name__ == "__main__":

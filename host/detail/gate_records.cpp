@@ -124,6 +124,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
         record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
     std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
     at.past.add({.length = length.value_or(at_least),
+                 .since_look = std::chrono::nanoseconds{record.since_look_ns},
                  .start = std::chrono::nanoseconds{static_cast<std::int64_t>(start_ns)},
                  .working = record.blocks,
                  .chunks = record.chunks,

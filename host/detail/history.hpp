@@ -46,13 +46,14 @@ class hold_ups {
 
 /// Of a bubble that a worker was launched in, what its site learns from.
 struct harvest_seen {
-  std::chrono::nanoseconds length{0};  // zero: not known
-  std::chrono::nanoseconds start{0};   // opening → first chunk, mean over the blocks that found one
-  std::uint64_t working = 0;           // blocks that found a chunk
-  std::uint64_t chunks = 0;            // committed
-  std::uint64_t handed_back = 0;       // chunks
-  bool at_close = true;                // the worker is launched when its close is enqueued, or later
-  bool host_late = false;              // the bubble had opened by then
+  std::chrono::nanoseconds length{0};      // zero: not known
+  std::chrono::nanoseconds since_look{0};  // it may be so much shorter: that was not looked for earlier
+  std::chrono::nanoseconds start{0};       // opening → first chunk, mean over the blocks that found one
+  std::uint64_t working = 0;               // blocks that found a chunk
+  std::uint64_t chunks = 0;                // committed
+  std::uint64_t handed_back = 0;           // chunks
+  bool at_close = true;                    // the worker is launched when its close is enqueued, or later
+  bool host_late = false;                  // the bubble had opened by then
 };
 
 /// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is
@@ -68,10 +69,12 @@ class history {
 
   enum class verdict { harvest, too_short, handed_back };
 
-  void add_length(std::chrono::nanoseconds length) noexcept { lengths_.add(length); }
+  void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
+    lengths_.add({length, since_look});
+  }
 
   void add(harvest_seen const& seen) noexcept {
-    if (seen.length.count() != 0) add_length(seen.length);
+    if (seen.length.count() != 0) add_length(seen.length, seen.since_look);
     handed_back_.add(seen.chunks == 0 && seen.handed_back != 0);
     if (!seen.at_close) return;
     bool const half_gone = seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
@@ -81,8 +84,8 @@ class history {
   /// Zero when nothing was measured yet.
   std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
 
-  /// Of the last 32 bubbles. They repeat where half of them are alike: in order of length, from one to the next no more
-  /// than 200 us or a 64th apart. Nothing until eight were measured.
+  /// Of the last 32 bubbles. They repeat where half of them may be alike: in order of length, each exceeds those before
+  /// it by at most 200 us or a 64th. Nothing until eight were measured.
   usual_length usual_bubble() const noexcept { return lengths_.usual(); }
 
   /// Counts a bubble that comes now; the two questions below are about this one.
@@ -108,7 +111,13 @@ class history {
 
   class lengths {
    public:
-    void add(std::chrono::nanoseconds length) noexcept {
+    struct seen {
+      std::chrono::nanoseconds most;
+      std::chrono::nanoseconds since_look;
+      auto operator<=>(seen const&) const = default;
+    };
+
+    void add(seen const& length) noexcept {
       recent_[count_++ % recent_.size()] = length;
       if (full()) learn();
     }
@@ -116,34 +125,38 @@ class history {
     std::chrono::nanoseconds longest() const noexcept {
       std::chrono::nanoseconds found{0};
       for (std::uint64_t back = 1; back <= std::min<std::uint64_t>(count_, remembered); ++back)
-        found = std::max(found, recent_[(count_ - back) % recent_.size()]);
+        found = std::max(found, recent_[(count_ - back) % recent_.size()].most);
       return found;
     }
     usual_length const& usual() const noexcept { return usual_; }
 
    private:
     /// By more bubbles than other questions: of lengths without an order, each ninth is shorter than the eight before
-    /// it. What the number changes is a model's (scripts/model_hint.py).
+    /// it. A close may have come at any time since the look before it was seen: taken for what they were seen to be,
+    /// lengths that repeat would differ by as much as pieces are long, and pieces would go on closing bubbles late.
+    /// What the number and this change is a model's (scripts/model_hint.py).
     void learn() noexcept {
       auto sorted = recent_;
       auto const begin = sorted.begin();
       auto const end = begin + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count_, sorted.size()));
       std::sort(begin, end);
       auto const ns = [](std::chrono::nanoseconds length) { return static_cast<std::uint64_t>(length.count()); };
-      auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, *begin / 64);
-      usual_ = {ns(*begin), ns(begin[3 * (end - begin) / 4 - 1] - *begin)};
+      auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, begin->most / 64);
+      usual_ = {ns(begin->most), ns(begin[3 * (end - begin) / 4 - 1].most - begin->most)};
       for (auto first = begin; first != end;) {
-        auto const last = std::adjacent_find(first, end, [&](auto one, auto next) { return next - one > far; });
-        auto const behind = last == end ? end : last + 1;
+        std::chrono::nanoseconds until = first->most;  // by then all of them may have closed
+        auto behind = first + 1;
+        for (; behind != end && behind->most - behind->since_look <= until + far; ++behind)
+          until = std::max(until, behind->most - behind->since_look);
         if (2 * (behind - first) >= end - begin) {
-          usual_ = {ns(*begin), ns(behind[-1] - *first), ns(*first), ns(behind[-1])};
+          usual_ = {ns(begin->most), ns(until - first->most), ns(first->most), ns(until)};
           return;
         }
         first = behind;
       }
     }
 
-    std::array<std::chrono::nanoseconds, 32> recent_{};
+    std::array<seen, 32> recent_{};
     std::uint64_t count_ = 0;
     usual_length usual_;  // zeros while there are too few
   };

@@ -18,6 +18,7 @@ struct test_gate {
   explicit test_gate(std::uint32_t first_value = 0, std::uint64_t records = 16) : records_(records) {
     line.value = first_value;
   }
+  bubble_record& record(std::uint64_t bubble) { return records_[bubble & (records_.size() - 1)]; }
   gate_ref ref() { return {&line, records_.data(), records_.size() - 1, &tells}; }
 
   gate_line line{};

@@ -69,6 +69,32 @@ TEST(history, one_bubble_that_was_short_does_not_hide_that_the_others_repeat) {
   EXPECT_EQ(usual_us(site), all_of(3'000, 300, 20'000, 20'300));
 }
 
+/// Each close came at 600 us, and was seen behind pieces of up to 250 us.
+TEST(history, lengths_whose_ends_were_seen_late_repeat_where_they_may_have_been_alike) {
+  history late;
+  history in_time;
+  for (int i = 0; i < 32; ++i) {
+    auto const piece = 10us + i % 8 * 30us;
+    late.add_length(600us + piece, piece + 5us);
+    in_time.add_length(600us + piece);
+  }
+  EXPECT_EQ(usual_us(late), all_of(610, 0, 610, 610));
+  EXPECT_EQ(usual_us(in_time), all_of(610, 210, 610, 820));
+}
+
+TEST(history, a_length_that_was_surely_longer_is_of_another_kind) {
+  history site;
+  for (int i = 0; i < 32; ++i) site.add_length(i % 4 == 0 ? 2ms : 600us, 100us);
+  EXPECT_EQ(usual_us(site), all_of(600, 0, 600, 600));
+  harvest_seen seen = good();
+  seen.length = 2ms;
+  seen.since_look = 1300us;
+  add(site, seen, 32);
+  EXPECT_EQ(usual_us(site), all_of(2'000, 0, 2'000, 2'000));
+  site.add_length(600us);
+  EXPECT_EQ(usual_us(site), all_of(600, 100, 600, 700)) << "2 ms may have been 700 us";
+}
+
 TEST(history, lengths_that_do_not_repeat_have_the_spread_of_three_of_four) {
   history site;
   for (int i = 0; i < 32; ++i) site.add_length(20ms + i * 400us);

@@ -179,6 +179,16 @@ TEST(bubble_summary, unknown_moments_count_but_not_towards_shares) {
   EXPECT_NEAR(*sum.sites()[0].share, 0.2, 1e-12);
 }
 
+TEST(bubble_report, a_close_that_two_workers_saw_is_as_sure_as_its_first_sight) {
+  bubble_report both;
+  both.current.record.not_saw_ns = ~std::uint64_t{5'000};
+  both.current.record.since_look_ns = 900;
+  both.successor.record.not_saw_ns = ~std::uint64_t{4'500};
+  EXPECT_EQ(both.record().since_look_ns, 0U);
+  both.successor.record.not_saw_ns = ~std::uint64_t{5'500};
+  EXPECT_EQ(both.record().since_look_ns, 900U);
+}
+
 TEST(bubble_summary, what_a_harvest_brought) {
   bubble_summary sum;
   sum.add(harvested({.at = 0ms, .length = 1ms}));
