@@ -9,8 +9,9 @@ Cases, a row each:
 
   burst/repeating  A product of the trainer comes after each bubble, in which the model's step runs. Measured by events:
   burst/random     from the end of the bubble's wait to the end of the product. `later_us` is that, less the median
-                   without a bubble, so it has the edges' own cost; `plain_us` is the same of products without. Batches
-                   with and without take turns. Lengths repeat within 20 µs, or are random.
+                   without a bubble; `plain_us` is the same of products without. No wait for side work is `edges_us`, of
+                   bubbles in a scope without jobs, and `cold_us`, without a bubble, where other data has filled
+                   the L2 meanwhile. Batches take turns. Lengths repeat within 20 µs, or are random.
   calls            Host time of entering and leaving `side.bubble`, with a side step of so many kernels and in a scope
                    without jobs (`…_empty`), in scopes by turns.
   feed/none        Host time of enqueueing a trainer's step of small kernels and one bubble, which then is waited
@@ -39,6 +40,7 @@ from side_models import step_of, submitted
 from stage_trainer import HEAD_START_MS, no_bubble, wall_clock_wait
 
 SIZE = 2048  # of the product, in bf16
+OTHER_BYTES = 256 << 20  # more than an L2 holds
 LENGTHS_US = {"repeating": (590, 610), "random": (50, 1500)}
 BATCH = 20  # bubbles between two synchronisations
 LEARNING = 3  # batches: a site goes by its last 32 bubbles
@@ -63,8 +65,16 @@ class Product:
         self._a = torch.randn(SIZE, SIZE, device="cuda", dtype=torch.bfloat16)
         self._into = torch.empty_like(self._a)
 
+        self._other = torch.zeros(OTHER_BYTES, device="cuda", dtype=torch.uint8)
+
     def __call__(self):
         torch.mm(self._a, self._a, out=self._into)
+
+    @contextlib.contextmanager
+    def cold(self, _):
+        """In place of a bubble."""
+        self._other.add_(1)
+        yield
 
 
 def product_us(kind, site, lengths_us, wait, product):
@@ -82,45 +92,64 @@ def product_us(kind, site, lengths_us, wait, product):
     return [1e3 * begin.elapsed_time(end) for begin, end in marks]
 
 
-def burst(side, job, lengths, given, wait, product):
-    draw = random.Random(given.seed)
+class Burst:
+    """Products behind bubbles of a site whose lengths are drawn."""
 
-    def batch(kind):
-        drawn_us = [draw.uniform(*LENGTHS_US[lengths]) for _ in range(BATCH)]
-        return product_us(kind, lengths, drawn_us, wait, product)
+    def __init__(self, side, lengths, given, wait, product):
+        self._side, self._lengths, self._turns, self._wait, self._product = side, lengths, given.turns, wait, product
+        self._draw = random.Random(given.seed)
+        for _ in range(LEARNING):
+            self._batch(side.bubble)
 
-    for _ in range(LEARNING):
-        batch(side.bubble)
-    closed, steps = closed_pieces(job.result())["count"], job.rounds()
-    plain, beside = [], []
-    for _ in range(given.turns):
-        for kind, times in ((no_bubble, plain), (side.bubble, beside), (side.bubble, beside), (no_bubble, plain)):
-            times += batch(kind)
-    return {"case": f"burst/{lengths}", "lengths_us": LENGTHS_US[lengths]} | {
-        **later(plain, beside),
-        "side_steps": job.rounds() - steps,
-        "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
-    }
+    def _batch(self, kind):
+        drawn_us = [self._draw.uniform(*LENGTHS_US[self._lengths]) for _ in range(BATCH)]
+        return product_us(kind, self._lengths, drawn_us, self._wait, self._product)
+
+    def times_us(self):
+        """Of products without a bubble, behind bubbles, and without one and with a cold L2."""
+        plain, behind, cold = [], [], []
+        for _ in range(self._turns):
+            plain += self._batch(no_bubble)
+            behind += self._batch(self._side.bubble)
+            cold += self._batch(self._product.cold)
+            behind += self._batch(self._side.bubble)
+            plain += self._batch(no_bubble)
+        return plain, behind, cold
 
 
-def later(plain, beside):
+def later(plain, times):
+    """Quantiles of times over the median of the plain ones."""
     usual = statistics.median(plain)
-    return {
-        "product_us": usual,
-        "plain_us": quantiles([each - usual for each in plain]),
-        "later_us": quantiles([each - usual for each in beside]),
-    }
+    return quantiles([each - usual for each in times])
 
 
 def bursts(given, wait, product):
+    with scope(given) as side:
+        empty = [Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US]
     step, state = step_of(given.model)
     with scope(given) as side:
         job = submitted(side, given.model, step, state, given.segment)
-        return [
-            burst(side, job, lengths, given, wait, product)
-            | {"model": given.model, "cut": job.result().splitlines()[0]}
-            for lengths in LENGTHS_US
-        ]
+        rows = []
+        for lengths, (plain_empty, edges, _) in zip(LENGTHS_US, empty, strict=True):
+            learnt = Burst(side, lengths, given, wait, product)
+            closed, steps = closed_pieces(job.result())["count"], job.rounds()
+            plain, behind, cold = learnt.times_us()
+            rows.append(
+                {
+                    "case": f"burst/{lengths}",
+                    "lengths_us": LENGTHS_US[lengths],
+                    "model": given.model,
+                    "product_us": statistics.median(plain),
+                    "plain_us": later(plain, plain),
+                    "later_us": later(plain, behind),
+                    "cold_us": later(plain, cold),
+                    "edges_us": later(plain_empty, edges),
+                    "side_steps": job.rounds() - steps,
+                    "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
+                    "cut": job.result().splitlines()[0],
+                }
+            )
+        return rows
 
 
 def step_of_kernels(count):

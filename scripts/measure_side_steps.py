@@ -19,6 +19,7 @@ import time
 import torch
 
 import lull
+from closed_pieces import closed_pieces
 from measure_stage import compared, harvested_between, in_turns, report_of, summed_up, warm_up
 from side_models import LEARNING_GROUPS, is_over, plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
@@ -105,19 +106,20 @@ def measure_in_stage(name, step, state, given, plain):
             job = submit(side, name, step, state, given)
             warm_up(trainer, lull.bubble)
             trainer.groups([lull.bubble] * LEARNING_GROUPS)
-            warm, before = report_of(side), job.rounds()
+            warm, before, early = report_of(side), job.rounds(), closed_pieces(job.result())["count"]
             times = in_turns(trainer, lull.bubble, given.seconds)
             torch.cuda.synchronize()
             steps = job.rounds() - before
             share = steps * plain / (GROUP * len(times[1]) * trainer.idle_ms)
-            closed = job.result().splitlines()[1]
+            closed = job.result()
             scopes.append(
                 {
                     **compared(*times),
                     **harvested_between(warm, report_of(side)),
                     "side_steps": steps,
                     "share": share,
-                    "closed": closed,
+                    "closed_on_a_piece": closed_pieces(closed)["count"] - early,
+                    "closed": closed.splitlines()[1],
                     "counts": side.counts(),
                 }
             )

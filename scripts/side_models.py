@@ -7,7 +7,7 @@ import contextlib
 import torch
 
 WARM_UPS = 3  # before a capture
-LEARNING_GROUPS = 12  # of the trainer, four steps each: a site learns from its last 32 bubbles
+LEARNING_GROUPS = 14  # of the trainer, two steps each: with the warm-up 32 bubbles of a site, which it learns from
 
 
 def vision(name, batch=64):
