@@ -32,7 +32,7 @@ from measured import (
     twice,
     why_empty,
 )
-from side_sections import side_check, side_host, side_stage, side_steps
+from side_sections import SIDE_STAGE, side_check, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     STAGE,
@@ -269,7 +269,10 @@ SECTIONS = {
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     "stage_kernels": ("as named", stage_kernels),
     "side_steps": ("ms, shares and per cent as named", side_steps),
-    "side_stage": ("as named", side_stage),
+    **{
+        f"side_stage:{model}": ("as named", lambda build, model=model: side_stage(build, model, SIDE_STAGE[model]))
+        for model in SIDE_STAGE
+    },
     "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),
     "pending": ("ns", pending),
@@ -307,7 +310,7 @@ def main():
         type=int,
         nargs="+",
         choices=CONNECTIONS,
-        help="of the sections stage:… only these rows, where time is short",
+        help="of the sections stage:… and side_stage:… only these rows, where time is short",
     )
     parser.add_argument(
         "--within",
@@ -316,8 +319,13 @@ def main():
         help="seconds; a section is left out if its last record says that it takes longer than what is left",
     )
     given = parser.parse_args()
-    for name, (counts, arguments) in STAGE.items() if given.connections else ():
-        STAGE[name] = ([count for count in counts if count in given.connections], arguments)
+
+    def of_those(counts):
+        return [count for count in counts if count in given.connections]
+
+    if given.connections:
+        STAGE.update((name, (of_those(counts), arguments)) for name, (counts, arguments) in list(STAGE.items()))
+        SIDE_STAGE.update((model, of_those(counts)) for model, counts in list(SIDE_STAGE.items()))
     try:
         names = chosen(given.names)
     except ValueError as unknown:

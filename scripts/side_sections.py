@@ -3,21 +3,22 @@
 
 from measured import once, paired, read_json, shell
 
-MODELS = "resnet18,resnet50,vgg19,bert"
-IN_STAGE = "resnet18,bert"
+MODELS = ("resnet18", "resnet50", "vgg19", "bert")
+SIDE_STAGE = {model: (4, 8, 32) for model in MODELS}  # connections
 
 
-def with_lull(build, command):
-    return ["env", f"LULL_LIBRARY={build}/apps/c/liblull.so", "PYTHONPATH=apps/python", "python3", *command]
+def with_lull(build, command, **environment):
+    where = {"LULL_LIBRARY": f"{build}/apps/c/liblull.so", "PYTHONPATH": "apps/python", **environment}
+    return ["env", *(f"{name}={value}" for name, value in where.items()), "python3", *command]
 
 
 def without(name, row):
     return {key: value for key, value in row.items() if key != name}
 
 
-def of_each(name, build, command, limit):
+def of_each(name, build, command, limit, **environment):
     """A row for each row of two runs. `name`: what tells them apart."""
-    first, second = (read_json(shell(with_lull(build, command), limit)) for _ in range(2))
+    first, second = (read_json(shell(with_lull(build, command, **environment), limit)) for _ in range(2))
     found = next((run["rows"] for run in (first, second) if "rows" in run), None)
     if found is None:
         return [paired(command, first, second)]
@@ -30,13 +31,18 @@ def of_each(name, build, command, limit):
 
 def side_steps(build):
     """Steps in long bubbles and in gaps, against plain replays on the same SMs."""
-    return of_each("model", build, ["scripts/measure_side_steps.py", "--models", MODELS], 240)
+    return of_each("model", build, ["scripts/measure_side_steps.py", "--models", ",".join(MODELS)], 240)
 
 
-def side_stage(build):
-    """What they cost the stage of measure_stage.py, in six scopes of a process."""
+def side_stage(build, model, connections):
+    """What a step costs the stage of measure_stage.py, in six scopes of a process."""
     waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", "6", "--gaps", "", "--bubbles", "1"]
-    return of_each("model", build, ["scripts/measure_side_steps.py", "--models", IN_STAGE, *waits], 300)
+    command = ["scripts/measure_side_steps.py", "--models", model, *waits]
+    return [
+        {"connections": count, **row}
+        for count in connections
+        for row in of_each("model", build, command, 150, CUDA_DEVICE_MAX_CONNECTIONS=count)
+    ]
 
 
 def side_host(build):
