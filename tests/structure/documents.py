@@ -23,7 +23,7 @@ import textwrap
 import tree
 
 FIGURE = re.compile(
-    r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) (\S+)((?: \S+=(?:'[^']*'|\S+))*) -->"
+    r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) ('[^']*'|\S+)((?: \S+=(?:'[^']*'|\S+))*) -->"
 )
 COMMENT = re.compile(r"<!--.*?-->")
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
@@ -41,17 +41,22 @@ OVER = {
 
 
 def inside(row, path):
-    for key in path.split("."):
-        row = row.get(key) if isinstance(row, dict) else None
-    return row
+    """The numbers that stand there. A name may have dots of its own."""
+    if not path:
+        found = row if isinstance(row, list) else [row]
+        yield from (value for value in found if isinstance(value, (int, float)))
+    elif isinstance(row, dict):
+        for name, value in row.items():
+            if path == name or path.startswith(f"{name}."):
+                yield from inside(value, path[len(name) + 1 :])
 
 
 def values_of(record, path, fields):
     """The figure in each matching row: in its timings, or in the row where those have rows of their own."""
     for row in record["rows"]:
         if all(str(row.get(key)) == value for key, value in fields):
-            found = [inside(run, path) for run in (row.get("first"), row.get("second"), row)]
-            yield from (value for value in found if isinstance(value, (int, float)))
+            for run in (row.get("first"), row.get("second"), row):
+                yield from inside(run, path)
 
 
 def check_figure(root, text, record, over, path, fields):
@@ -63,7 +68,7 @@ def check_figure(root, text, record, over, path, fields):
         return f"{over} is not one of {', '.join(OVER)}"
     found = list(
         values_of(
-            json.loads(file.read_text(encoding="utf-8")), path, [field.split("=", 1) for field in shlex.split(fields)]
+            json.loads(file.read_text(encoding="utf-8")), path.strip("'"), [field.split("=", 1) for field in shlex.split(fields)]
         )
     )
     if not found:

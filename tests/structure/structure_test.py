@@ -155,11 +155,14 @@ class checks(unittest.TestCase):
         rows = [
             {"name": "a", "first": {"drain": 4.0}, "second": {"drain": 4.4}},
             {"name": "b", "report": {"deep": {"gain": -1098.4}}},
+            {"name": "c", "first": {"gaps": {"3.5 ms": 0.5}, "runs": [1.0, 2.0]}, "second": {"runs": [6.0, None]}},
         ]
         place, link = "<!-- results/r.json {} -->", "[r](results/r.json)"
+        gap = place.format("mean 'gaps.3.5 ms' name=c")
         good = (
             f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs "
             f"| {link} |\n"
+            f"half 0.5{gap} of 3{place.format('mean runs name=c')}, {link}\n"
             f"it was \u22121,098{place.format('first report.deep.gain name=b')} %, see {link}\n"
             "<!-- from docs/examples/e.cpp -->\n```cpp\nint a;\nif (a) {\n  ++a;\n}\n```\n"
         )
@@ -174,6 +177,9 @@ class checks(unittest.TestCase):
             ("\u22121,098", "+1,098", "says -1098.4"),
             ("r.json mean", "s.json mean", "no results/s.json"),
             ("mean drain name=a", "mean drain name=c", "has no drain"),
+            ("half 0.5<", "half 0.6<", "says 0.5"),
+            ("'gaps.3.5 ms'", "'gaps.3.5'", "has no 'gaps.3.5'"),
+            ("of 3<", "of 2<", "says 3"),
             ("mean drain", "mean gain", "has no gain"),
             ("mean drain", "median drain", "median is not one of"),
             ("mean drain name=a", "drain", "cannot be read"),
