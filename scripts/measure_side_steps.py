@@ -6,12 +6,13 @@
         --models resnet18,bert --rooms 2 --wait build/gpu/bin/bench/libstage_wait.so --scopes 6
 
 Each model's step (random weights and inputs) is captured. Plain replays are timed, then the same step as the only job
-in bubbles that are seconds long. With --scopes it also runs in the bubbles of the stage that measure_stage.py trains:
-the slowdown of a step, and the side steps as a share of plain replays in as much time. CUDA_DEVICE_MAX_CONNECTIONS is
-taken as it is. One JSON object on standard output."""
+in bubbles that are seconds long, and in gaps of one length. With --scopes the steps run in the bubbles of the stage
+that measure_stage.py trains, by turns: the slowdown of a training step, and the side steps as a share of plain replays
+in as much time. CUDA_DEVICE_MAX_CONNECTIONS is taken as it is. One JSON object on standard output."""
 
 import argparse
 import json
+import re
 import statistics
 import sys
 import time
@@ -28,6 +29,8 @@ BUBBLE_S = 1.6  # below the longest lease
 CYCLES_A_MS = 1.98e6
 LEARNING = 40  # bubbles: a site goes by the last 32
 GAPS_MS = 1500  # of bubbles of one length, together
+PLAIN = 20  # replays
+SETTLING_GROUPS = 2  # of the trainer, when the job in its bubbles has changed
 
 
 def in_a_bubble_ms(side, job):
@@ -77,62 +80,93 @@ def measure_alone(name, step, state, given):
         began = time.monotonic()
         job = submit(side, name, step, state, given)
         submitted_s = time.monotonic() - began
-        captured = job._feeder.captured
-        plain = [plain_ms(captured.graph, captured.stream, 20)]
+        plain = [plain_ms_of(job)]
         gated = [in_a_bubble_ms(side, job) for _ in range(given.bubbles)]
-        speeds = {gap_ms: in_gaps(side, job, gap_ms) for gap_ms in given.gaps}
+        speeds = {f"{gap_ms} ms": in_gaps(side, job, gap_ms) for gap_ms in given.gaps}
         cut, closed = job.result().splitlines()  # while the job is there
+        captured = job._feeder.captured
         job.cancel()
         if not is_over(job, 10):
             raise RuntimeError(f"{name}: the job is not over 10 s after it was cancelled")
-        plain.append(plain_ms(captured.graph, captured.stream, 20))
-    now = statistics.median(plain)
+        plain.append(plain_ms(captured.graph, captured.stream, PLAIN))
+    now, segments = statistics.median(plain), segments_of(cut)
     return {
         "cut": cut,
+        "segments": segments,
         "submitted_s": round(submitted_s, 2),
         "plain_ms": plain,
         "gated_ms": gated,
-        "share_in_gaps": {f"{gap_ms} ms": speed * now for gap_ms, speed in speeds.items()},
-        "closed": closed,
         "longer_percent": [None if each is None else 100 * (each / now - 1) for each in gated],
+        "longer_us_a_segment": [None if each is None else 1e3 * (each - now) / segments for each in gated],
+        "share_in_gaps": {gap: speed * now for gap, speed in speeds.items()},
+        "closed": closed,
     }
 
 
-def measure_in_stage(name, step, state, given, plain):
-    """`plain`: milliseconds of a plain replay."""
-    trainer, scopes = Trainer(torch, given), []
-    for _ in range(given.scopes):
-        with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
-            job = submit(side, name, step, state, given)
+def segments_of(cut):
+    return int(re.search(r" in (\d+) segments", cut)[1])
+
+
+def plain_ms_of(job):
+    """Of a replay of the step's graph. No bubble may be open."""
+    captured = job._feeder.captured
+    return plain_ms(captured.graph, captured.stream, PLAIN)
+
+
+def measure_scope(side, jobs, trainer, given):
+    """A row for each job, of training while it alone is not paused."""
+    rows = {}
+    for job in jobs.values():
+        job.pause()
+    for name, job in jobs.items():
+        plain = plain_ms_of(job)
+        job.resume()
+        if not rows:
             warm_up(trainer, lull.bubble)
-            trainer.groups([lull.bubble] * LEARNING_GROUPS)
-            warm, before, early = report_of(side), job.rounds(), closed_pieces(job.result())["count"]
-            times = in_turns(trainer, lull.bubble, given.seconds)
-            torch.cuda.synchronize()
-            steps = job.rounds() - before
-            share = steps * plain / (GROUP * len(times[1]) * trainer.idle_ms)
-            closed = job.result()
-            scopes.append(
-                {
-                    **compared(*times),
-                    **harvested_between(warm, report_of(side)),
-                    "side_steps": steps,
-                    "share": share,
-                    "closed_on_a_piece": closed_pieces(closed)["count"] - early,
-                    "closed": closed.splitlines()[1],
-                    "counts": side.counts(),
-                }
-            )
-    return {**summed_up(scopes), "share": statistics.fmean(scope["share"] for scope in scopes)}
+        trainer.groups([lull.bubble] * (SETTLING_GROUPS if rows else LEARNING_GROUPS))
+        before, done, closed = report_of(side), job.rounds(), closed_pieces(job.result())["count"]
+        times = in_turns(trainer, lull.bubble, given.seconds)
+        torch.cuda.synchronize()
+        done = job.rounds() - done
+        rows[name] = {
+            **compared(*times),
+            **harvested_between(before, report_of(side)),
+            "plain_ms": plain,
+            "side_steps": done,
+            "share": done * plain / (GROUP * len(times[1]) * trainer.idle_ms),
+            "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
+            "result": job.result(),
+            "counts": side.counts(),
+        }
+        job.pause()
+    return rows
 
 
-def measure(name, given):
-    step, state = step_of(name)
-    found = {"model": name, "rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
-    found |= measure_alone(name, step, state, given)
+def measure_in_stage(steps, given):
+    """All models in each scope, in turns, each scope in another order: what a scope does to training is the same for
+    all."""
+    trainer, scopes, names = Trainer(torch, given), {name: [] for name in steps}, list(steps)
+    for number in range(given.scopes):
+        at = number % len(names)
+        with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
+            jobs = {name: submit(side, name, *steps[name], given) for name in names[at:] + names[:at]}
+            for name, row in measure_scope(side, jobs, trainer, given).items():
+                scopes[name].append(row)
+                print(f"scope {number}, {name}: {row['slowdown_percent']:+.2f} %", file=sys.stderr, flush=True)
+    return {
+        name: {**summed_up(rows), "share": statistics.fmean(row["share"] for row in rows)}
+        for name, rows in scopes.items()
+    }
+
+
+def measure(given):
+    steps = {name: step_of(name) for name in given.models.split(",")}
     if given.scopes:
-        found["stage"] = measure_in_stage(name, step, state, given, statistics.median(found["plain_ms"]))
-    return found
+        found = measure_in_stage(steps, given)
+    else:
+        found = {name: measure_alone(name, *steps[name], given) for name in steps}
+    asked = {"rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
+    return [{"model": name, **asked, **found[name]} for name in steps]
 
 
 def main():
@@ -146,18 +180,14 @@ def main():
     )
     parser.add_argument("--bubbles", type=int, default=2)
     parser.add_argument("--scopes", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=5, help="of training in a scope")
+    parser.add_argument("--seconds", type=float, default=2.5, help="of training in a scope, a model")
     parser.add_argument("--wait", help="bench/libstage_wait.so")
     for name, value in (("layers", 6), ("batch", 3), ("tokens", 1024), ("width", 2048)):
         parser.add_argument(f"--{name}", type=int, default=value)
     given = parser.parse_args()
     if given.scopes and not given.wait:
         parser.error("--scopes needs --wait")
-    rows = []
-    for name in given.models.split(","):
-        rows.append(measure(name, given))
-        print(f"{name}: longer by {rows[-1]['longer_percent']} %", file=sys.stderr, flush=True)
-    print(json.dumps({"torch": torch.__version__, "rows": rows}), flush=True)
+    print(json.dumps({"torch": torch.__version__, "rows": measure(given)}), flush=True)
 
 
 if __name__ == "__main__":

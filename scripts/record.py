@@ -32,7 +32,7 @@ from measured import (
     twice,
     why_empty,
 )
-from side_sections import SIDE_STAGE, side_check, side_host, side_stage, side_steps
+from side_sections import side_check, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     STAGE,
@@ -270,8 +270,8 @@ SECTIONS = {
     "stage_kernels": ("as named", stage_kernels),
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
-        f"side_stage:{model}": ("as named", lambda build, model=model: side_stage(build, model, SIDE_STAGE[model]))
-        for model in SIDE_STAGE
+        f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))
+        for count in CONNECTIONS[1:]
     },
     "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),
@@ -310,7 +310,7 @@ def main():
         type=int,
         nargs="+",
         choices=CONNECTIONS,
-        help="of the sections stage:… and side_stage:… only these rows, where time is short",
+        help="of the sections stage:… only these rows, where time is short",
     )
     parser.add_argument(
         "--within",
@@ -319,13 +319,8 @@ def main():
         help="seconds; a section is left out if its last record says that it takes longer than what is left",
     )
     given = parser.parse_args()
-
-    def of_those(counts):
-        return [count for count in counts if count in given.connections]
-
-    if given.connections:
-        STAGE.update((name, (of_those(counts), arguments)) for name, (counts, arguments) in list(STAGE.items()))
-        SIDE_STAGE.update((model, of_those(counts)) for model, counts in list(SIDE_STAGE.items()))
+    for name, (counts, arguments) in STAGE.items() if given.connections else ():
+        STAGE[name] = ([count for count in counts if count in given.connections], arguments)
     try:
         names = chosen(given.names)
     except ValueError as unknown:

@@ -4,7 +4,6 @@
 from measured import once, paired, read_json, shell
 
 MODELS = ("resnet18", "resnet50", "vgg19", "bert")
-SIDE_STAGE = {model: (4, 8, 32) for model in MODELS}  # connections
 
 
 def with_lull(build, command, **environment):
@@ -34,15 +33,12 @@ def side_steps(build):
     return of_each("model", build, ["scripts/measure_side_steps.py", "--models", ",".join(MODELS)], 240)
 
 
-def side_stage(build, model, connections):
-    """What a step costs the stage of measure_stage.py, in six scopes of a process."""
-    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", "6", "--gaps", "", "--bubbles", "1"]
-    command = ["scripts/measure_side_steps.py", "--models", model, *waits]
-    return [
-        {"connections": count, **row}
-        for count in connections
-        for row in of_each("model", build, command, 150, CUDA_DEVICE_MAX_CONNECTIONS=count)
-    ]
+def side_stage(build, connections):
+    """What they cost the stage of measure_stage.py, in six scopes of a process."""
+    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", "6"]
+    command = ["scripts/measure_side_steps.py", "--models", ",".join(MODELS), *waits]
+    rows = of_each("model", build, command, 230, CUDA_DEVICE_MAX_CONNECTIONS=connections)
+    return [{"connections": connections, **row} for row in rows]
 
 
 def side_host(build):

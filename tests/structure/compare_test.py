@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare_test.py ROOT: what scripts/compare_side_work.py does without a GPU: its table, its options, and its talk with
-other processes; what check_side_steps.py takes for a failure; and the rows of measure_side_host.py."""
+other processes; what check_side_steps.py takes for a failure; and the rows of measure_side_host.py and
+measure_side_steps.py."""
 
 import contextlib
 import importlib
@@ -269,6 +270,43 @@ class comparisons(unittest.TestCase):
             self.assertIs(models.is_over(job, 3), sys.modules["lull"].Job.wait.return_value)
             sys.modules["lull"].Job.wait.assert_called_once_with(job, 3)
             job.wait.assert_not_called()
+
+    def test_one_side_step_at_a_time_is_in_a_trainers_bubbles(self):
+        running, seen = set(), []
+
+        def submit(asked, name):
+            job = mock.MagicMock()
+            job.result.return_value = f"{CUT}\n{CLOSED}\n"
+            job.rounds.side_effect = itertools.count(step=10)
+            running.add(name)
+            job.pause.side_effect = lambda: running.discard(name)
+            job.resume.side_effect = lambda: running.add(name)
+            return job
+
+        def in_turns(*_):
+            seen.append("".join(running))
+            return [100.0, 101.0], [102.0, 102.0]
+
+        with module("measure_side_steps") as steps:
+            side = mock.MagicMock()
+            side.submit.side_effect, side.counts.return_value = submit, {}
+            sys.modules["lull"].harvest.side_effect = lambda **_: contextlib.nullcontext(side)
+            told = mock.MagicMock(return_value={"gates": []})
+            trainer = mock.MagicMock(**{"return_value.idle_ms": 50})
+            with (
+                mock.patch.multiple(steps, report_of=told, in_turns=in_turns, warm_up=mock.DEFAULT, Trainer=trainer),
+                mock.patch.multiple(steps, step_of=lambda _: (None, ()), plain_ms=lambda *_: 4.0),
+                mock.patch.object(sys, "argv", ["m.py", "--wait=w.so", "--models=a,b,c", "--scopes=3"]),
+                contextlib.redirect_stdout(io.StringIO()) as said,
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                steps.main()
+        self.assertEqual(seen, list("abcbcacab"))
+        rows = json.loads(said.getvalue())["rows"]
+        self.assertEqual([(row["model"], len(row["scopes"]), row["rooms"]) for row in rows], [(x, 3, 2) for x in "abc"])
+        self.assertAlmostEqual(rows[2]["share"], 10 * 4 / (2 * 2 * 50))
+        self.assertAlmostEqual(rows[2]["slowdown_percent"], 100 * (102 / (100 * 101) ** 0.5 - 1))
+        self.assertEqual(rows[0]["scopes"][0]["closed_on_a_piece"], 0)
 
     def test_what_side_steps_cost_the_host_is_told_in_a_row_each(self):
         with module("measure_side_host") as host:

@@ -68,7 +68,9 @@ def check_figure(root, text, record, over, path, fields):
         return f"{over} is not one of {', '.join(OVER)}"
     found = list(
         values_of(
-            json.loads(file.read_text(encoding="utf-8")), path.strip("'"), [field.split("=", 1) for field in shlex.split(fields)]
+            json.loads(file.read_text(encoding="utf-8")),
+            path.strip("'"),
+            [field.split("=", 1) for field in shlex.split(fields)],
         )
     )
     if not found:
