@@ -10,6 +10,7 @@
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/kernel_node.hpp>
 #include <lull/host/cuda_graph/graph_listing.hpp>
+#include <lull/host/cuda_graph/kernel_name.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
@@ -226,7 +227,7 @@ std::string segment_nodes::name(std::uint32_t at) const {
   char const* name = nullptr;
   CUresult const found = of.kernel.kern != nullptr ? driver().kernel_name(&name, of.kernel.kern)
                                                    : driver().function_name(&name, of.kernel.func);
-  return found == CUDA_SUCCESS && name != nullptr ? name : "kernel";
+  return found == CUDA_SUCCESS && name != nullptr ? readable_name(name) : "kernel";
 }
 
 CUgraphNode segment_nodes::add(CUgraph graph, node const& what, std::vector<CUgraphNode> const& behind,

@@ -8,6 +8,7 @@
 
 #include <lull/host/cuda_graph/graph_order.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
+#include <lull/host/cuda_graph/kernel_name.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/counter_random.hpp>
 
@@ -89,6 +90,17 @@ TEST(graph_cut, what_bubbles_closed_on_is_told_in_a_line) {
   EXPECT_EQ(text_of(pieces),
             "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
             "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy");
+}
+
+TEST(graph_cut, kernels_have_names_that_people_read) {
+  EXPECT_EQ(readable_name("nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_bias_TNT"),
+            "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_bias_TNT");
+  EXPECT_EQ(readable_name("_ZN4lull4test12apply_kernelEPjj"), "lull::test::apply_kernel");
+  EXPECT_EQ(readable_name("_ZN12_GLOBAL__N_13addIfEEvPT_PFvvE"), "add<float>");
+  EXPECT_EQ(readable_name("_ZN2at6native29vectorized_elementwise_kernelILi2EfEEvT0_"),
+            "at::native::vectorized_elementwise_kernel<2, float>");
+  EXPECT_EQ(readable_name(std::string(300, 'k')), std::string(97, 'k') + "...");
+  EXPECT_EQ(readable_name(""), "");
 }
 
 }  // namespace
