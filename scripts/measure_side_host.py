@@ -9,9 +9,10 @@ Cases, a row each:
 
   burst/repeating  A product of the trainer comes after each bubble, in which the model's step runs. Measured by events:
   burst/random     from the end of the bubble's wait to the end of the product. `later_us` is that, less the median
-                   without a bubble; `plain_us` is the same of products without. No wait for side work is `edges_us`, of
-                   bubbles in a scope without jobs, and `cold_us`, without a bubble, where other data has filled
-                   the L2 meanwhile. Batches take turns. Lengths repeat within 20 µs, or are random.
+                   without a bubble; `plain_us` is the same of products without. For comparison: `edges_us`, of bubbles
+                   in a scope without jobs; `functor_us`, with the functor that trains a perceptron; and `cold_us`,
+                   without a bubble, where other data has filled the L2 meanwhile. Batches take turns. Lengths repeat
+                   within 20 µs, or are random.
   calls            Host time of entering and leaving `side.bubble`, with a side step of so many kernels and in a scope
                    without jobs (`…_empty`), in scopes by turns.
   feed/none        Host time of enqueueing a trainer's step of small kernels and one bubble, which then is waited
@@ -36,6 +37,7 @@ import lull
 from closed_pieces import closed_pieces
 from compare_side_work import stream_of
 from compared_table import quantiles
+from measure_stage import TASKS
 from side_models import step_of, submitted
 from stage_trainer import HEAD_START_MS, no_bubble, wall_clock_wait
 
@@ -51,8 +53,8 @@ BUSY = 50_000  # turns of a loop between two batches
 
 
 @contextlib.contextmanager
-def scope(given):
-    with lull.harvest(tasks=[], executor="cuda", rooms=given.rooms) as side:
+def scope(given, tasks=()):
+    with lull.harvest(tasks=list(tasks), executor="cuda", rooms=given.rooms) as side:
         if side.mode != "on":
             sys.exit(f"measure_side_host.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
         yield side
@@ -124,13 +126,15 @@ def later(plain, times):
 
 
 def bursts(given, wait, product):
-    with scope(given) as side:
-        empty = [Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US]
+    beside = []  # of no job, and of a functor
+    for tasks in ((), (TASKS["mlp"],)):
+        with scope(given, tasks) as side:
+            beside.append([Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US])
     step, state = step_of(given.model)
     with scope(given) as side:
         job = submitted(side, given.model, step, state, given.segment)
         rows = []
-        for lengths, (plain_empty, edges, _) in zip(LENGTHS_US, empty, strict=True):
+        for lengths, empty, functor in zip(LENGTHS_US, *beside, strict=True):
             learnt = Burst(side, lengths, given, wait, product)
             closed, steps = closed_pieces(job.result())["count"], job.rounds()
             plain, behind, cold = learnt.times_us()
@@ -143,7 +147,8 @@ def bursts(given, wait, product):
                     "plain_us": later(plain, plain),
                     "later_us": later(plain, behind),
                     "cold_us": later(plain, cold),
-                    "edges_us": later(plain_empty, edges),
+                    "edges_us": later(*empty[:2]),
+                    "functor_us": later(*functor[:2]),
                     "side_steps": job.rounds() - steps,
                     "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
                     "cut": job.result().splitlines()[0],

@@ -328,10 +328,11 @@ class comparisons(unittest.TestCase):
         names = ["burst/repeating", "burst/random", "calls", "feed/none", "feed/idle", "feed/busy"]
         self.assertEqual(list(rows), names)
         for name in names[:2]:
-            counts = {
-                of: rows[name][of]["count"] / host.BATCH for of in ("plain_us", "later_us", "cold_us", "edges_us")
+            told = {
+                of: rows[name][f"{of}_us"]["count"] / host.BATCH
+                for of in ("plain", "later", "cold", "edges", "functor")
             }
-            self.assertEqual(counts, {"plain_us": 4, "later_us": 4, "cold_us": 2, "edges_us": 4})
+            self.assertEqual(told, {"plain": 4, "later": 4, "cold": 2, "edges": 4, "functor": 4})
             self.assertAlmostEqual(rows[name]["product_us"], 31)
             self.assertAlmostEqual(rows[name]["later_us"]["p99"], 19)
         for name in ("open_us", "close_us", "open_us_empty", "close_us_empty"):
