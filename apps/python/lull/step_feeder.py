@@ -150,7 +150,7 @@ class Feeder(threading.Thread):
         until = min(self._last, self._next_save(), self._taken + SLOTS if uses_slots else self._last)
         if self._batches is None and self._fed < until:
             self._fed = until
-            self._job.feed(self._fed - self.captured.done)
+            self._tell_fed()
         while self._batches is not None and self._fed < until and not self._ended.is_set():
             batch = next(self._batches, _ENDED)
             if batch is _ENDED:
@@ -158,8 +158,15 @@ class Feeder(threading.Thread):
             elif not self._ended.is_set():
                 self._copy_in(batch)
                 self._fed += 1
-                self._job.feed(self._fed - self.captured.done)
+                self._tell_fed()
             until = min(until, self._last)
+
+    def _tell_fed(self):
+        try:
+            self._job.feed(self._fed - self.captured.done)
+        except Error:
+            if not self._ended.is_set():  # else the runtime may have ended meanwhile
+                raise
 
     def _next_save(self):
         """The job waits there until it is saved."""

@@ -218,6 +218,23 @@ class AJob(unittest.TestCase):
             with self.assertRaisesRegex(lull.Error, words):
                 self.fed_by(batches)
 
+    def test_whose_runtime_ends_while_a_batch_is_copied_has_not_failed(self):
+        for is_ending in (True, False):
+            job, feed = self.fed_by(() for _ in range(6)), self.library.feed
+            feeder = job._feeder
+
+            def ended(_, fed):
+                feed(fed)
+                if is_ending:
+                    feeder.stop()
+                raise lull.Error("step: its runtime has ended")
+
+            with self.subTest(is_ending=is_ending), mock.patch.object(GraphJob, "feed", ended):
+                with self.assertNoLogs("lull") if is_ending else self.assertLogs("lull", "ERROR"):
+                    self.run_steps(job, 3)
+                    feeder.join(5)
+            self.assertEqual(feeder.error is None, is_ending)
+
     def over(self, job):
         self.wait_for(lambda: job.wait(0))
         return True
