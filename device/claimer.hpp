@@ -151,7 +151,7 @@ class claimer {
     return why != leave_reason::stay;
   }
 
-  /// Behind the sight of a close: how long before it the block had looked last.
+  /// After the sight of a close: notes how long before it the block had looked.
   LULL_HD void note_since_look(std::uint64_t ns) noexcept {
     account_.since_look_ns = static_cast<std::uint32_t>(ns < 0xffff'ffff ? ns : 0xffff'ffff);
   }

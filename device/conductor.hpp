@@ -54,7 +54,7 @@ class single_thread {
   void* kept_;
 };
 
-/// Takes a gated graph through a bubble, a segment at a time. It runs in a kernel of one thread behind each segment:
+/// Takes a gated graph through a bubble, a segment at a time. It runs in one thread of a kernel behind each segment:
 /// notes that the segment is done, looks at gate, lease and slot, and launches the next one or leaves. Nothing of the
 /// graph is launched before the look, so behind a close the segment at hand alone goes on.
 ///
@@ -172,7 +172,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     if (!in_step && next.what != action::leave) next = here.next_step();
     if (books.claims.account().why == leave_reason::closed) {
       ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
-      books.claims.note_since_look(now_ns - books.launched_ns);
+      books.claims.note_since_look(now_ns - books.launched_ns);  // some microseconds less than since that look
     } else {
       done.note(now_ns - books.launched_ns);
     }

@@ -57,6 +57,9 @@ __device__ inline void max(std::uint64_t* word, std::uint64_t value) noexcept {
   asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" : : "l"(word), "l"(value));
 }
 
+/// Has the L2 keep the 32 bytes at this address of global memory before others. A hint.
+__device__ inline void keep(void const* at) noexcept { asm volatile("prefetch.global.L2::evict_last [%0];" ::"l"(at)); }
+
 /// Programmatic dependent launch (compute capability 9.0): a kernel that is launched before those that it depends on
 /// have ended waits for them and for what they wrote; in any other launch this is nothing. And its other half:
 /// dependents may be launched now.

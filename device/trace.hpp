@@ -29,7 +29,7 @@ struct alignas(128) bubble_record {
   std::uint64_t early_ns;     // … opening → leaving, of blocks that left before the close
   std::uint64_t items;
   std::uint32_t chunks;
-  std::uint32_t since_look_ns;   // of that sight: since the look before, where a piece of a graph ran between; else 0
+  std::uint32_t since_look_ns;   // of that sight of the close: since the look before, if a graph's piece ran; or 0
   std::uint32_t blocks;          // that found a chunk
   std::uint32_t lease_blocks;    // left by lease
   std::uint32_t held_blocks;     // left for control

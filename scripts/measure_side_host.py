@@ -10,7 +10,7 @@ Cases, a row each:
   burst/repeating  A product of the trainer comes after each bubble, in which the model's step runs. Measured by events:
   burst/random     from the end of the bubble's wait to the end of the product. `later_us` is that, less the median
                    without a bubble; `plain_us` is the same of products without. For comparison: `edges_us`, of bubbles
-                   in a scope without jobs; `functor_us`, with the functor that trains a perceptron; and `cold_us`,
+                   whose job has no batch; `functor_us`, with the functor that trains a perceptron; and `cold_us`,
                    without a bubble, where other data has filled the L2 meanwhile. Batches take turns. Lengths repeat
                    within 20 µs, or are random.
   calls            Host time of entering and leaving `side.bubble`, with a side step of so many kernels and in a scope
@@ -29,6 +29,7 @@ import random
 import signal
 import statistics
 import sys
+import threading
 import time
 
 import torch
@@ -119,6 +120,26 @@ class Burst:
         return plain, behind, cold
 
 
+@contextlib.contextmanager
+def idle_job(side):
+    """A job that comes into each bubble and finds no batch. Bubbles without a job would have no edges."""
+    x, y = (torch.zeros(64, device="cuda") for _ in range(2))
+    over = threading.Event()
+
+    def step():
+        y.add_(x)
+
+    def feed():
+        yield (torch.zeros(64),)
+        over.wait()
+
+    side.submit(lull.side_step(step, steps=1 << 30, inputs=(x,), feed=feed(), state=(y,)), name="idle")
+    try:
+        yield
+    finally:
+        over.set()
+
+
 def later(plain, times):
     """Quantiles of times over the median of the plain ones."""
     usual = statistics.median(plain)
@@ -126,15 +147,17 @@ def later(plain, times):
 
 
 def bursts(given, wait, product):
-    beside = []  # of no job, and of a functor
-    for tasks in ((), (TASKS["mlp"],)):
-        with scope(given, tasks) as side:
-            beside.append([Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US])
+    with scope(given) as side, idle_job(side):
+        edges = [Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US]
+        if side.counts()["opened"] == 0:
+            sys.exit("measure_side_host.py: bubbles were passed over, so no edge was measured")
+    with scope(given, [TASKS["mlp"]]) as side:
+        functor = [Burst(side, lengths, given, wait, product).times_us() for lengths in LENGTHS_US]
     step, state = step_of(given.model)
     with scope(given) as side:
         job = submitted(side, given.model, step, state, given.segment)
         rows = []
-        for lengths, empty, functor in zip(LENGTHS_US, *beside, strict=True):
+        for lengths, of_edges, of_functor in zip(LENGTHS_US, edges, functor, strict=True):
             learnt = Burst(side, lengths, given, wait, product)
             closed, steps = closed_pieces(job.result())["count"], job.rounds()
             plain, behind, cold = learnt.times_us()
@@ -147,8 +170,8 @@ def bursts(given, wait, product):
                     "plain_us": later(plain, plain),
                     "later_us": later(plain, behind),
                     "cold_us": later(plain, cold),
-                    "edges_us": later(*empty[:2]),
-                    "functor_us": later(*functor[:2]),
+                    "edges_us": later(*of_edges[:2]),
+                    "functor_us": later(*of_functor[:2]),
                     "side_steps": job.rounds() - steps,
                     "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
                     "cut": job.result().splitlines()[0],

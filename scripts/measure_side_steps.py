@@ -12,6 +12,7 @@ in as much time. CUDA_DEVICE_MAX_CONNECTIONS is taken as it is. One JSON object 
 
 import argparse
 import json
+import os
 import re
 import statistics
 import sys
@@ -107,6 +108,10 @@ def segments_of(cut):
     return int(re.search(r" in (\d+) segments", cut)[1])
 
 
+def nodes_of(job):
+    return int(re.match(r"(\d+) nodes", job.result())[1])
+
+
 def plain_ms_of(job):
     """Of a replay of the step's graph. No bubble may be open."""
     captured = job._feeder.captured
@@ -124,27 +129,26 @@ def measure_scope(side, jobs, trainer, given):
         if not rows:
             warm_up(trainer, lull.bubble)
         trainer.groups([lull.bubble] * (SETTLING_GROUPS if rows else LEARNING_GROUPS))
-        before, done, closed = report_of(side), job.rounds(), closed_pieces(job.result())["count"]
+        before, closed = report_of(side), closed_pieces(job.result())["count"]
         times = in_turns(trainer, lull.bubble, given.seconds)
         torch.cuda.synchronize()
-        done = job.rounds() - done
+        work = harvested_between(before, report_of(side))
+        steps = work["items"] / nodes_of(job)
         rows[name] = {
             **compared(*times),
-            **harvested_between(before, report_of(side)),
+            **work,
             "plain_ms": plain,
-            "side_steps": done,
-            "share": done * plain / (GROUP * len(times[1]) * trainer.idle_ms),
+            "side_steps": steps,
+            "share": steps * plain / (GROUP * len(times[1]) * trainer.idle_ms),
             "closed_on_a_piece": closed_pieces(job.result())["count"] - closed,
-            "result": job.result(),
-            "counts": side.counts(),
         }
         job.pause()
     return rows
 
 
 def measure_in_stage(steps, given):
-    """All models in each scope, in turns, each scope in another order: what a scope does to training is the same for
-    all."""
+    """All models in each scope, by turns: what a scope does to training is the same for all. Each scope begins with the
+    next model."""
     trainer, scopes, names = Trainer(torch, given), {name: [] for name in steps}, list(steps)
     for number in range(given.scopes):
         at = number % len(names)
@@ -166,6 +170,7 @@ def measure(given):
     else:
         found = {name: measure_alone(name, *steps[name], given) for name in steps}
     asked = {"rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
+    asked["connections"] = os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS")
     return [{"model": name, **asked, **found[name]} for name in steps]
 
 

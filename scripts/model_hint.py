@@ -24,17 +24,15 @@ def usual(seen):
     lengths = sorted(seen[-REMEMBERED:])
     shortest = lengths[0][0]
     far = max(200, shortest / 64)
-    first = 0
-    while first < len(lengths):
-        begins, until, behind = lengths[first][0], lengths[first][0], first + 1
-        while behind < len(lengths) and lengths[behind][1] <= until + far:
-            until = max(until, lengths[behind][1])
-            behind += 1
-        if 2 * (behind - first) >= len(lengths):
+    for first, (begins, _) in enumerate(lengths):
+        until, alike = begins, 0
+        for _, least in lengths[first:]:
+            if least <= until + far:
+                until, alike = max(until, least), alike + 1
+        if 2 * alike >= len(lengths):
             spread = until - begins
             repeats = (spread <= MAX_SPREAD_US or spread <= begins / 16) and spread <= shortest / 4
             return begins, until, repeats
-        first = behind
     return shortest, shortest, False
 
 

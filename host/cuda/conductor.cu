@@ -36,12 +36,10 @@ struct first_launcher {
 constexpr unsigned warp = 32;
 constexpr std::size_t sector = 32;  // bytes, of the L2
 
-__device__ void keep_sector(void const* at) { asm volatile("prefetch.global.L2::evict_last [%0];" ::"l"(at)); }
-
-/// Called by a warp.
-__device__ void keep(void const* at, std::size_t bytes) {
-  for (std::size_t byte = threadIdx.x % warp * sector; byte < bytes; byte += warp * sector)
-    keep_sector(static_cast<std::byte const*>(at) + byte);
+/// Of each `threads` sectors the calling thread takes that of its `number`.
+__device__ void keep(void const* at, std::size_t bytes, unsigned number, unsigned threads) {
+  for (std::size_t byte = number * sector; byte < bytes; byte += threads * sector)
+    ptx::keep(static_cast<std::byte const*>(at) + byte);
 }
 
 /// From behind a segment: beside the end of its graph, 1.4 us earlier than behind it
@@ -58,8 +56,7 @@ struct next_launcher {
     graph_segment const* const behind = &mine->graph.segments[mine->behind()];
     bool const launched =
         cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling) == cudaSuccess;
-    for (std::size_t byte = 0; byte < sizeof *behind; byte += sector)
-      keep_sector(reinterpret_cast<std::byte const*>(behind) + byte);
+    keep(behind, sizeof *behind, 0, 1);
     return launched;
   }
 };
@@ -75,15 +72,16 @@ __global__ void __launch_bounds__(32) begin_kernel(__grid_constant__ worker_para
   if (going_on != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*going_on, {at});
 }
 
-/// The first thread looks. Meanwhile the other warp has the L2 keep what each look reads: a segment's own data would
-/// push it out, and each look wait 1 us for the memory (docs/decisions/gated-graphs.md).
+/// The first thread looks. Meanwhile the other warp has the L2 keep what each look reads. Otherwise a segment's data
+/// push it out, and each look waits 1 us for the memory (docs/decisions/gated-graphs.md).
 __global__ void __launch_bounds__(proceed_threads) proceed_behind_segment(kept* mine, relay* at) {
   if (threadIdx.x == 0) conductor<cuda_world, next_launcher>::proceed(*mine, {at, mine});
   if (threadIdx.x < warp) return;
-  keep(mine, sizeof *mine);
-  keep(at, sizeof *at);
-  keep(mine->params.gate.line, sizeof(gate_line));
-  keep(mine->params.slot, offsetof(slot_line, functor));
+  unsigned const lane = threadIdx.x % warp;
+  keep(mine, sizeof *mine, lane, warp);
+  keep(at, sizeof *at, lane, warp);
+  keep(mine->params.gate.line, sizeof(gate_line), lane, warp);
+  keep(mine->params.slot, offsetof(slot_line, functor), lane, warp);
 }
 
 __global__ void stamp_now(std::uint64_t* at) { *at = cuda_world::now_ns(); }

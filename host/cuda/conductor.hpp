@@ -22,9 +22,11 @@ namespace detail {
 /// the conductors' relay.
 worker_kernel conducting_worker();
 
-/// The kernel behind each segment; takes the addresses of the job's kept_conducting and of the conductors' relay.
+/// The kernel behind each segment, of `proceed_threads`; takes the addresses of the job's kept_conducting and of the
+/// conductors' relay.
 void const* proceed_kernel() noexcept;
 inline constexpr unsigned proceed_threads = 64;
+
 std::size_t kept_bytes() noexcept;
 std::size_t relay_bytes() noexcept;
 

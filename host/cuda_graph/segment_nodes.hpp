@@ -27,7 +27,7 @@ class segment_nodes {
   std::string name(std::uint32_t at) const;
   /// The same for an error: with its number in the graph, as CUDA lists it.
   std::string title(std::uint32_t at) const;
-  /// A graph of the nodes [begin, end) that ends with a thread of `proceed_kernel`, which takes `arguments`.
+  /// A graph of the nodes [begin, end) that ends with `proceed_kernel`, which takes `arguments`.
   graph segment(std::uint32_t begin, std::uint32_t end, void** arguments) const;
   /// A graph of all nodes, one after another, with the device's clock before, between and behind them in
   /// `stamps_ns` (count + 1,).

@@ -47,7 +47,7 @@ class hold_ups {
 /// Of a bubble that a worker was launched in, what its site learns from.
 struct harvest_seen {
   std::chrono::nanoseconds length{0};      // zero: not known
-  std::chrono::nanoseconds since_look{0};  // it may be so much shorter: that was not looked for earlier
+  std::chrono::nanoseconds since_look{0};  // the close may have come so much earlier: nobody had looked since
   std::chrono::nanoseconds start{0};       // opening → first chunk, mean over the blocks that found one
   std::uint64_t working = 0;               // blocks that found a chunk
   std::uint64_t chunks = 0;                // committed
@@ -112,8 +112,10 @@ class history {
   class lengths {
    public:
     struct seen {
-      std::chrono::nanoseconds most;
+      std::chrono::nanoseconds max;
       std::chrono::nanoseconds since_look;
+
+      std::chrono::nanoseconds min() const noexcept { return max - since_look; }
       auto operator<=>(seen const&) const = default;
     };
 
@@ -125,34 +127,35 @@ class history {
     std::chrono::nanoseconds longest() const noexcept {
       std::chrono::nanoseconds found{0};
       for (std::uint64_t back = 1; back <= std::min<std::uint64_t>(count_, remembered); ++back)
-        found = std::max(found, recent_[(count_ - back) % recent_.size()].most);
+        found = std::max(found, recent_[(count_ - back) % recent_.size()].max);
       return found;
     }
     usual_length const& usual() const noexcept { return usual_; }
 
    private:
     /// By more bubbles than other questions: of lengths without an order, each ninth is shorter than the eight before
-    /// it. A close may have come at any time since the look before it was seen: taken for what they were seen to be,
-    /// lengths that repeat would differ by as much as pieces are long, and pieces would go on closing bubbles late.
-    /// What the number and this change is a model's (scripts/model_hint.py).
+    /// it. A close may have come at any time since the look before it was seen. If lengths were taken for what they
+    /// were seen to be, those that repeat would differ by as much as pieces are long: nothing would be put off, and
+    /// closes would go on being seen late. A model says what both choices change (scripts/model_hint.py).
     void learn() noexcept {
       auto sorted = recent_;
       auto const begin = sorted.begin();
       auto const end = begin + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count_, sorted.size()));
       std::sort(begin, end);
       auto const ns = [](std::chrono::nanoseconds length) { return static_cast<std::uint64_t>(length.count()); };
-      auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, begin->most / 64);
-      usual_ = {ns(begin->most), ns(begin[3 * (end - begin) / 4 - 1].most - begin->most)};
-      for (auto first = begin; first != end;) {
-        std::chrono::nanoseconds until = first->most;  // by then all of them may have closed
-        auto behind = first + 1;
-        for (; behind != end && behind->most - behind->since_look <= until + far; ++behind)
-          until = std::max(until, behind->most - behind->since_look);
-        if (2 * (behind - first) >= end - begin) {
-          usual_ = {ns(begin->most), ns(until - first->most), ns(first->most), ns(until)};
-          return;
+      auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, begin->max / 64);
+      usual_ = {ns(begin->max), ns(begin[3 * (end - begin) / 4 - 1].max - begin->max)};
+      for (auto first = begin; 2 * (end - first) >= end - begin; ++first) {
+        std::chrono::nanoseconds until = first->max;  // by then all that are alike may have closed
+        std::ptrdiff_t alike = 0;
+        for (auto each = first; each != end; ++each) {
+          if (each->min() > until + far) continue;
+          until = std::max(until, each->min());
+          ++alike;
         }
-        first = behind;
+        if (2 * alike < end - begin) continue;
+        usual_ = {ns(begin->max), ns(until - first->max), ns(first->max), ns(until)};
+        return;
       }
     }
 

@@ -22,7 +22,7 @@
 namespace lull {
 
 /// Raise it with every change to a type or a virtual function that a library and a program share.
-inline constexpr std::uint32_t task_library_abi = 1;
+inline constexpr std::uint32_t task_library_abi = 2;
 /// The project's version; host/task/CMakeLists.txt holds it to that.
 inline constexpr std::array<char, 16> task_library_version{"0.2.0"};
 
@@ -48,7 +48,8 @@ constexpr task_library_layout layout_here() noexcept {
                            sizeof(std::function<void()>),
                            sizeof(cursor),
                            sizeof(gate_line),
-                           sizeof(slot_line)};
+                           sizeof(slot_line),
+                           offsetof(bubble_record, items)};
 #if defined(_GLIBCXX_USE_CXX11_ABI)
   made[18] = 1 + _GLIBCXX_USE_CXX11_ABI;  // 0: not libstdc++
 #endif

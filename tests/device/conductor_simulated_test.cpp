@@ -59,6 +59,7 @@ TEST(conductor_simulated, a_close_came_between_its_sight_and_the_look_before) {
     for (seen_close const& close : each.closes()) {
       EXPECT_GE(close.seen_ns, close.at_ns);
       EXPECT_LE(close.seen_ns - close.at_ns, close.since_look_ns + 2'000) << "a look takes steps, too";
+      EXPECT_LE(close.since_look_ns, 2'200U + 2'000) << "a piece, and steps";
       EXPECT_EQ(close.since_look_ns > 2'000, !hinted) << "seen at once where a piece is put off";
     }
   }

@@ -73,6 +73,15 @@ class record {
     std::lock_guard const lock{mutex_};
     return std::all_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.second == "nothing"; });
   }
+  void told(usual_length const& usual) {
+    std::lock_guard const lock{mutex_};
+    usual_ = usual;
+  }
+  /// What the last worker was told of its site's bubbles.
+  usual_length usual() {
+    std::lock_guard const lock{mutex_};
+    return usual_;
+  }
   std::string in(slot_line const* slot) {
     std::lock_guard const lock{mutex_};
     return slots_[slot];
@@ -88,7 +97,7 @@ class record {
   threads_stream* launches_behind = nullptr;                // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                    // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
-  std::atomic<std::uint64_t> min_length_ns{0};    // that the last worker was told of its site's bubbles
+  std::atomic<std::uint32_t> since_look_ns{0};    // what the records of bubbles tell; 0: what their workers do
   std::atomic<int> memories{0};                   // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
@@ -100,6 +109,7 @@ class record {
   calls calls_;
   std::map<void const*, std::string> names_;
   std::map<slot_line const*, std::string> slots_;
+  usual_length usual_;
   bool holds_exchanges_ = false;
   std::vector<std::function<void()>> held_;
 };
@@ -169,7 +179,9 @@ class recording_executor final : public threads_executor {
               start_when when) override {
     std::string const stay =
         params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
-    into_.min_length_ns = params.usual.min_ns;
+    into_.told(params.usual);
+    if (into_.since_look_ns != 0)
+      params.gate.records[params.bubble & params.gate.record_mask].since_look_ns = into_.since_look_ns;
     noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
       threads_executor::launch(kernel, grid, params, mark, when);

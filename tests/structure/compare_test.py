@@ -271,6 +271,23 @@ class comparisons(unittest.TestCase):
             sys.modules["lull"].Job.wait.assert_called_once_with(job, 3)
             job.wait.assert_not_called()
 
+    def test_what_a_step_costs_a_segment(self):
+        with module("measure_side_steps") as steps:
+            side, job = mock.MagicMock(), mock.MagicMock()
+            side.submit.return_value, job.result.return_value = job, f"{CUT}\n{CLOSED}\n"
+            sys.modules["lull"].harvest.side_effect = lambda **_: contextlib.nullcontext(side)
+            with mock.patch.multiple(
+                steps,
+                plain_ms=lambda *_: 4.0,
+                in_a_bubble_ms=lambda *_: 4.1,
+                in_gaps=lambda *_: 0.2,
+                is_over=lambda *_: True,
+            ):
+                row = steps.measure_alone("a", None, (), mock.MagicMock(bubbles=1, gaps=[3.5]))
+        self.assertAlmostEqual(row["longer_us_a_segment"][0], 50)  # of two
+        self.assertAlmostEqual(row["longer_percent"][0], 2.5)
+        self.assertEqual((row["segments"], row["share_in_gaps"]), (2, {"3.5 ms": 0.8}))
+
     def test_one_side_step_at_a_time_is_in_a_trainers_bubbles(self):
         running, seen = set(), []
 
@@ -291,7 +308,9 @@ class comparisons(unittest.TestCase):
             side = mock.MagicMock()
             side.submit.side_effect, side.counts.return_value = submit, {}
             sys.modules["lull"].harvest.side_effect = lambda **_: contextlib.nullcontext(side)
-            told = mock.MagicMock(return_value={"gates": []})
+            work = ({"items": 70 * at, "lease_exits": 0} for at in itertools.count())  # ten steps of seven nodes
+            told = mock.MagicMock()
+            told.side_effect = lambda _: {"gates": [{"sites": [{"site": "a", "bubbles": 1, "side_work": next(work)}]}]}
             trainer = mock.MagicMock(**{"return_value.idle_ms": 50})
             with (
                 mock.patch.multiple(steps, report_of=told, in_turns=in_turns, warm_up=mock.DEFAULT, Trainer=trainer),
@@ -305,12 +324,15 @@ class comparisons(unittest.TestCase):
         rows = json.loads(said.getvalue())["rows"]
         self.assertEqual([(row["model"], len(row["scopes"]), row["rooms"]) for row in rows], [(x, 3, 2) for x in "abc"])
         self.assertAlmostEqual(rows[2]["share"], 10 * 4 / (2 * 2 * 50))
+        groups = [len(call.args[0]) for call in trainer.return_value.groups.call_args_list]
+        self.assertEqual(groups, 3 * [steps.LEARNING_GROUPS, steps.SETTLING_GROUPS, steps.SETTLING_GROUPS])
         self.assertAlmostEqual(rows[2]["slowdown_percent"], 100 * (102 / (100 * 101) ** 0.5 - 1))
         self.assertEqual(rows[0]["scopes"][0]["closed_on_a_piece"], 0)
 
     def test_what_side_steps_cost_the_host_is_told_in_a_row_each(self):
         with module("measure_side_host") as host:
             torch, side = sys.modules["torch"], mock.MagicMock(mode="on")
+            side.counts.return_value = {"opened": 3}
             job = side.submit.return_value
             job.result.return_value = f"{CUT}\n{CLOSED}\n"
             job.rounds.side_effect = itertools.count(step=10)

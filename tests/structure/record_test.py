@@ -99,11 +99,11 @@ class records(unittest.TestCase):
         self.measure("pagerank_cpu", "--within", "60")
         self.assertLess(json.loads(path.read_text())["took_s"], 50)
 
-    def sections(self, done, names):
-        """The rows of these sections where every program ends so; nothing runs."""
+    def sections(self, done, names, said=lambda _: None):
+        """The rows of these sections where every program ends so; nothing runs. `said` is told the commands."""
         with contextlib.ExitStack() as stack:
             for module in (measured, record, side_sections, step_sections):
-                stack.enter_context(mock.patch.object(module, "shell", lambda *_: done))
+                stack.enter_context(mock.patch.object(module, "shell", lambda command, *_: said(command) or done))
             stack.enter_context(mock.patch.object(measured, "condition", lambda: {}))
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
             return {name: record.SECTIONS[name][1](str(self.build)) for name in names}
@@ -127,6 +127,14 @@ class records(unittest.TestCase):
                 self.assertEqual((rows[1]["first"]["same_bits"], named in rows[1]["first"]), (True, False))
         rows[1]["first"] = {"not_run": "no"}  # the others still have figures
         self.assertIsNone(measured.why_empty({"rows": rows}))
+
+    def test_a_section_of_so_many_connections_runs_with_them(self):
+        done, commands = subprocess.CompletedProcess([], 0, json.dumps({"rows": [{"model": "bert"}]}), ""), []
+        self.sections(done, ["side_stage:8"], commands.append)
+        self.assertEqual(len(commands), 2)
+        for command in commands:
+            self.assertEqual(command[0], "env")
+            self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=8", command[: command.index("python3")])
 
     def test_a_name_that_several_benches_answer_to_is_no_figure(self):
         self.bench([1, 2])

@@ -38,26 +38,41 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
   EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
 }
 
+void bubbles_of(runtime& side, threads_stream& trainer, int count, char const* where) {
+  for (int at = 0; at < count; ++at) {
+    {
+      bubble const idle{side, &trainer, site{where}};
+      trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+    }
+    trainer.synchronize();
+    side.take_bubbles();
+  }
+}
+
 TEST_F(runtime_recorded, workers_are_told_how_long_the_last_bubbles_of_their_site_were) {
   auto const side = make();
   job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
-  auto const bubbles = [&](int count, char const* where) {
-    for (int at = 0; at < count; ++at) {
-      {
-        bubble const idle{*side, &trainer, site{where}};
-        trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
-      }
-      trainer.synchronize();
-      side->take_bubbles();
-    }
-  };
+  auto const bubbles = [&](int count, char const* where) { bubbles_of(*side, trainer, count, where); };
   bubbles(8, "long");
-  EXPECT_EQ(seen.min_length_ns, 0U);
-  for (int at = 0; at < 1'000 && seen.min_length_ns == 0; ++at) bubbles(1, "long");  // lengths come a few bubbles late
-  EXPECT_GT(seen.min_length_ns, 1'900'000U);
+  EXPECT_EQ(seen.usual().min_ns, 0U);
+  for (int at = 0; at < 1'000 && seen.usual().min_ns == 0; ++at) bubbles(1, "long");  // lengths come some bubbles late
+  EXPECT_GT(seen.usual().min_ns, 1'900'000U);
+  EXPECT_GT(seen.usual().spread_ns, 0U);
   bubbles(1, "another");
-  EXPECT_EQ(seen.min_length_ns, 0U);
+  EXPECT_EQ(seen.usual().min_ns, 0U);
+}
+
+/// Nobody had looked since long before: all of these closes may have come as early as the first.
+TEST_F(runtime_recorded, lengths_that_may_have_been_alike_are_told_as_such) {
+  seen.since_look_ns = 1'000'000'000;
+  auto const side = make();
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  for (int at = 0; at < 1'000 && seen.usual().min_ns == 0; ++at) bubbles_of(*side, trainer, 1, "long");
+  EXPECT_GT(seen.usual().min_ns, 1'900'000U);
+  EXPECT_EQ(seen.usual().from_ns, seen.usual().min_ns);
+  EXPECT_EQ(seen.usual().until_ns, seen.usual().min_ns);
 }
 
 /// Has more items than a cursor can count.

@@ -82,6 +82,14 @@ TEST(history, lengths_whose_ends_were_seen_late_repeat_where_they_may_have_been_
   EXPECT_EQ(usual_us(in_time), all_of(610, 210, 610, 820));
 }
 
+TEST(history, one_that_was_surely_longer_does_not_hide_those_that_may_not_have_been) {
+  history site;
+  for (int i = 0; i < 15; ++i) site.add_length(600us);
+  site.add_length(900us);
+  for (int i = 0; i < 16; ++i) site.add_length(1'000us, 450us);
+  EXPECT_EQ(usual_us(site), all_of(600, 0, 600, 600));
+}
+
 TEST(history, a_length_that_was_surely_longer_is_of_another_kind) {
   history site;
   for (int i = 0; i < 32; ++i) site.add_length(i % 4 == 0 ? 2ms : 600us, 100us);

@@ -189,6 +189,16 @@ TEST(bubble_report, a_close_that_two_workers_saw_is_as_sure_as_its_first_sight) 
   EXPECT_EQ(both.record().since_look_ns, 900U);
 }
 
+TEST(bubble_report, what_two_workers_did_is_summed_up) {
+  bubble_report both;
+  both.current.record.chunks = 3;
+  both.current.record.items = std::uint64_t{1} << 33;
+  both.successor.record.chunks = 4;
+  both.successor.record.items = 5;
+  EXPECT_EQ(both.record().chunks, 7U);
+  EXPECT_EQ(both.record().items, (std::uint64_t{1} << 33) + 5);
+}
+
 TEST(bubble_summary, what_a_harvest_brought) {
   bubble_summary sum;
   sum.add(harvested({.at = 0ms, .length = 1ms}));

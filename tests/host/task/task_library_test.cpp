@@ -165,7 +165,8 @@ TEST(task_library, must_say_that_it_is_one) {
 }
 
 TEST(task_library, must_be_built_for_this_lull) {
-  expect_refused(library("other_abi"), ": it was built for number 99 of Lull's interface for libraries, and this is 1");
+  expect_refused(library("other_abi"), ": it was built for number 99 of Lull's interface for libraries, and this is " +
+                                           std::to_string(task_library_abi));
   expect_refused(library("other_version"), ": it was built with Lull 0.1.7, and this is 0.2.0: build it again");
   expect_refused(library("other_layout"), ": it was built with another compiler, standard library or options");
 }
