@@ -19,6 +19,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/library_loader.hpp>
+#include <lull/host/task/task_library.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
