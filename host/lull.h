@@ -275,9 +275,9 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
    call gives the same: one capture at a time. LULL_ERROR_ARGUMENT without CUDA, or where green contexts are missing. */
 lull_status lull_graph_stream(lull_runtime* runtime, void** stream);
 /* Device memory for a pool of PyTorch's (torch.cuda.MemPool), as the two functions of its CUDAPluggableAllocator,
-   within memory_limit_bytes of the runtime of `device` that gave its first lull_graph_stream last and lives. Null:
-   there is none, or it has no more. Not filled; no stream's order is kept, `stream` is not used. Thread-safe, also
-   while a stream is being captured; it may be freed after the runtime. */
+   within memory_limit_bytes of a runtime of `device`: of those that live, the one whose first lull_graph_stream came
+   last. Null: there is none, or it has no more. Not filled; no stream's order is kept, `stream` is not used.
+   Thread-safe, also while a stream is being captured; it may be freed after the runtime. */
 void* lull_pool_allocate(ptrdiff_t bytes, int32_t device, void* stream);
 void lull_pool_free(void* memory, size_t bytes, int32_t device, void* stream);
 /* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this

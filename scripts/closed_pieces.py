@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `job.result()` of a graph's job says of the pieces that bubbles closed on."""
+"""What `job.result()` of a graph's job says: how the graph was cut, and what pieces bubbles closed on."""
 
 import re
 
@@ -9,6 +9,10 @@ _SOME = re.compile(
     r"p50 ([\d.]+) us, p99 ([\d.]+) us, max ([\d.]+) us;",
     re.MULTILINE,
 )
+
+
+def nodes_and_segments(result):
+    return tuple(map(int, re.match(r"(\d+) nodes in (\d+) segments", result).groups()))
 
 
 def closed_pieces(result):

@@ -12,8 +12,6 @@ in as much time. CUDA_DEVICE_MAX_CONNECTIONS is taken as it is. One JSON object 
 
 import argparse
 import json
-import os
-import re
 import statistics
 import sys
 import time
@@ -21,7 +19,7 @@ import time
 import torch
 
 import lull
-from closed_pieces import closed_pieces
+from closed_pieces import closed_pieces, nodes_and_segments
 from measure_stage import compared, harvested_between, in_turns, report_of, summed_up, warm_up
 from side_models import LEARNING_GROUPS, is_over, plain_ms, step_of, submitted
 from stage_trainer import GROUP, Trainer
@@ -85,12 +83,11 @@ def measure_alone(name, step, state, given):
         gated = [in_a_bubble_ms(side, job) for _ in range(given.bubbles)]
         speeds = {f"{gap_ms} ms": in_gaps(side, job, gap_ms) for gap_ms in given.gaps}
         cut, closed = job.result().splitlines()  # while the job is there
-        captured = job._feeder.captured
         job.cancel()
         if not is_over(job, 10):
             raise RuntimeError(f"{name}: the job is not over 10 s after it was cancelled")
-        plain.append(plain_ms(captured.graph, captured.stream, PLAIN))
-    now, segments = statistics.median(plain), segments_of(cut)
+        plain.append(plain_ms_of(job))
+    now, (_, segments) = statistics.median(plain), nodes_and_segments(cut)
     return {
         "cut": cut,
         "segments": segments,
@@ -102,14 +99,6 @@ def measure_alone(name, step, state, given):
         "share_in_gaps": {gap: speed * now for gap, speed in speeds.items()},
         "closed": closed,
     }
-
-
-def segments_of(cut):
-    return int(re.search(r" in (\d+) segments", cut)[1])
-
-
-def nodes_of(job):
-    return int(re.match(r"(\d+) nodes", job.result())[1])
 
 
 def plain_ms_of(job):
@@ -133,7 +122,7 @@ def measure_scope(side, jobs, trainer, given):
         times = in_turns(trainer, lull.bubble, given.seconds)
         torch.cuda.synchronize()
         work = harvested_between(before, report_of(side))
-        steps = work["items"] / nodes_of(job)
+        steps = work["items"] / nodes_and_segments(job.result())[0]
         rows[name] = {
             **compared(*times),
             **work,
@@ -170,7 +159,6 @@ def measure(given):
     else:
         found = {name: measure_alone(name, *steps[name], given) for name in steps}
     asked = {"rooms": given.rooms, "segment_us": given.segment * 1e6, "hint": given.hint}
-    asked["connections"] = os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS")
     return [{"model": name, **asked, **found[name]} for name in steps]
 
 

@@ -332,7 +332,7 @@ class comparisons(unittest.TestCase):
     def test_what_side_steps_cost_the_host_is_told_in_a_row_each(self):
         with module("measure_side_host") as host:
             torch, side = sys.modules["torch"], mock.MagicMock(mode="on")
-            side.counts.return_value = {"opened": 3}
+            side.counts.return_value = {"opened": 2 * 7 * host.BATCH}
             job = side.submit.return_value
             job.result.return_value = f"{CUT}\n{CLOSED}\n"
             job.rounds.side_effect = itertools.count(step=10)
@@ -346,7 +346,11 @@ class comparisons(unittest.TestCase):
                 contextlib.redirect_stdout(io.StringIO()) as said,
             ):
                 host.main()
-        rows = {row.pop("case"): row for row in json.loads(said.getvalue())["rows"]}
+                side.counts.return_value = {"opened": 2 * 7 * host.BATCH - 1}
+                host.main()
+        all_opened, one_passed_over = map(json.loads, said.getvalue().splitlines())
+        self.assertEqual([row["edges_us"] for row in one_passed_over["rows"][:2]], [None, None])
+        rows = {row.pop("case"): row for row in all_opened["rows"]}
         names = ["burst/repeating", "burst/random", "calls", "feed/none", "feed/idle", "feed/busy"]
         self.assertEqual(list(rows), names)
         for name in names[:2]:

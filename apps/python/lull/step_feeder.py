@@ -8,13 +8,13 @@ import contextlib
 import logging
 import threading
 import time
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
 from .binding import Error
 from .captured_step import SLOTS, Captured, SideStep
 from .job import GraphJob
+from .step_advice import forget_frames
 from .streams import torch_with_cuda
 
 log = logging.getLogger("lull")
@@ -80,7 +80,7 @@ class Feeder(threading.Thread):
             with torch.cuda.device(self.captured.device), torch.cuda.stream(self.captured.stream):
                 self._serve()
         except BaseException as why:  # the program's iterator may raise anything
-            traceback.clear_frames(why.__traceback__)  # they hold memory of the step
+            forget_frames(why)
             self.error = why
             log.error("%s: %s", self._job.task, _said(why))
             with contextlib.suppress(Error):
