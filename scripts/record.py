@@ -32,7 +32,7 @@ from measured import (
     twice,
     why_empty,
 )
-from side_sections import side_check, side_host, side_stage, side_steps
+from side_sections import COMPARED, side_check, side_compare, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     STAGE,
@@ -272,6 +272,10 @@ SECTIONS = {
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))
         for count in CONNECTIONS[1:]
+    },
+    **{
+        f"side_compare:{name}": ("as named", lambda build, name=name: side_compare(build, *COMPARED[name]))
+        for name in COMPARED
     },
     "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of records about captured PyTorch steps as side work."""
 
-from measured import once, paired, read_json, shell
+import json
+
+from measured import not_run, once, paired, read_json, shell
 
 MODELS = ("resnet18", "resnet50", "vgg19", "bert")
+COMPARED = {  # rows, scopes of a run, and further arguments
+    "gated": ("nothing,host_gated_step,host_gated_segment,planned,lull,lull_without_hint,lull_functor", 3, ()),
+    "always_on": ("nothing,low_priority,green_split,other_process", 2, ()),
+    "mps": ("nothing,mps", 2, ("--mps",)),
+}
 
 
 def with_lull(build, command, **environment):
@@ -15,9 +22,9 @@ def without(name, row):
     return {key: value for key, value in row.items() if key != name}
 
 
-def of_each(name, build, command, limit, **environment):
+def of_each(name, build, command, limit, read=read_json, **environment):
     """A row for each row of two runs. `name`: what tells them apart."""
-    first, second = (read_json(shell(with_lull(build, command, **environment), limit)) for _ in range(2))
+    first, second = (read(shell(with_lull(build, command, **environment), limit)) for _ in range(2))
     found = next((run["rows"] for run in (first, second) if "rows" in run), None)
     if found is None:
         return [paired(command, first, second)]
@@ -45,6 +52,33 @@ def side_host(build):
     """What they cost the trainer's host, and how much later a kernel after a bubble ends. Two runs."""
     command = ["scripts/measure_side_host.py", "--wait", f"{build}/bin/bench/libstage_wait.so"]
     return of_each("case", build, command, 170)
+
+
+def read_rows(done):
+    """What compare_side_work.py printed of its rows, behind a line for each scope."""
+    if done.returncode != 0:
+        return not_run(done)
+    try:
+        rows = [row for row in map(json.loads, done.stdout.splitlines()) if "scope" not in row]
+    except ValueError:
+        rows = []
+    return {"rows": rows} if rows else {"not_run": f"it printed no rows: {done.stdout.strip()[:200]}"}
+
+
+def side_compare(build, rows, rounds, more):
+    """What else could run such a step beside training."""
+    asked = [
+        "--wait",
+        f"{build}/bin/bench/libstage_wait.so",
+        "--rows",
+        rows,
+        "--rounds",
+        str(rounds),
+        "--limit",
+        "220",
+        *more,
+    ]
+    return of_each("row", build, ["scripts/compare_side_work.py", *asked], 230, read_rows)
 
 
 def side_check(build):

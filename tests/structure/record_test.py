@@ -117,7 +117,8 @@ class records(unittest.TestCase):
     def test_the_rows_of_side_sections_have_figures(self):
         said = {"rows": [{"model": name, "case": name, "same_bits": True} for name in ("resnet18", "bert")]}
         done = subprocess.CompletedProcess([], 0, json.dumps(said), "")
-        for name, rows in self.sections(done, [name for name in record.SECTIONS if name.startswith("side_")]).items():
+        names = [name for name in record.SECTIONS if name.startswith("side_") and "compare" not in name]
+        for name, rows in self.sections(done, names).items():
             with self.subTest(name):
                 self.assertIsNone(measured.why_empty({"rows": rows}))
                 named = "case" if name == "side_host" else "model"
@@ -127,6 +128,17 @@ class records(unittest.TestCase):
                 self.assertEqual((rows[1]["first"]["same_bits"], named in rows[1]["first"]), (True, False))
         rows[1]["first"] = {"not_run": "no"}  # the others still have figures
         self.assertIsNone(measured.why_empty({"rows": rows}))
+
+    def test_of_a_comparison_the_lines_of_rows_are_kept(self):
+        said = [{"scope": 0, "row": "lull", "harvest": 1}, {"rounds": 1, "row": "lull", "harvest": 2}]
+        lines = "\n".join(map(json.dumps, said))
+        names = [name for name in record.SECTIONS if name.startswith("side_compare:")]
+        self.assertEqual(len(names), 3)
+        for rows in self.sections(subprocess.CompletedProcess([], 0, lines, ""), names).values():
+            self.assertEqual([(row["row"], row["first"]) for row in rows], [("lull", {"rounds": 1, "harvest": 2})])
+        for said in (lines.splitlines()[0], "a word", ""):
+            for rows in self.sections(subprocess.CompletedProcess([], 0, said, ""), names).values():
+                self.assertIn("it printed no rows", measured.why_empty({"rows": rows}))
 
     def test_a_section_of_so_many_connections_runs_with_them(self):
         done, commands = subprocess.CompletedProcess([], 0, json.dumps({"rows": [{"model": "bert"}]}), ""), []
