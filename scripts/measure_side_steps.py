@@ -29,7 +29,6 @@ CYCLES_A_MS = 1.98e6
 LEARNING = 40  # bubbles: a site goes by the last 32
 GAPS_MS = 1500  # of bubbles of one length, together
 PLAIN = 20  # replays
-SETTLING_GROUPS = 2  # of the trainer, when the job in its bubbles has changed
 
 
 def in_a_bubble_ms(side, job):
@@ -116,8 +115,8 @@ def measure_scope(side, jobs, trainer, given):
         plain = plain_ms_of(job)
         job.resume()
         if not rows:
-            warm_up(trainer, lull.bubble)
-        trainer.groups([lull.bubble] * (SETTLING_GROUPS if rows else LEARNING_GROUPS))
+            trainer.groups([lull.bubble] * LEARNING_GROUPS)
+        warm_up(trainer, lull.bubble)  # last: it has the trainer's pauses
         before, closed = report_of(side), closed_pieces(job.result())["count"]
         times = in_turns(trainer, lull.bubble, given.seconds)
         torch.cuda.synchronize()

@@ -35,6 +35,7 @@ from measured import (
 from side_sections import COMPARED, side_check, side_compare, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
+    KERNELS,
     STAGE,
     STEP,
     connections,
@@ -267,7 +268,7 @@ SECTIONS = {
     "nccl": ("as named", nccl),
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
-    "stage_kernels": ("as named", stage_kernels),
+    **{name: ("as named", lambda build, name=name: stage_kernels(build, KERNELS[name])) for name in KERNELS},
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))

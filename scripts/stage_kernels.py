@@ -5,12 +5,15 @@ how long ago the last bubble was, and the gaps between them, from CUPTI's trace.
 first task and one row a task.
 
     LULL=on LULL_LIBRARY=build/gpu/apps/c/liblull.so PYTHONPATH=apps/python python3 scripts/stage_kernels.py \\
-        --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks pagerank+product
+        --wait build/gpu/bin/bench/libstage_wait.so --connections 8 --tasks pagerank+product+step:vgg19
+
+`step:` is before a model whose captured step runs as side work, as in measure_side_steps.py.
 
 Each step launches the same kernels, so each is compared with itself: the median over steps with side work against
 the median without. One JSON object on standard output. A trace slows the host, not the kernels: step times are
 measure_stage.py's to tell."""
 
+import contextlib
 import json
 import math
 import os
@@ -26,6 +29,7 @@ BUBBLE_NS = 1_000_000  # a gap that long is a bubble
 NEXT_NS = 20_000  # a longer one is no gap between two kernels that were enqueued together
 AGES_MS = (1, 5, 20)  # since the last bubble
 AHEAD_MS = (0.5, 2, 5)  # before the next one
+STEP, SEGMENT_S = "step:", 1e-4
 OURS = ("open_edge", "close_edge", "wait", "resident_kernel", "exchange_kernel")
 
 
@@ -146,6 +150,25 @@ def compared(plain, lull):
     }
 
 
+@contextlib.contextmanager
+def harvest(lull, trainer, task, steps):
+    """The scope, and how many side steps it has done; `steps`: of the models that were captured before."""
+    name = task.removeprefix(STEP)
+    of_torch = name != task
+    with lull.harvest([] if of_torch else [measure_stage.TASKS.get(task, task)]) as side:
+        if side.mode != "on":
+            sys.exit(f"stage_kernels.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
+        job = None
+        if of_torch:
+            import side_models
+
+            steps[name] = steps.get(name) or side_models.step_of(name)
+            job = side_models.submitted(side, name, *steps[name], SEGMENT_S)
+            trainer.groups([lull.bubble] * side_models.LEARNING_GROUPS)
+        measure_stage.warm_up(trainer, lull.bubble)
+        yield job.rounds if job else None
+
+
 def main():
     given = measure_stage.parse(None)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -158,19 +181,17 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("stage_kernels.py: NOT RUN: torch finds no GPU")
     trainer = Trainer(torch, given)
-    rows = []
+    rows, steps = [], {}
     for task in given.tasks:
         for _ in range(given.scopes):
-            with lull.harvest([measure_stage.TASKS.get(task, task)]) as side:
-                if side.mode != "on":
-                    sys.exit(f"stage_kernels.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
-                for _ in range(measure_stage.WARM_UP):
-                    trainer.step(lull.bubble)
+            with harvest(lull, trainer, task, steps) as rounds:
+                before = rounds() if rounds else None
                 plain = traced(torch, trainer, no_bubble)
                 beside = traced(torch, trainer, lull.bubble)
                 plain += traced(torch, trainer, no_bubble)
                 beside += traced(torch, trainer, lull.bubble)
-            rows.append({"task": task, **compared(plain, beside)})
+                done = {"side_steps": rounds() - before} if rounds else {}  # a trace could stop them
+            rows.append({"task": task, **compared(plain, beside), **done})
     print(
         json.dumps(
             {

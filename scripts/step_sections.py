@@ -90,11 +90,17 @@ def stage_rows(command, first, second):
     return rows
 
 
-def stage_kernels(build):
+KERNELS = {  # connections and tasks of each section that compares a stage's kernels
+    "stage_kernels": ((8, ("compute", "pagerank", "product")), (32, ("compute",))),
+    "side_kernels": ((8, ("step:resnet18", "step:vgg19", "step:bert")),),
+}
+
+
+def stage_kernels(build, plans):
     """The kernels of that stage beside side work, and the gaps between them. A scope is a run: whether a wait slows
     it differs from one to the next."""
     rows = []
-    for count, tasks in ((8, ("compute", "pagerank", "product")), (32, ("compute",))):
+    for count, tasks in plans:
         command = ["scripts/stage_kernels.py", "--connections", str(count), "--scopes", "2", "--tasks", "+".join(tasks)]
         found = [
             "env",
