@@ -36,7 +36,7 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
                   .priority = asked.priority,
                   .is_fed = asked.is_fed != 0};
   if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
-  work.longest = std::max(work.longest, work.segment);
+  work.longest = asked.longest_ns != 0 ? nanoseconds_of(asked.longest_ns) : std::max(work.longest, work.segment);
   if (asked.no_hint != 0) work.hint = length_hint::off;
   rename(work.name, asked.name);
   return work;

@@ -20,6 +20,7 @@ using std::chrono::nanoseconds;
 using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 constexpr std::uint32_t max_segments = 16'384;  // of a step
+constexpr std::uint64_t max_first_steps = 3;
 
 graph_task checked(graph_task work) {
   if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
@@ -51,7 +52,7 @@ class segment_maker {
     }
   }
   /// Runs all nodes one after another; how long each took.
-  std::vector<nanoseconds> run_first_step(cudaStream_t stream) const {
+  std::vector<nanoseconds> run_step(cudaStream_t stream) const {
     machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 1};
     executable run;
     try {
@@ -93,6 +94,10 @@ class segment_maker {
   void* const relay_;
 };
 
+std::uint32_t slowest_of(std::vector<nanoseconds> const& times) {
+  return static_cast<std::uint32_t>(std::max_element(times.begin(), times.end()) - times.begin());
+}
+
 nanoseconds sum_of(std::span<nanoseconds const> times) {
   return std::accumulate(times.begin(), times.end(), nanoseconds{0});
 }
@@ -114,8 +119,14 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
   cudaStream_t const stream = own.get();
   segment_nodes const nodes{work_.graph, where.context(), stream};
   segment_maker const make{machine, nodes, conducted_->kept.data()};
-  std::vector<nanoseconds> const times = make.run_first_step(stream);
-  auto const max_at = static_cast<std::uint32_t>(std::max_element(times.begin(), times.end()) - times.begin());
+  std::vector<nanoseconds> times = make.run_step(stream);
+  // A node's first time may be chance: the GPU may have been another process's meanwhile.
+  std::uint64_t const may_run = work_.is_fed ? 1 : std::min(work_.steps, max_first_steps);
+  for (; times[slowest_of(times)] > work_.longest && first_steps_ < may_run; ++first_steps_) {
+    std::vector<nanoseconds> const again = make.run_step(stream);
+    for (std::size_t at = 0; at < times.size(); ++at) times[at] = std::min(times[at], again[at]);
+  }
+  std::uint32_t const max_at = slowest_of(times);
   std::vector<std::uint32_t> const counts = cut_by_time(times, work_.segment);
   cut_ = {.nodes = nodes.count(),
           .segments = static_cast<std::uint32_t>(counts.size()),
@@ -124,7 +135,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
           .max_node_name = nodes.name(max_at),
           .program = {}};
   if (cut_.max_node > work_.longest) {
-    throw usage_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
+    throw limit_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, raise "
                       "`longest`, or submit it while the trainer does not delay it"};
   }
@@ -210,7 +221,7 @@ job_description describe(executor& machine, graph_task const& work, cut_graph* c
   std::memcpy(made.functor.bytes, &functor, sizeof functor);
   made.name = work.name;
   made.priority = work.priority;
-  made.first_round = 1;
+  made.first_round = program->first_steps();
   if (cut != nullptr) {
     *cut = program->cut();
     cut->program = program;

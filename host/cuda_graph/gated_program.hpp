@@ -19,7 +19,7 @@ namespace lull {
 /// A graph that has been cut, with all that the conductor needs on the machine.
 class gated_program {
  public:
-  /// Runs the first step. Throws as `submit` of a graph_task.
+  /// Runs the first step, or steps. Throws as `submit` of a graph_task.
   gated_program(cuda_executor& machine, graph_task const& work);
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
@@ -28,6 +28,7 @@ class gated_program {
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
+  std::uint64_t first_steps() const noexcept { return first_steps_; }
   std::vector<closed_piece> closed_pieces() const;
 
  private:
@@ -45,6 +46,7 @@ class gated_program {
   graph_task const work_;
   std::shared_ptr<conducted> const conducted_;
   cut_graph cut_;
+  std::uint64_t first_steps_ = 1;     // how many steps have run
   std::vector<std::string> slowest_;  // kernel of each segment of one step
 };
 

@@ -26,7 +26,7 @@ enum class length_hint { learnt, off };
 /// A CUDA graph as side work: of kernels, copies and memsets, on the runtime's device, such as a captured PyTorch step.
 struct graph_task {
   CUgraph_st* graph = nullptr;  // a cudaGraph_t; only read, and only by the call that submits it
-  std::uint64_t steps = 1;      // how often the graph runs; the first runs at once, the job ends in a bubble
+  std::uint64_t steps = 1;      // how often the graph runs; the first run at once, the job ends in a bubble
   std::string name = "graph";
   int priority = 0;
   /// A step behind the first begins only when job::feed has said that there are more than the steps before it.
@@ -34,7 +34,8 @@ struct graph_task {
   /// About how long the pieces are that run between two looks at the gate: what a bubble that closes waits for. A node
   /// that takes longer stands alone; others may make a piece half as long again.
   std::chrono::nanoseconds segment = std::chrono::microseconds{100};
-  /// A graph with a node that takes longer is refused.
+  /// A graph with a node that takes longer is refused. If it took longer once, that may be chance: where the graph is
+  /// not fed, up to two further steps run at once. Who feeds it may put its memory back and submit it again.
   std::chrono::nanoseconds longest = std::chrono::milliseconds{2};
   length_hint hint = length_hint::learnt;
 };
@@ -54,8 +55,8 @@ stream_handle graph_stream(runtime& side);
 /// Blocks for the first step, which runs beside the trainer's work, and while the segments are made, up to a
 /// millisecond each: call it before training starts, or off the trainer's path. In captured bubbles the job waits.
 /// Thread-safe. Throws usage_error for a graph that cannot be run so, with the node's kind or kernel and what to do;
-/// or a runtime whose mode is not on; limit_error; device_error. Then nothing was queued, but the first step may have
-/// run.
+/// or a runtime whose mode is not on; limit_error for a node that takes longer than `longest`, or memory;
+/// device_error. Then nothing was queued, but the first step may have run.
 job submit(runtime& side, graph_task const& work);
 
 /// How a graph was cut.

@@ -33,6 +33,7 @@ class SideStep:
     feed: Iterable[Any] | None
     state: tuple[Any, ...]
     segment: float
+    longest: float | None
     warm_ups: int
     checkpoint: str | os.PathLike[str] | None
     every: int
@@ -85,6 +86,8 @@ class Captured:
         self.slots_out: list[Any] = []
         self._slot: Any = None
         self._kept: Kept | None = None
+        self._on_workers: Any = None
+        self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
         self._checkpoint = None if asked.checkpoint is None else Checkpoint(torch, asked.checkpoint)
         self.done = 0 if self._checkpoint is None else self._checkpoint.steps  # steps before the first one
@@ -114,6 +117,7 @@ class Captured:
         torch, asked, checkpoint = self._torch, self._asked, self._checkpoint
         on_device = {"device": f"cuda:{self.device}"}
         saved_seed = None if checkpoint is None else checkpoint.seed
+        self._on_workers = on_workers
         self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
         self._memory = StepMemory(torch, self.device)
         self._numbers = Numbers(torch, self.device, asked.seed if saved_seed is None else saved_seed)
@@ -124,17 +128,23 @@ class Captured:
             self._kept = Kept(torch, asked.state)
             on_workers.wait_stream(caller)
             with self._numbers.in_use(), torch.cuda.stream(on_workers):
-                increment = self._try_out(on_workers, on_device)
-                self._kept.begin()
-                if checkpoint is not None:
-                    checkpoint.prepare(self.state())
-                self._slot.fill_(self.done % SLOTS)
-                self._numbers.begin(increment, self.done)
-            on_workers.synchronize()
+                self._increment = self._try_out(on_workers, on_device)
+            self.begin()
         except BaseException as why:
             forget_frames(why)
             self.undo(on_workers)
             raise
+
+    def begin(self) -> None:
+        """All is as before the first step, or after those of the checkpoint. Blocks."""
+        assert self._kept is not None, "the step is captured and not submitted"
+        with self._torch.cuda.device(self.device), self._torch.cuda.stream(self._on_workers):
+            self._kept.begin()
+            if self._checkpoint is not None:
+                self._checkpoint.prepare(self.state())
+            self._slot.fill_(self.done % SLOTS)
+            self._numbers.begin(self._increment, self.done)
+        self._on_workers.synchronize()
 
     def _try_out(self, stream, on_device):
         """Warms up, captures, and replays once; how far that moved the random numbers."""

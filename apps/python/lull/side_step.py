@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .binding import Error
+from .binding import Error, Status
 from .captured_step import Captured, SideStep
 from .job import FINAL, GraphJob
 from .step_advice import forget_frames
@@ -26,6 +27,7 @@ def side_step(
     feed: Iterable[Sequence[Any]] | None = None,
     state: Sequence[Any] = (),
     segment: float = 1e-4,
+    longest: float | None = None,
     warm_ups: int = 3,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 0,
@@ -60,8 +62,9 @@ def side_step(
     The step's memory is the runtime's, within its `memory_limit_bytes`, and is given back when the job is over, but for
     what the step made for good, such as the optimizer's state: that stays until the program drops it.
 
-    `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `hint`: whether the job
-    goes by how long bubbles were lately, or looks at the gate alone.
+    `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `longest`: a step with a
+    kernel that takes more seconds is refused; None: 0.002, or `segment` if that is more. `hint`: whether the job goes
+    by how long bubbles were lately, or looks at the gate alone.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
     if steps < 1:
@@ -76,7 +79,21 @@ def side_step(
         raise Error("every is given without a checkpoint")
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
-    return SideStep(step, steps, tuple(inputs), feed, tuple(state), segment, warm_ups, checkpoint, every, seed, hint)
+    return SideStep(
+        step, steps, tuple(inputs), feed, tuple(state), segment, longest, warm_ups, checkpoint, every, seed, hint
+    )
+
+
+def _submitted(submit: Callable[[], GraphJob], begin_again: Callable[[], None]) -> GraphJob:
+    """Twice, where a limit was met: a kernel that took too long may have done so by chance, while the GPU was another
+    process's."""
+    try:
+        return submit()
+    except Error as why:
+        if why.status != Status.ERROR_LIMIT:
+            raise
+    begin_again()
+    return submit()
 
 
 class StepJob(GraphJob):
@@ -95,15 +112,18 @@ class StepJob(GraphJob):
         try:
             feeder = Feeder(captured, asked, self)
             feeder.give_first()
-            made = submit_graph(
+            submit = functools.partial(
+                submit_graph,
                 captured.graph.raw_cuda_graph(),
                 steps=asked.steps - captured.done,
                 segment=asked.segment,
+                longest=asked.longest,
                 is_fed=True,
                 priority=priority,
                 name=name or getattr(asked.step, "__name__", "step"),
                 hint=asked.hint,
             )
+            made = _submitted(submit, captured.begin)
         except BaseException as why:
             forget_frames(why)
             captured.undo()

@@ -75,6 +75,7 @@ class Captured:
         self.slots_in, self.slots_out = [], [Tensor([0.0] * SLOTS)]
         self.graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
         self.saves, self.is_released, self.is_undone, self.save_raises = [], False, False, None
+        self.begun = 0
 
     def save(self, steps):
         if self.save_raises is not None:
@@ -83,6 +84,9 @@ class Captured:
 
     def submitted(self):
         pass
+
+    def begin(self):
+        self.begun += 1
 
     def undo(self):
         self.is_undone = True
@@ -287,6 +291,25 @@ class AJob(unittest.TestCase):
         self.assertEqual(
             told.output, ["WARNING:lull:step: outputs() was not called for 6 steps: the oldest are dropped"]
         )
+
+    def test_that_meets_a_limit_is_submitted_once_more_from_its_beginning(self):
+        limit, other = lull.Status.ERROR_LIMIT, lull.Status.ERROR_ARGUMENT
+        for found, tries, begun in (([limit], 2, 1), ([limit, limit], 2, 1), ([other], 1, 0)):
+            captured = Captured(lull.side_step(lambda: None, steps=5), 0, None)
+            refusals = [lull.Error("refused", status) for status in found]
+            submit = mock.Mock(side_effect=[*refusals, GraphJob(1, "step")])
+            with (
+                mock.patch.object(step_feeder, "torch_with_cuda", lambda: TORCH),
+                mock.patch.object(step_feeder.Feeder, "start"),
+                mock.patch.object(SIDE_STEP, "Captured", lambda *_, captured=captured: captured),
+            ):
+                try:
+                    lull.StepJob(submit, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None)
+                    self.assertEqual(found, [limit])
+                except lull.Error as why:
+                    self.assertIs(why, refusals[-1])
+            self.assertEqual((submit.call_count, captured.begun), (tries, begun))
+            self.assertEqual(captured.is_undone, found != [limit])
 
     def test_whose_submission_fails_is_undone_and_kept_by_nothing(self):
         seen = []

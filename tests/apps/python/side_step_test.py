@@ -56,6 +56,9 @@ class AGraph(unittest.TestCase):
             for segment in (0, -1, 2, float("nan")):
                 with self.assertRaisesRegex(lull.Error, "segment is .*: it must be above 0 and at most 1"):
                     side.submit_graph(0x1000, segment=segment)
+            for longest in (9e-5, 2, float("nan")):
+                with self.assertRaisesRegex(lull.Error, "longest is .*: it must be at least segment, 0.0001, and at"):
+                    side.submit_graph(0x1000, longest=longest)
             self.assertEqual(side.jobs, [])
 
 

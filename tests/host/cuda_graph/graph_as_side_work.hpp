@@ -137,7 +137,7 @@ class graph_as_side_work : public testing::Test {
     try {
       submit(*side_, work);
       FAIL() << "nothing was refused";
-    } catch (usage_error const& error) {
+    } catch (error const& error) {
       EXPECT_NE(std::string_view{error.what()}.find(says), std::string_view::npos) << error.what();
     }
   }

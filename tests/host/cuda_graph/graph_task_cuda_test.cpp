@@ -79,6 +79,21 @@ TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
   train(work, 5'000'000);
 }
 
+TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_once_is_tried_again) {
+  machine_array<std::uint32_t> runs{machine(), std::vector<std::uint32_t>{0}};
+  cuda_graph const slow = captured([&](cudaStream_t stream) { test::slow_first_node(stream, runs.data(), 3'000'000); });
+  job const work = submit(*side_, {.graph = slow.get(), .steps = 5});
+  EXPECT_EQ(work.rounds(), 2U);
+  train(work);
+  EXPECT_EQ(runs.read(), std::vector<std::uint32_t>{5});
+  // A step that may not run again, and one that the caller has to feed.
+  for (graph_task const& asked : {graph_task{.graph = slow.get()}, {.graph = slow.get(), .steps = 5, .is_fed = true}}) {
+    runs.write(std::vector<std::uint32_t>{0});
+    EXPECT_THROW(submit(*side_, asked), limit_error);
+    EXPECT_EQ(runs.read(), std::vector<std::uint32_t>{1});
+  }
+}
+
 TEST_F(graph_as_side_work, may_be_destroyed_once_it_is_submitted) {
   auto step = std::make_unique<counted_step>(machine(), 2'000);
   cudaGraph_t copy = nullptr;

@@ -43,6 +43,13 @@ __global__ void apply_early_kernel(std::uint32_t* x, std::uint32_t const* y, std
   if (at < count) x[at] = applied(x[at], y[at], node);
 }
 
+__global__ void slow_first_kernel(std::uint32_t* runs, std::uint64_t ns) {
+  std::uint64_t const since_ns = cuda_world::now_ns();
+  while (*runs == 0 && cuda_world::now_ns() - since_ns < ns) {
+  }
+  ++*runs;
+}
+
 __global__ void note_cluster_kernel(std::uint32_t* found) {
   std::uint32_t blocks = 0;
 #if __CUDA_ARCH__ >= 900
@@ -118,6 +125,11 @@ void apply_early_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const
   how.attrs = &early;
   how.numAttrs = 1;
   LULL_CUDA(cudaLaunchKernelEx(&how, apply_early_kernel, x, y, count, node));
+}
+
+void slow_first_node(cudaStream_t stream, std::uint32_t* runs, std::uint64_t ns) {
+  slow_first_kernel<<<1, 1, 0, stream>>>(runs, ns);
+  LULL_CUDA(cudaGetLastError());
 }
 
 void note_clusters(cudaStream_t stream, std::uint32_t* found, std::uint32_t blocks) {

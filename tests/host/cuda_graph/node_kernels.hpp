@@ -17,6 +17,9 @@ std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node)
 void apply_early_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count,
                       std::uint32_t node);
 
+/// Counts its runs; the first takes about `ns`.
+void slow_first_node(cudaStream_t stream, std::uint32_t* runs, std::uint64_t ns);
+
 /// Each of `blocks` blocks, in clusters of two, notes how many blocks its cluster has.
 void note_clusters(cudaStream_t stream, std::uint32_t* found, std::uint32_t blocks);
 
