@@ -253,23 +253,23 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
 
 /* How a CUDA graph runs as side work: lull_graph_options options = LULL_GRAPH_OPTIONS; */
 typedef struct lull_graph_options {
-  uint32_t size;       /* sizeof(lull_graph_options) */
-  int32_t priority;    /* as of a task */
-  uint64_t steps;      /* how often the graph runs, at least 1; a step is a round. The job ends in a bubble */
-  uint64_t segment_ns; /* about what a bubble that closes waits for, but for longer nodes; 0: 100,000 */
-  uint64_t longest_ns; /* a graph with a node that takes longer is refused; 0: 2,000,000, or segment_ns if more */
-  int32_t is_fed;      /* not 0: a step behind the first begins only when lull_job_feed has said so */
-  int32_t no_hint;     /* not 0: it uses the gate alone, and not how long bubbles were lately */
-  char const* name;    /* for reports; null: "graph" */
+  uint32_t size;          /* sizeof(lull_graph_options) */
+  int32_t priority;       /* as of a task */
+  uint64_t steps;         /* how often the graph runs, at least 1; a step is a round. The job ends in a bubble */
+  uint64_t segment_ns;    /* about what a bubble that closes waits for, but for longer nodes; 0: 100,000 */
+  uint64_t node_limit_ns; /* a graph with a node that takes longer is refused; 0: 2,000,000, or segment_ns if more */
+  int32_t is_fed;         /* not 0: a step behind the first begins only when lull_job_feed has said so */
+  int32_t no_hint;        /* not 0: it uses the gate alone, and not how long bubbles were lately */
+  char const* name;       /* for reports; null: "graph" */
 } lull_graph_options;
 #define LULL_GRAPH_OPTIONS \
   { sizeof(lull_graph_options), 0, 1, 0, 0, 0, 0, 0 }
 
 /* `graph` is a cudaGraph_t of kernels, copies and memsets on the runtime's device, which may be destroyed afterwards.
    What it reads and writes must live until the job is over. The first step runs at once, beside the trainer's work: how
-   long its nodes take says where the graph is cut. Where one took longer than longest_ns and the graph is not fed, up
-   to two further steps run at once: it may have been chance. Blocks for that, and up to a millisecond a segment.
-   LULL_ERROR_ARGUMENT names a node that cannot run so; LULL_ERROR_LIMIT one that takes longer than longest_ns: the
+   long its nodes take says where the graph is cut. Where one took longer than node_limit_ns and the graph is not fed,
+   up to two further steps run at once: it may have been chance. Blocks for that, and up to a millisecond a segment.
+   LULL_ERROR_ARGUMENT names a node that cannot run so; LULL_ERROR_LIMIT one that takes longer than node_limit_ns: the
    step has run, so a fed graph may be submitted again when its memory is as it was before. LULL_ERROR_STATE: the
    runtime is off or observes. The job waits where bubbles are captured. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);

@@ -36,7 +36,8 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
                   .priority = asked.priority,
                   .is_fed = asked.is_fed != 0};
   if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
-  work.longest = asked.longest_ns != 0 ? nanoseconds_of(asked.longest_ns) : std::max(work.longest, work.segment);
+  work.node_limit =
+      asked.node_limit_ns != 0 ? nanoseconds_of(asked.node_limit_ns) : std::max(work.node_limit, work.segment);
   if (asked.no_hint != 0) work.hint = length_hint::off;
   rename(work.name, asked.name);
   return work;

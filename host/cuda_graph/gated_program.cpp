@@ -25,8 +25,8 @@ constexpr std::uint64_t max_first_steps = 3;
 graph_task checked(graph_task work) {
   if (work.graph == nullptr) throw usage_error{"there is no graph: set graph_task::graph"};
   if (work.steps == 0) throw usage_error{"steps is 0: set it to 1 or more"};
-  if (work.segment <= 0ns || work.longest < work.segment)
-    throw usage_error{"segment must be above 0, and longest no less than that"};
+  if (work.segment <= 0ns || work.node_limit < work.segment)
+    throw usage_error{"segment must be above 0, and node_limit no less than that"};
   if (!driver().can_cut_graphs())
     throw usage_error{"this CUDA driver cannot launch a graph's segments from the device: install driver 580 or later"};
   return work;
@@ -122,7 +122,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
   std::vector<nanoseconds> times = make.run_step(stream);
   // A node's first time may be chance: the GPU may have been another process's meanwhile.
   std::uint64_t const may_run = work_.is_fed ? 1 : std::min(work_.steps, max_first_steps);
-  for (; times[slowest_of(times)] > work_.longest && first_steps_ < may_run; ++first_steps_) {
+  for (; times[slowest_of(times)] > work_.node_limit && first_steps_ < may_run; ++first_steps_) {
     std::vector<nanoseconds> const again = make.run_step(stream);
     for (std::size_t at = 0; at < times.size(); ++at) times[at] = std::min(times[at], again[at]);
   }
@@ -134,10 +134,10 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
           .max_node = times[max_at],
           .max_node_name = nodes.name(max_at),
           .program = {}};
-  if (cut_.max_node > work_.longest) {
+  if (cut_.max_node > work_.node_limit) {
     throw limit_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
                       " us, so long a bubble that closes would wait: make its work smaller, raise "
-                      "`longest`, or submit it while the trainer does not delay it"};
+                      "`node_limit`, or submit it while the trainer does not delay it"};
   }
   if (cut_.segments > max_segments) {
     throw usage_error{"the graph has " + std::to_string(cut_.segments) + " segments of " +

@@ -35,8 +35,8 @@ struct graph_task {
   /// that takes longer stands alone; others may make a piece half as long again.
   std::chrono::nanoseconds segment = std::chrono::microseconds{100};
   /// A graph with a node that takes longer is refused. If it took longer once, that may be chance: where the graph is
-  /// not fed, up to two further steps run at once. Who feeds it may put its memory back and submit it again.
-  std::chrono::nanoseconds longest = std::chrono::milliseconds{2};
+  /// not fed, up to two further steps run at once. A fed graph may be submitted again once its memory is put back.
+  std::chrono::nanoseconds node_limit = std::chrono::milliseconds{2};
   length_hint hint = length_hint::learnt;
 };
 
@@ -55,7 +55,7 @@ stream_handle graph_stream(runtime& side);
 /// Blocks for the first step, which runs beside the trainer's work, and while the segments are made, up to a
 /// millisecond each: call it before training starts, or off the trainer's path. In captured bubbles the job waits.
 /// Thread-safe. Throws usage_error for a graph that cannot be run so, with the node's kind or kernel and what to do;
-/// or a runtime whose mode is not on; limit_error for a node that takes longer than `longest`, or memory;
+/// or a runtime whose mode is not on; limit_error for a node that takes longer than `node_limit`, or memory;
 /// device_error. Then nothing was queued, but the first step may have run.
 job submit(runtime& side, graph_task const& work);
 

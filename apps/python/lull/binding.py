@@ -74,7 +74,7 @@ class GraphOptions(ctypes.Structure):
         ("priority", ctypes.c_int32),
         ("steps", ctypes.c_uint64),
         ("segment_ns", ctypes.c_uint64),
-        ("longest_ns", ctypes.c_uint64),
+        ("node_limit_ns", ctypes.c_uint64),
         ("is_fed", ctypes.c_int32),
         ("no_hint", ctypes.c_int32),
         ("name", ctypes.c_char_p),

@@ -33,7 +33,7 @@ class SideStep:
     feed: Iterable[Any] | None
     state: tuple[Any, ...]
     segment: float
-    longest: float | None
+    node_limit: float | None
     warm_ups: int
     checkpoint: str | os.PathLike[str] | None
     every: int

@@ -170,7 +170,7 @@ class Runtime(Made):
         *,
         steps: int = 1,
         segment: float = 1e-4,
-        longest: float | None = None,
+        node_limit: float | None = None,
         is_fed: bool = False,
         priority: int = 0,
         name: str = "graph",
@@ -178,10 +178,10 @@ class Runtime(Made):
     ) -> GraphJob:
         """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
         first step runs at once. What it reads and writes must live until the job is over. `segment`: about the
-        seconds that a bubble which closes waits for, but for longer nodes. `longest`: it is refused if a node takes
+        seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
         more seconds; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how long bubbles were
         lately, or by the gate alone."""
-        job = self._submit_graph(graph, steps, segment, longest, is_fed, priority, name, hint)
+        job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint)
         self.jobs.append(job)
         return job
 
@@ -193,12 +193,12 @@ class Runtime(Made):
         check(self._library.lull_graph_stream(self._handle, ctypes.byref(stream)))
         return stream.value or 0
 
-    def _submit_graph(self, graph, steps, segment, longest, is_fed, priority, name, hint) -> GraphJob:
+    def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint) -> GraphJob:
         self._refuse_parents()
         if not 0 < segment <= 1:
             raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
-        if longest is not None and not segment <= longest <= 1:
-            raise Error(f"longest is {longest} seconds: it must be at least segment, {segment}, and at most 1")
+        if node_limit is not None and not segment <= node_limit <= 1:
+            raise Error(f"node_limit is {node_limit} seconds: it must be at least segment, {segment}, and at most 1")
         if steps < 1:
             raise Error(f"steps is {steps}: it must be 1 or more")
         options = binding.GraphOptions(
@@ -206,7 +206,7 @@ class Runtime(Made):
             priority=priority,
             steps=steps,
             segment_ns=max(round(segment * 1e9), 1),
-            longest_ns=0 if longest is None else max(round(longest * 1e9), 1),
+            node_limit_ns=0 if node_limit is None else max(round(node_limit * 1e9), 1),
             is_fed=is_fed,
             no_hint=not hint,
             name=name.encode(),

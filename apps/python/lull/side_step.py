@@ -27,7 +27,7 @@ def side_step(
     feed: Iterable[Sequence[Any]] | None = None,
     state: Sequence[Any] = (),
     segment: float = 1e-4,
-    longest: float | None = None,
+    node_limit: float | None = None,
     warm_ups: int = 3,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 0,
@@ -62,9 +62,9 @@ def side_step(
     The step's memory is the runtime's, within its `memory_limit_bytes`, and is given back when the job is over, but for
     what the step made for good, such as the optimizer's state: that stays until the program drops it.
 
-    `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `longest`: a step with a
-    kernel that takes more seconds is refused; None: 0.002, or `segment` if that is more. `hint`: whether the job goes
-    by how long bubbles were lately, or looks at the gate alone.
+    `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `node_limit`: a step is
+    refused if a kernel takes more seconds; None: 0.002, or `segment` if that is more. `hint`: whether the job goes by
+    how long bubbles were lately, or looks at the gate alone.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
     if steps < 1:
@@ -80,7 +80,7 @@ def side_step(
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
     return SideStep(
-        step, steps, tuple(inputs), feed, tuple(state), segment, longest, warm_ups, checkpoint, every, seed, hint
+        step, steps, tuple(inputs), feed, tuple(state), segment, node_limit, warm_ups, checkpoint, every, seed, hint
     )
 
 
@@ -117,7 +117,7 @@ class StepJob(GraphJob):
                 captured.graph.raw_cuda_graph(),
                 steps=asked.steps - captured.done,
                 segment=asked.segment,
-                longest=asked.longest,
+                node_limit=asked.node_limit,
                 is_fed=True,
                 priority=priority,
                 name=name or getattr(asked.step, "__name__", "step"),

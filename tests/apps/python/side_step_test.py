@@ -2,6 +2,7 @@
 """What a side step refuses before torch is asked for anything."""
 
 import unittest
+from unittest import mock
 
 import lull
 
@@ -56,10 +57,27 @@ class AGraph(unittest.TestCase):
             for segment in (0, -1, 2, float("nan")):
                 with self.assertRaisesRegex(lull.Error, "segment is .*: it must be above 0 and at most 1"):
                     side.submit_graph(0x1000, segment=segment)
-            for longest in (9e-5, 2, float("nan")):
-                with self.assertRaisesRegex(lull.Error, "longest is .*: it must be at least segment, 0.0001, and at"):
-                    side.submit_graph(0x1000, longest=longest)
+            for node_limit in (9e-5, 2, float("nan")):
+                with self.assertRaisesRegex(
+                    lull.Error, "node_limit is .*: it must be at least segment, 0.0001, and at"
+                ):
+                    side.submit_graph(0x1000, node_limit=node_limit)
             self.assertEqual(side.jobs, [])
+
+    def test_is_submitted_with_what_was_asked(self):
+        seen = []
+
+        def submit(_, graph, options, __):
+            seen.append({name: getattr(options._obj, name) for name, *_ in options._obj._fields_})
+            return lull.Status.ERROR_LIMIT
+
+        with lull.Runtime(executor="threads") as side, mock.patch.object(side._library, "lull_submit_graph", submit):
+            for asked in ({}, {"steps": 7, "segment": 2e-4, "node_limit": 5e-3, "is_fed": True, "hint": False}):
+                with self.assertRaises(lull.Error):
+                    side.submit_graph(0x1000, **asked)
+        fields = ("steps", "segment_ns", "node_limit_ns", "is_fed", "no_hint", "name")
+        self.assertEqual([seen[0][name] for name in fields], [1, 100_000, 0, 0, 0, b"graph"])
+        self.assertEqual([seen[1][name] for name in fields], [7, 200_000, 5_000_000, 1, 1, b"graph"])
 
 
 if __name__ == "__main__":

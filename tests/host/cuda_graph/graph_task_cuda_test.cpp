@@ -75,7 +75,7 @@ TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
     test::apply_node(stream, x.data(), x.data(), 256, 1, 3'000'000);
   });
   refused({.graph = slow.get(), .steps = 5}, "node 1 of the graph, lull::test::apply_kernel, takes ");
-  job const work = submit(*side_, {.graph = slow.get(), .steps = 3, .longest = 5ms});
+  job const work = submit(*side_, {.graph = slow.get(), .steps = 3, .node_limit = 5ms});
   train(work, 5'000'000);
 }
 
@@ -252,7 +252,7 @@ TEST_F(graph_as_side_work, what_cannot_run_so_is_refused_by_its_kind) {
   counted_step step{machine(), 1'000};
   refused({.graph = step.graph(), .steps = 0}, "steps is 0");
   refused({.graph = step.graph(), .segment = 0ns}, "segment must be above 0");
-  refused({.graph = step.graph(), .segment = 3ms}, "longest no less");
+  refused({.graph = step.graph(), .segment = 3ms}, "node_limit no less");
   cudaGraph_t empty = nullptr;
   LULL_CUDA(cudaGraphCreate(&empty, 0));
   refused({.graph = empty}, "the graph is empty");
