@@ -26,6 +26,7 @@ from measured import (
     lull,
     machine,
     not_run,
+    once,
     paired,
     read_json,
     shell,
@@ -247,6 +248,16 @@ def nccl(build):
     return rows
 
 
+def governor(build):
+    """Simulated trainers: an outcome, which has no noise."""
+    command = [f"{build}/bin/bench/governed_trainers"]
+    found = read_json(shell(command, 200))
+    rows = found.pop("rows", [])
+    return [{"trainer": "all", **once(command, found)}] + [
+        {**{key: row.pop(key) for key in ("trainer", "steps", "bound_percent")}, **once(command, row)} for row in rows
+    ]
+
+
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "captured": ("us", lambda build: twice(build, CAPTURED)),
@@ -280,6 +291,7 @@ SECTIONS = {
     },
     "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),
+    "governor": (None, governor),
     "pending": ("ns", pending),
     "two_streams": ("us", two_streams),
     "connections": ("us", connections),

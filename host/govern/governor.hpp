@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include <lull/host/govern/slowdown_estimate.hpp>
+
+namespace lull {
+
+struct governor_options {
+  /// By how much a trainer's steps may take longer in the mean, as a share of a step: above 0 and at most 1.
+  double max_slowdown = 0.005;
+  /// The same for all ranks of a trainer, and another for each trainer.
+  std::uint64_t trainer = 0;
+  /// Steps in a row that are harvested or not, at least 1: as many as clocks and power take to settle.
+  std::uint32_t steps_a_spell = 2;
+  /// Share of spells in which no rank harvests, above 0 and at most a half.
+  double min_withheld = 0.02;
+};
+
+/// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
+/// the run.
+///
+/// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
+/// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
+/// Harvested and withheld spells together give the slowdown; the chance is what the upper end of its interval allows,
+/// and what has been lost so far. Not thread-safe.
+class governor {
+ public:
+  /// Throws usage_error.
+  explicit governor(governor_options const& options);
+
+  /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
+  /// left out.
+  bool harvests(std::uint64_t step);
+  /// How long a step took that was asked for. Steps are told in order, and may be told late; one that is not told says
+  /// nothing. Ignores a time that is not positive.
+  void took(std::uint64_t step, double ns);
+
+  /// Of the next spell.
+  double chance() const noexcept { return chance_; }
+  std::optional<slowdown_interval> interval() const { return estimate_.interval(); }
+
+ private:
+  struct spell {
+    std::uint64_t number;
+    double chance;
+    bool is_harvested;
+    std::uint32_t steps = 0;
+    double sum_ns = 0;
+  };
+
+  void end(spell const& of);
+  void forecast(double step_ns, bool is_harvested, double slowdown);
+  double next_chance() const;
+
+  static constexpr std::size_t max_open = 64;  // spells that are asked for and not told
+  governor_options const options_;
+  slowdown_estimate estimate_;
+  std::deque<spell> open_;
+  double chance_;
+  double usual_ns_ = 0;     // of a step without side work, as forecast; 0: not known
+  double spread_ = 0.02;    // of spells around the forecast, as a share
+  double surprise_ = 0;     // how much longer harvested spells were lately than expected, in spreads
+  std::uint32_t wary_ = 0;  // spells that it looks closer at
+  std::uint64_t ended_ = 0;
+};
+
+}  // namespace lull

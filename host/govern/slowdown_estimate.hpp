@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lull {
+
+/// How much longer a trainer's step takes if side work runs in it, as a share of a step without.
+struct slowdown_interval {
+  double low = 0;
+  double estimate = 0;
+  double high = 0;
+};
+
+/// Estimates that slowdown from spells: each is a few steps in a row that were drawn to be harvested, or not to be.
+///
+/// Let p be the chance of a spell, A whether it was harvested, x its time over the time forecast for it, less 1, and s
+/// the slowdown. Chance and forecast are fixed before the draw. So the sum of (A − p)(x − A s) is a martingale,
+/// whatever noise and drift the trainer has: the draw alone makes it one. The interval holds each s for which that sum
+/// is within Robbins' normal-mixture boundary, with its variance estimated from the same spells (an asymptotic
+/// confidence sequence: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 52, 2024). So it may be
+/// looked at after each spell, and the chance may follow it. No spell is thrown away.
+///
+/// A slowdown that changes is noticed when the late spells differ from the early ones by more than their spread allows.
+/// Then the early ones are forgotten, and the interval is wide again. Not thread-safe.
+class slowdown_estimate {
+ public:
+  /// `chance`: above 0 and below 1.
+  void add(double chance, bool is_harvested, double excess);
+  /// Of 95 % for all times together. None before five spells of either kind.
+  std::optional<slowdown_interval> interval() const;
+  /// What side work has cost so far, in spells: each harvested one at the slowdown that is now known for its time.
+  double loss() const noexcept;
+  /// How many spells the interval rests on.
+  std::uint64_t spells() const noexcept { return remembered().spells; }
+
+ private:
+  struct sums {
+    std::uint64_t spells = 0;
+    std::uint64_t harvested = 0;
+    double covariance = 0;           // (A − p) x
+    double weight = 0;               // (A − p) A
+    std::array<double, 3> square{};  // ((A − p)(x − A s))², as a polynomial in s
+
+    sums operator-(sums const& other) const noexcept;
+    bool tell() const noexcept;
+    double slowdown() const noexcept { return covariance / weight; }
+    double loss() const noexcept;
+    double variance() const noexcept;                  // of the sum
+    double unseen(double spells_worth) const noexcept;  // few spells show too little of their spread
+    double error2() const noexcept;                    // of the slowdown, squared
+  };
+
+  sums remembered() const noexcept { return all_ - forgotten_; }
+  void forget_what_has_changed();
+
+  static constexpr std::size_t kept = 1'024;
+  std::array<sums, kept> before_{};  // each of the latest spells
+  sums all_;
+  sums forgotten_;
+  double forgotten_loss_ = 0;
+};
+
+}  // namespace lull
