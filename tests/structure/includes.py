@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "host/cuda/": ["device/", "host/*"],
     "host/cuda_graph/": ["device/", "host/*", "host/cuda/"],
     "host/threads/": ["device/", "host/*"],
+    "host/govern/": ["host/*"],
     "host/io/": ["host/*"],
     "host/report/": ["device/", "host/*", "host/io/"],
     "host/task/": ["device/", "host/*", "host/io/"],
