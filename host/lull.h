@@ -49,7 +49,8 @@ typedef enum lull_status {
   LULL_ERROR_LIMIT = 8,     /* memory, handles or another limit is used up */
   LULL_ERROR_DEVICE = 9,    /* a call to CUDA failed */
   LULL_ERROR_INTERNAL = 10, /* a bug in Lull */
-  LULL_ERROR_EXCHANGE = 11  /* the program's own exchange returned something else than 0 */
+  LULL_ERROR_EXCHANGE = 11, /* the program's own exchange returned something else than 0 */
+  LULL_ERROR_SLOW_NODE = 12 /* a node of a graph takes longer than its node_limit_ns */
 } lull_status;
 
 /* LULL_ABI of the library. */
@@ -269,9 +270,10 @@ typedef struct lull_graph_options {
    What it reads and writes must live until the job is over. The first step runs at once, beside the trainer's work: how
    long its nodes take says where the graph is cut. Where one took longer than node_limit_ns and the graph is not fed,
    up to two further steps run at once: it may have been chance. Blocks for that, and up to a millisecond a segment.
-   LULL_ERROR_ARGUMENT names a node that cannot run so; LULL_ERROR_LIMIT one that takes longer than node_limit_ns: the
-   step has run, so a fed graph may be submitted again when its memory is as it was before. LULL_ERROR_STATE: the
-   runtime is off or observes. The job waits where bubbles are captured. */
+   LULL_ERROR_ARGUMENT names a node that cannot run so, and refuses node_limit_ns below segment_ns. LULL_ERROR_SLOW_NODE
+   names a node that takes longer than node_limit_ns: up to three steps have run, and when its memory is as it was
+   before, the graph may be submitted again. LULL_ERROR_STATE: the runtime is off or observes. The job waits where
+   bubbles are captured. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
 /* Gives a cudaStream_t on the SMs of workers, of the lowest priority, where a graph may be warmed up and captured:
    libraries that choose kernels by trying them choose kernels that can run there. It goes with the runtime, and every

@@ -7,6 +7,8 @@
 #include <exception>
 #include <new>
 
+#include <lull/host/cuda_graph/graph_task.hpp>
+
 namespace lull::c {
 
 namespace {
@@ -44,6 +46,8 @@ lull_status failed_by_exception(char const* call) noexcept {
     return failed(LULL_ERROR_ARGUMENT, call, why.what());
   } catch (input_error const& why) {
     return failed(LULL_ERROR_INPUT, call, why.what());
+  } catch (slow_node_error const& why) {
+    return failed(LULL_ERROR_SLOW_NODE, call, why.what());
   } catch (limit_error const& why) {
     return failed(LULL_ERROR_LIMIT, call, why.what());
   } catch (device_error const& why) {
@@ -126,7 +130,7 @@ extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
 
 extern "C" char const* lull_status_text(int status) {
   char const* const unknown = "unknown status";
-  if (status < LULL_OK || status > LULL_ERROR_EXCHANGE) return unknown;  // beyond the enumeration's range
+  if (status < LULL_OK || status > LULL_ERROR_SLOW_NODE) return unknown;  // beyond the enumeration's range
   switch (static_cast<lull_status>(status)) {  // without a default: the compiler names a status that is missing
     case LULL_OK:
       return "ok";
@@ -152,6 +156,8 @@ extern "C" char const* lull_status_text(int status) {
       return "internal error";
     case LULL_ERROR_EXCHANGE:
       return "the program's exchange failed";
+    case LULL_ERROR_SLOW_NODE:
+      return "a node of the graph takes too long";
   }
   return unknown;
 }

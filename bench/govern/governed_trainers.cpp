@@ -24,14 +24,16 @@ struct outcomes {
   std::uint64_t over = 0;      // the bound
   std::uint64_t far_over = 0;  // more than 1.3 times the bound
   double max = 0;              // slowdown, relative to the bound
+  double max_of_all = 0;       // … of all steps, the first ones too
   double harvest = 0;
 
   void add(governed_run const& run, double bound) {
-    double const relative = run.slowdown / bound;
+    double const relative = run.slowdown_behind / bound;
     ++runs;
     over += relative > 1 ? 1 : 0;
     far_over += relative > 1.3 ? 1 : 0;
     max = std::max(max, relative);
+    max_of_all = std::max(max_of_all, run.slowdown / bound);
     harvest += run.harvest;
   }
   nlohmann::json json() const {
@@ -39,6 +41,7 @@ struct outcomes {
             {"over_percent", 100.0 * static_cast<double>(over) / static_cast<double>(runs)},
             {"far_over", far_over},
             {"max_of_bound", max},
+            {"max_of_bound_from_the_first_step", max_of_all},
             {"harvest", harvest / static_cast<double>(runs)}};
   }
 };
@@ -47,17 +50,18 @@ struct outcomes {
 
 int main(int argc, char** argv) {
   CLI::App program{"Measures the governor over simulated trainers."};
-  std::uint64_t seeds = 66;
+  std::uint64_t seeds = 52;
   program.add_option("--seeds", seeds, "runs of each trainer, bound and length")->check(CLI::Range(1, 100'000));
   CLI11_PARSE(program, argc, argv);
   outcomes all;
   nlohmann::json rows = nlohmann::json::array();
+  std::uint64_t seed = 0;  // another for each run
   for (trainer_traits const& trainer : simulated_trainers()) {
     for (std::uint64_t const steps : lengths) {
       for (double const bound : bounds) {
         outcomes of;
-        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-          governed_run const run = run_governed(trainer, bound, steps, seed);
+        for (std::uint64_t i = 0; i < seeds; ++i) {
+          governed_run const run = run_governed(trainer, bound, steps, ++seed);
           of.add(run, bound);
           all.add(run, bound);
         }

@@ -37,7 +37,12 @@ constexpr std::array trainers{
     trainer_traits{.name = "usual, turns very hungry", .slowdown = 0.002, .later_slowdown = 0.2},
     trainer_traits{.name = "usual, turns a little hungry", .slowdown = 0.002, .later_slowdown = 0.01},
     trainer_traits{.name = "usual, turns tame", .slowdown = 0.04, .later_slowdown = 0.002},
-    trainer_traits{.name = "two ranks", .slowdown = 0.01, .ranks = 2},
+    trainer_traits{.name = "devoured", .slowdown = 0.5},
+    trainer_traits{.name = "devoured, tripled", .slowdown = 2},
+    trainer_traits{.name = "first step thirty times as long", .first = 30},
+    trainer_traits{.name = "a pause of 300 steps", .pause = 300},
+    trainer_traits{.name = "steps of twice the length from a moment on", .jump = 1},
+    trainer_traits{.name = "two ranks", .slowdown = 0.01, .other_rank = 0.002},
     trainer_traits{.name = "recorded", .is_recorded = true},
 };
 
@@ -61,6 +66,8 @@ class step_times {
     double ns = step_ns * (1 + noise()) * (1 + of_.drift * std::sin(2 * std::numbers::pi * phase()));
     if (step_ >= steps_ / 3) ns *= 1 + of_.jump;
     if (uniform_(random_) < of_.doubled) ns *= 2;
+    if (step_ == 0) ns *= of_.first;
+    if (step_ == steps_ / 4) ns *= 1 + of_.pause;
     ++step_;
     return ns;
   }
@@ -93,26 +100,32 @@ std::span<trainer_traits const> simulated_trainers() { return trainers; }
 
 governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed) {
   step_times times{trainer, steps, seed};
-  std::vector<governor> ranks(trainer.ranks, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
+  std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
+  std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
   std::vector<double> took_ns;
   governed_run found;
   double best = 0;
   for (std::uint64_t step = 0; step < steps; ++step) {
     bool const is_later = trainer.later_slowdown >= 0 && step >= steps / 2;
     double const slowdown = is_later ? trainer.later_slowdown : trainer.slowdown;
+    std::array const by_rank{slowdown, trainer.other_rank};
     double longer = 0;
-    for (governor& rank : ranks) {
-      if (!rank.harvests(step)) continue;
-      longer += slowdown;
+    double of_all = 0;
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      of_all += by_rank[rank];
+      if (!ranks[rank].harvests(step)) continue;
+      longer += by_rank[rank];
       found.harvest += 1;
     }
-    best += std::min(1.0, max_slowdown / (slowdown * trainer.ranks)) * trainer.ranks;
-    if (step >= warm_up) found.slowdown += longer;
+    best += std::min(1.0, max_slowdown / of_all) * static_cast<double>(count);
+    found.slowdown += longer;
+    if (step >= warm_up) found.slowdown_behind += longer;
     took_ns.push_back(times.next_ns() * (1 + longer));
     if (step < late) continue;
     for (governor& rank : ranks) rank.took(step - late, took_ns[step - late]);
   }
-  found.slowdown /= static_cast<double>(steps - warm_up);
+  found.slowdown /= static_cast<double>(steps);
+  found.slowdown_behind /= static_cast<double>(steps - warm_up);
   found.harvest /= best;
   return found;
 }

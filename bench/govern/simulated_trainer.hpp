@@ -10,23 +10,26 @@ namespace lull::bench {
 /// A trainer that does not exist: how long its steps take, and by how much side work makes them longer.
 struct trainer_traits {
   std::string_view name;
-  double slowdown = 0.02;       // of a step in which one rank harvests
-  double later_slowdown = -1;   // from the middle of the run on; below 0: the same
-  double noise = 0.01;          // standard deviation of a step, as a share
-  double persistence = 0;       // correlation of the noise of two steps in a row
-  double drift = 0;             // amplitude of a slow wave, as a share
-  double jump = 0;              // by which all steps are longer after the first third
-  double doubled = 0;           // share of steps that take twice as long
-  std::uint32_t ranks = 1;      // that harvest, each with a governor of its own
-  bool is_recorded = false;     // noise as recorded from a real trainer
+  double slowdown = 0.02;      // of a step in which one rank harvests
+  double later_slowdown = -1;  // from the middle of the run on; below 0: the same
+  double noise = 0.01;         // standard deviation of a step, as a share
+  double persistence = 0;      // correlation of the noise of two steps in a row
+  double drift = 0;            // amplitude of a slow wave, as a share
+  double jump = 0;             // by which all steps are longer after the first third
+  double doubled = 0;          // share of steps that take twice as long
+  double first = 1;            // how much longer the first step takes
+  double pause = 0;            // of so many steps, after a quarter
+  double other_rank = -1;      // slowdown by a second rank, with a governor of its own; below 0: there is none
+  bool is_recorded = false;    // noise as recorded from a real trainer
 };
 
 /// Those that the governor is measured with.
 std::span<trainer_traits const> simulated_trainers();
 
 struct governed_run {
-  double slowdown = 0;  // of all steps but the first 200, in truth
-  double harvest = 0;   // harvested steps of a rank, of those that the best fixed share within the bound would give
+  double slowdown = 0;         // of all steps, in truth
+  double slowdown_behind = 0;  // of all but the first 200
+  double harvest = 0;  // harvested steps, of those that the best share within the bound would give, one for each half
 };
 
 /// Step times reach the governors three steps late.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/runtime.hpp>
@@ -23,10 +24,16 @@ class gated_program;
 /// bubble is not begun. `off`: it uses the gate alone.
 enum class length_hint { learnt, off };
 
+/// A node of a graph took longer than `graph_task::node_limit`.
+class slow_node_error : public limit_error {
+ public:
+  using limit_error::limit_error;
+};
+
 /// A CUDA graph as side work: of kernels, copies and memsets, on the runtime's device, such as a captured PyTorch step.
 struct graph_task {
   CUgraph_st* graph = nullptr;  // a cudaGraph_t; only read, and only by the call that submits it
-  std::uint64_t steps = 1;      // how often the graph runs; the first run at once, the job ends in a bubble
+  std::uint64_t steps = 1;      // how often the graph runs; the first runs at once, the job ends in a bubble
   std::string name = "graph";
   int priority = 0;
   /// A step behind the first begins only when job::feed has said that there are more than the steps before it.
@@ -55,8 +62,8 @@ stream_handle graph_stream(runtime& side);
 /// Blocks for the first step, which runs beside the trainer's work, and while the segments are made, up to a
 /// millisecond each: call it before training starts, or off the trainer's path. In captured bubbles the job waits.
 /// Thread-safe. Throws usage_error for a graph that cannot be run so, with the node's kind or kernel and what to do;
-/// or a runtime whose mode is not on; limit_error for a node that takes longer than `node_limit`, or memory;
-/// device_error. Then nothing was queued, but the first step may have run.
+/// or a runtime whose mode is not on; slow_node_error for a node that takes longer than `node_limit`; limit_error;
+/// device_error. Then nothing was queued, but the first step may have run, and up to three for a slow node.
 job submit(runtime& side, graph_task const& work);
 
 /// How a graph was cut.

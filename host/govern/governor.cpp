@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <lull/host/error.hpp>
 
@@ -11,10 +12,14 @@ namespace lull {
 namespace {
 
 constexpr double first_chance = 0.2;  // while the slowdown is not known
-constexpr double least_chance = 1e-3;
-constexpr double aim = 0.98;          // of the bound: spells that are drawn scatter around their chance
-constexpr double reserve = 6;         // harvested spells that could be paid for at any time
-constexpr double horizon = 40;        // spells within which a loss is made up for
+constexpr double least_chance = 2e-4;
+constexpr double devouring = 0.5;      // excess of the first harvested spells that ends the beginning
+constexpr std::uint64_t learning = 3;  // spells that only set the forecast: a trainer's first steps are slow
+constexpr double max_excess = 2;
+constexpr int max_off_in_a_row = 6;     // spells: then the trainer's steps are of another length
+constexpr double aim = 0.98;            // of the bound: spells that are drawn scatter around their chance
+constexpr double reserve = 6;           // harvested spells that could be paid for at any time
+constexpr double horizon = 40;          // spells within which a loss is made up for
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
 constexpr double withheld_weight = 0.2, harvested_weight = 0.06;  // of the last spell in the forecast
 constexpr double spread_weight = 0.05;
@@ -39,8 +44,7 @@ governor_options checked(governor_options const& asked) {
   }
   if (asked.steps_a_spell == 0) throw usage_error{"steps_a_spell is 0: set it to 1 or more"};
   if (!(asked.min_withheld > 0 && asked.min_withheld <= 0.5)) {
-    throw usage_error{"min_withheld is " + std::to_string(asked.min_withheld) +
-                      ": it must be above 0 and at most 0.5"};
+    throw usage_error{"min_withheld is " + std::to_string(asked.min_withheld) + ": it must be above 0 and at most 0.5"};
   }
   return asked;
 }
@@ -51,8 +55,12 @@ governor::governor(governor_options const& options) : options_(checked(options))
 
 bool governor::harvests(std::uint64_t step) {
   std::uint64_t const number = step / options_.steps_a_spell;
+  if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts anew
   if (open_.empty() || open_.back().number != number) {
-    if (open_.size() == max_open) open_.pop_front();
+    if (open_.size() == max_open) {
+      open_.pop_front();
+      chance_ = least_chance;  // until it is told again
+    }
     open_.push_back({number, chance_, draw(options_.trainer, number) < chance_});
   }
   return open_.back().is_harvested;
@@ -60,12 +68,13 @@ bool governor::harvests(std::uint64_t step) {
 
 void governor::took(std::uint64_t step, double ns) {
   std::uint64_t const number = step / options_.steps_a_spell;
+  if (open_.empty() || number > open_.back().number || !(ns >= 1 && ns <= 1e15)) return;
   while (!open_.empty() && open_.front().number < number) {
     spell const before = open_.front();
     open_.pop_front();
     if (before.steps != 0) end(before);
   }
-  if (open_.empty() || open_.front().number != number || !(ns > 0 && std::isfinite(ns))) return;
+  if (open_.empty() || open_.front().number != number) return;
   ++open_.front().steps;
   open_.front().sum_ns += ns;
   if (open_.front().steps != options_.steps_a_spell) return;
@@ -74,14 +83,23 @@ void governor::took(std::uint64_t step, double ns) {
   end(whole);
 }
 
+bool governor::is_learning(double step_ns) {
+  if (ended_++ >= learning) return false;
+  usual_ns_ = ended_ == 1 ? step_ns : std::min(usual_ns_, step_ns);
+  return true;
+}
+
 void governor::end(spell const& of) {
   double const step_ns = of.sum_ns / of.steps;
-  if (usual_ns_ == 0) usual_ns_ = step_ns;
+  if (is_learning(step_ns)) return;
   auto const known = estimate_.interval();
   double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
-  double const excess = step_ns / usual_ns_ - 1;
-  ++ended_;
+  double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);
   estimate_.add(of.chance, of.is_harvested, excess);
+  if (of.is_harvested && !known) {
+    ++first_harvested_;
+    first_excess_ += excess;
+  }
   if (wary_ != 0) --wary_;
   if (of.is_harvested) {
     double const surprise = std::clamp((excess - slowdown) / spread_, -4.0, 6.0);
@@ -98,6 +116,17 @@ void governor::end(spell const& of) {
 /// Follows the trainer slowly: a single step that takes twice as long hardly moves it.
 void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
   double const off = step_ns / (1 + slowdown) / usual_ns_ - 1;
+  if (std::abs(off) <= 3 * spread_) {
+    off_in_a_row_ = 0;
+  } else {
+    bool const goes_on = (off > 0) == (off_in_a_row_ > 0);
+    off_in_a_row_ = (goes_on ? off_in_a_row_ : 0) + (off > 0 ? 1 : -1);
+  }
+  if (std::abs(off_in_a_row_) == max_off_in_a_row) {
+    usual_ns_ *= 1 + off;
+    off_in_a_row_ = 0;
+    return;
+  }
   usual_ns_ *= 1 + (is_harvested ? harvested_weight : withheld_weight) * std::clamp(off, -3 * spread_, 3 * spread_);
   // 1.25: standard deviations for each mean deviation, if normal.
   spread_ += spread_weight * (1.25 * std::min(std::abs(off), 4 * spread_) - spread_);
@@ -106,11 +135,17 @@ void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
 
 double governor::next_chance() const {
   auto const known = estimate_.interval();
-  if (!known) return first_chance;
-  double const high = std::max(known->high, 1e-9);
+  if (known) return affordable(std::max(known->estimate, 0.0), std::max(known->high, 1e-9), estimate_.loss());
+  auto const harvested = static_cast<double>(first_harvested_);
+  if (harvested < 2 || first_excess_ <= devouring * harvested) return first_chance;
+  double const slowdown = first_excess_ / harvested;
+  return affordable(slowdown, slowdown, first_excess_);
+}
+
+/// What the bound allows, where side work costs so much of a step and has cost so many spells.
+double governor::affordable(double slowdown, double high, double loss) const {
   double const bound = options_.max_slowdown;
-  double const spare =
-      bound * static_cast<double>(ended_) - estimate_.loss() - reserve * std::max(known->estimate, 0.0);
+  double const spare = bound * static_cast<double>(ended_) - loss - reserve * slowdown;
   double const allowed = std::clamp(bound + spare / horizon, 0.0, aim * bound);
   // The nearer the bound, the closer it has to look.
   double const withheld = std::max(options_.min_withheld, near_withheld * std::min(high / bound, 1.0));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -16,17 +17,20 @@ struct governor_options {
   std::uint64_t trainer = 0;
   /// Steps in a row that are harvested or not, at least 1: as many as clocks and power take to settle.
   std::uint32_t steps_a_spell = 2;
-  /// Share of spells in which no rank harvests, above 0 and at most a half.
+  /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound it is up to 0.12.
   double min_withheld = 0.02;
 };
 
 /// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
-/// the run.
+/// the run. It aims at that: until five spells of either kind have ended, a fifth of the spells is harvested, whatever
+/// that costs (two spells that took half as long again end this), and a slowdown that rises is seen some spells later.
+/// What was lost then is made up for.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
-/// Harvested and withheld spells together give the slowdown; the chance is what the upper end of its interval allows,
-/// and what has been lost so far. Not thread-safe.
+/// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
+/// less what makes up for losses. A spell that takes more than three times as long as forecast counts as three times:
+/// a pause of the trainer says nothing of side work. Not thread-safe.
 class governor {
  public:
   /// Throws usage_error.
@@ -35,8 +39,9 @@ class governor {
   /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
   /// left out.
   bool harvests(std::uint64_t step);
-  /// How long a step took that was asked for. Steps are told in order, and may be told late; one that is not told says
-  /// nothing. Ignores a time that is not positive.
+  /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late; while none
+  /// is told for so long, side work hardly runs. One that is not told says nothing. Ignores times outside 1 ns to 1e15
+  /// ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
 
   /// Of the next spell.
@@ -53,18 +58,23 @@ class governor {
   };
 
   void end(spell const& of);
+  bool is_learning(double step_ns);
   void forecast(double step_ns, bool is_harvested, double slowdown);
   double next_chance() const;
+  double affordable(double slowdown, double high, double loss) const;
 
   static constexpr std::size_t max_open = 64;  // spells that are asked for and not told
   governor_options const options_;
   slowdown_estimate estimate_;
   std::deque<spell> open_;
   double chance_;
-  double usual_ns_ = 0;     // of a step without side work, as forecast; 0: not known
-  double spread_ = 0.02;    // of spells around the forecast, as a share
-  double surprise_ = 0;     // how much longer harvested spells were lately than expected, in spreads
-  std::uint32_t wary_ = 0;  // spells that it looks closer at
+  double usual_ns_ = 0;      // of a step without side work, as forecast
+  double spread_ = 0.02;     // of spells around the forecast, as a share
+  double surprise_ = 0;      // how much longer harvested spells were lately than expected, in spreads
+  std::uint32_t wary_ = 0;   // spells that it looks closer at
+  int off_in_a_row_ = 0;     // spells that were far above the forecast; below 0: below it
+  double first_excess_ = 0;  // of harvested spells, while there is no interval, together
+  std::uint64_t first_harvested_ = 0;
   std::uint64_t ended_ = 0;
 };
 

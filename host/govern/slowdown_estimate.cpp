@@ -8,12 +8,12 @@ namespace lull {
 
 namespace {
 
-constexpr double miss = 0.05;                  // how often the interval may ever miss the slowdown
-constexpr double tuned_to = 60;                // spells at which the boundary is tightest
-constexpr std::uint64_t least_spells = 5;      // of either kind
-constexpr std::uint64_t min_late = 8;          // spells that may tell a change
+constexpr double miss = 0.05;                   // how often the interval may ever miss the slowdown
+constexpr double tuned_to = 60;                 // spells: the boundary is then tightest at about 500
+constexpr std::uint64_t least_spells = 5;       // of either kind
+constexpr std::uint64_t min_late = 8;           // spells that may tell a change
 constexpr std::uint64_t min_late_of_fall = 64;  // a rise must be seen sooner than a fall
-constexpr double rise = 3, fall = 4;           // standard errors that tell a change
+constexpr double rise = 3, fall = 4;            // standard errors that tell a change
 
 }  // namespace
 
@@ -27,12 +27,12 @@ slowdown_estimate::sums slowdown_estimate::sums::operator-(sums const& other) co
   return left;
 }
 
-bool slowdown_estimate::sums::tell() const noexcept {
+bool slowdown_estimate::sums::can_tell() const noexcept {
   return harvested >= least_spells && spells - harvested >= least_spells;
 }
 
 double slowdown_estimate::sums::loss() const noexcept {
-  return tell() ? static_cast<double>(harvested) * std::max(slowdown(), 0.0) : 0;
+  return can_tell() ? static_cast<double>(harvested) * std::max(slowdown(), 0.0) : 0;
 }
 
 double slowdown_estimate::sums::variance() const noexcept {
@@ -63,7 +63,7 @@ void slowdown_estimate::add(double chance, bool is_harvested, double excess) {
 
 std::optional<slowdown_interval> slowdown_estimate::interval() const {
   sums const now = remembered();
-  if (!now.tell()) return std::nullopt;
+  if (!now.can_tell()) return std::nullopt;
   double const n = static_cast<double>(now.spells) / tuned_to;
   double const boundary =
       std::sqrt(now.unseen(12) * now.variance() * (1 + 1 / n) * (std::log1p(n) - 2 * std::log(miss)));
@@ -78,7 +78,7 @@ void slowdown_estimate::forget_what_has_changed() {
     sums const& split = before_[(all_.spells - late) % kept];
     sums const recent = all_ - split;
     sums const early = split - forgotten_;
-    if (!recent.tell() || !early.tell()) continue;
+    if (!recent.can_tell() || !early.can_tell()) continue;
     double const more = recent.slowdown() - early.slowdown();
     if (more < 0 && late < min_late_of_fall) continue;
     double const errors = more > 0 ? rise : fall;

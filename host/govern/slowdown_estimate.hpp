@@ -18,19 +18,20 @@ struct slowdown_interval {
 /// Estimates that slowdown from spells: each is a few steps in a row that were drawn to be harvested, or not to be.
 ///
 /// Let p be the chance of a spell, A whether it was harvested, x its time over the time forecast for it, less 1, and s
-/// the slowdown. Chance and forecast are fixed before the draw. So the sum of (A − p)(x − A s) is a martingale,
-/// whatever noise and drift the trainer has: the draw alone makes it one. The interval holds each s for which that sum
-/// is within Robbins' normal-mixture boundary, with its variance estimated from the same spells (an asymptotic
+/// the slowdown, in times forecast. Chance and forecast depend on earlier spells alone. So the sum of (A − p)(x − A s)
+/// is a martingale beside the trainer's own noise and drift: the draw makes it one. The interval holds each s for which
+/// that sum is within Robbins' normal-mixture boundary, with its variance estimated from the same spells (an asymptotic
 /// confidence sequence: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 52, 2024). So it may be
-/// looked at after each spell, and the chance may follow it. No spell is thrown away.
+/// looked at after each spell, and the chance may follow it. Rare spells that are far longer than the others make it
+/// less sure than it says.
 ///
-/// A slowdown that changes is noticed when the late spells differ from the early ones by more than their spread allows.
-/// Then the early ones are forgotten, and the interval is wide again. Not thread-safe.
+/// A slowdown that changes is noticed when the latest spells, 512 at most, differ from those before by more than their
+/// spread allows. Then those before are forgotten, and the interval begins again. Not thread-safe.
 class slowdown_estimate {
  public:
-  /// `chance`: above 0 and below 1.
+  /// `chance`: above 0 and below 1. `excess`: finite.
   void add(double chance, bool is_harvested, double excess);
-  /// Of 95 % for all times together. None before five spells of either kind.
+  /// Of 95 % for all times together, as long as nothing is forgotten. None before five spells of either kind.
   std::optional<slowdown_interval> interval() const;
   /// What side work has cost so far, in spells: each harvested one at the slowdown that is now known for its time.
   double loss() const noexcept;
@@ -46,12 +47,12 @@ class slowdown_estimate {
     std::array<double, 3> square{};  // ((A − p)(x − A s))², as a polynomial in s
 
     sums operator-(sums const& other) const noexcept;
-    bool tell() const noexcept;
+    bool can_tell() const noexcept;
     double slowdown() const noexcept { return covariance / weight; }
     double loss() const noexcept;
-    double variance() const noexcept;                  // of the sum
+    double variance() const noexcept;                   // of the sum
     double unseen(double spells_worth) const noexcept;  // few spells show too little of their spread
-    double error2() const noexcept;                    // of the slowdown, squared
+    double error2() const noexcept;                     // of the slowdown, squared
   };
 
   sums remembered() const noexcept { return all_ - forgotten_; }

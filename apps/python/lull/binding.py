@@ -32,6 +32,7 @@ class Status(enum.IntEnum):
     ERROR_DEVICE = 9
     ERROR_INTERNAL = 10
     ERROR_EXCHANGE = 11
+    ERROR_SLOW_NODE = 12
 
 
 LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)

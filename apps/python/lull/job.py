@@ -42,6 +42,14 @@ def in_ns(seconds):
     return int(min(seconds, 86_400) * 1e9)
 
 
+def refuse_lengths(segment, node_limit):
+    """In seconds, of a graph."""
+    if not 0 < segment <= 1:
+        raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
+    if node_limit is not None and not segment <= node_limit <= 1:
+        raise Error(f"node_limit is {node_limit} seconds: it must be at least segment, {segment}, and at most 1")
+
+
 class Job(Made):
     """A submitted side task. After its runtime's end it still tells its last status, and its result if it had
     finished."""

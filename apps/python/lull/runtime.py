@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from . import binding, heard
 from .binding import Error, Status, check, load, text_of
 from .captured_step import SideStep
-from .job import GraphJob, Job, Made, in_ns
+from .job import GraphJob, Job, Made, in_ns, refuse_lengths
 from .side_step import StepJob
 
 _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
@@ -179,7 +179,7 @@ class Runtime(Made):
         """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
         first step runs at once. What it reads and writes must live until the job is over. `segment`: about the
         seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
-        more seconds; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how long bubbles were
+        more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how long bubbles were
         lately, or by the gate alone."""
         job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint)
         self.jobs.append(job)
@@ -195,10 +195,7 @@ class Runtime(Made):
 
     def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint) -> GraphJob:
         self._refuse_parents()
-        if not 0 < segment <= 1:
-            raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
-        if node_limit is not None and not segment <= node_limit <= 1:
-            raise Error(f"node_limit is {node_limit} seconds: it must be at least segment, {segment}, and at most 1")
+        refuse_lengths(segment, node_limit)
         if steps < 1:
             raise Error(f"steps is {steps}: it must be 1 or more")
         options = binding.GraphOptions(

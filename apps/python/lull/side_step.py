@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +13,11 @@ from typing import Any
 
 from .binding import Error, Status
 from .captured_step import Captured, SideStep
-from .job import FINAL, GraphJob
+from .job import FINAL, GraphJob, refuse_lengths
 from .step_advice import forget_frames
 from .step_feeder import Feeder
+
+log = logging.getLogger("lull")
 
 _left_alone: list[Any] = []  # whose jobs were not seen to be over: a segment may still run on their memory
 
@@ -63,7 +66,7 @@ def side_step(
     what the step made for good, such as the optimizer's state: that stays until the program drops it.
 
     `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `node_limit`: a step is
-    refused if a kernel takes more seconds; None: 0.002, or `segment` if that is more. `hint`: whether the job goes by
+    refused if a kernel takes more seconds twice; None: 0.002, or `segment` if that is more. `hint`: whether the job goes by
     how long bubbles were lately, or looks at the gate alone.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
@@ -77,6 +80,7 @@ def side_step(
         raise Error("a checkpoint needs state: the modules, optimizers and tensors that the step changes")
     if every and checkpoint is None:
         raise Error("every is given without a checkpoint")
+    refuse_lengths(segment, node_limit)
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
     return SideStep(
@@ -85,13 +89,13 @@ def side_step(
 
 
 def _submitted(submit: Callable[[], GraphJob], begin_again: Callable[[], None]) -> GraphJob:
-    """Twice, where a limit was met: a kernel that took too long may have done so by chance, while the GPU was another
-    process's."""
+    """Twice, where a kernel took too long: that may have been chance."""
     try:
         return submit()
     except Error as why:
-        if why.status != Status.ERROR_LIMIT:
+        if why.status != Status.ERROR_SLOW_NODE:
             raise
+        log.info("the step is put back and submitted once more: %s", why)
     begin_again()
     return submit()
 

@@ -56,7 +56,8 @@ class Checkpoint:
                 for to, value in zip(state, self._state):
                     to.copy_(value)
         is_pinned = torch.cuda.is_available()
-        self._copies = [torch.empty_like(t, device="cpu", pin_memory=is_pinned, requires_grad=False) for t in state]
+        if not self._copies:
+            self._copies = [torch.empty_like(t, device="cpu", pin_memory=is_pinned, requires_grad=False) for t in state]
 
     def forget(self) -> None:
         """Frees what was read."""

@@ -292,8 +292,8 @@ class AJob(unittest.TestCase):
             told.output, ["WARNING:lull:step: outputs() was not called for 6 steps: the oldest are dropped"]
         )
 
-    def test_that_meets_a_limit_is_submitted_once_more_from_its_beginning(self):
-        limit, other = lull.Status.ERROR_LIMIT, lull.Status.ERROR_ARGUMENT
+    def test_with_a_slow_kernel_is_submitted_once_more_from_its_beginning(self):
+        limit, other = lull.Status.ERROR_SLOW_NODE, lull.Status.ERROR_LIMIT
         for found, tries, begun in (([limit], 2, 1), ([limit, limit], 2, 1), ([other], 1, 0)):
             captured = Captured(lull.side_step(lambda: None, steps=5), 0, None)
             refusals = [lull.Error("refused", status) for status in found]

@@ -22,6 +22,10 @@ class ASideStep(unittest.TestCase):
     def test_without_warm_up(self):
         self.assert_refused("warm_ups is 0: it must be 1 or more", warm_ups=0)
 
+    def test_with_lengths_that_cannot_be(self):
+        self.assert_refused("segment is nan seconds", segment=float("nan"))
+        self.assert_refused("node_limit is 5e-05 seconds: it must be at least segment, 0.0001", node_limit=5e-5)
+
     def test_with_inputs_or_feed_alone(self):
         self.assert_refused("inputs and feed belong together", inputs=[object()])
         self.assert_refused("inputs and feed belong together", feed=[])

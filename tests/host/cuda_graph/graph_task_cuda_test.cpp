@@ -89,7 +89,7 @@ TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_once_is_tried_again) 
   // A step that may not run again, and one that the caller has to feed.
   for (graph_task const& asked : {graph_task{.graph = slow.get()}, {.graph = slow.get(), .steps = 5, .is_fed = true}}) {
     runs.write(std::vector<std::uint32_t>{0});
-    EXPECT_THROW(submit(*side_, asked), limit_error);
+    EXPECT_THROW(submit(*side_, asked), slow_node_error);
     EXPECT_EQ(runs.read(), std::vector<std::uint32_t>{1});
   }
 }

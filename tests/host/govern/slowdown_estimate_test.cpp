@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 
@@ -90,6 +91,24 @@ TEST(slowdown_estimate, forgets_what_was_before_a_change_and_prices_each_spell_a
   for (int i = 0; i < 400; ++i) of.add(0.5, i % 2 == 0, noise(random) + (i % 2 == 0 ? 0.002 : 0));
   EXPECT_LE(of.spells(), 420U);
   EXPECT_LT(of.interval()->high, 0.01);
+}
+
+TEST(slowdown_estimate, of_a_change_without_noise_has_the_loss_of_either_time) {
+  slowdown_estimate of;
+  for (int i = 0; i < 400; ++i) of.add(0.5, i % 2 == 0, i % 2 == 0 ? 0.002 : 0);
+  for (int i = 0; i < 64; ++i) of.add(0.5, i % 2 == 0, i % 2 == 0 ? 0.05 : 0);
+  EXPECT_LE(of.spells(), 72U);
+  EXPECT_NEAR(of.loss(), 200 * 0.002 + 32 * 0.05, 0.05);
+}
+
+TEST(slowdown_estimate, interval_of_a_thousand_spells_is_as_narrow_as_their_noise_allows) {
+  slowdown_estimate of;
+  std::mt19937_64 random{1};
+  std::normal_distribution<double> noise{0, 0.01};
+  for (int i = 0; i < 1'000; ++i) of.add(0.5, i % 2 == 0, noise(random));
+  double const error = 0.01 * std::sqrt(1.0 / 500 + 1.0 / 500);
+  EXPECT_GT(of.interval()->high - of.interval()->estimate, 2 * error);  // looked at once it would be 1.96
+  EXPECT_LT(of.interval()->high - of.interval()->estimate, 4 * error);
 }
 
 }  // namespace
