@@ -55,7 +55,7 @@ governor::governor(governor_options const& options) : options_(checked(options))
 
 bool governor::harvests(std::uint64_t step) {
   std::uint64_t const number = step / options_.steps_a_spell;
-  if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts anew
+  if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the beginning
   if (open_.empty() || open_.back().number != number) {
     if (open_.size() == max_open) {
       open_.pop_front();

@@ -39,9 +39,9 @@ class governor {
   /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
   /// left out.
   bool harvests(std::uint64_t step);
-  /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late; while none
-  /// is told for so long, side work hardly runs. One that is not told says nothing. Ignores times outside 1 ns to 1e15
-  /// ns, and steps that were not asked for.
+  /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
+  /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
+  /// 1 ns to 1e15 ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
 
   /// Of the next spell.

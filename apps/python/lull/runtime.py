@@ -179,8 +179,8 @@ class Runtime(Made):
         """A cudaGraph_t, as an integer, of kernels, copies and memsets, run so often; host/lull.h says the rest. Its
         first step runs at once. What it reads and writes must live until the job is over. `segment`: about the
         seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
-        more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how long bubbles were
-        lately, or by the gate alone."""
+        more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how
+        long bubbles were lately, or by the gate alone."""
         job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint)
         self.jobs.append(job)
         return job

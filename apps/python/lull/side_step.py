@@ -66,8 +66,8 @@ def side_step(
     what the step made for good, such as the optimizer's state: that stays until the program drops it.
 
     `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `node_limit`: a step is
-    refused if a kernel takes more seconds twice; None: 0.002, or `segment` if that is more. `hint`: whether the job goes by
-    how long bubbles were lately, or looks at the gate alone.
+    refused if a kernel takes more seconds twice; None: 0.002, or `segment` if that is more. `hint`: whether the job
+    goes by how long bubbles were lately, or looks at the gate alone.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
     if steps < 1:
