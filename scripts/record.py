@@ -42,6 +42,7 @@ from step_sections import (
     connections,
     our_threads,
     pending,
+    settling,
     stage,
     stage_kernels,
     step,
@@ -280,6 +281,7 @@ SECTIONS = {
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     **{name: ("as named", lambda build, name=name: stage_kernels(build, KERNELS[name])) for name in KERNELS},
+    "settling": ("ms", settling),
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))

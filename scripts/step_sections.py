@@ -2,6 +2,7 @@
 """Sections of record.py about what side work costs a step, and what waits on the device cost: a function a section."""
 
 from measured import alone_with_bounds, once, paired, read_json, shell
+from side_sections import of_each
 
 CONNECTIONS = (1, 4, 8, 32)
 OTHER_TASKS = ("streaming", "mlp", "pagerank", "product")
@@ -124,6 +125,12 @@ def stage_kernel_rows(command, said, count, tasks):
         first, second = ({key: one[key] for key in one if key != "task"} for one in said["rows"] if one["task"] == task)
         rows.append({"connections": count, "task": task, **paired(command, first, second)})
     return rows
+
+
+def settling(build):
+    """How many steps that stage takes to settle when side work begins or ends."""
+    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so"]
+    return of_each("task", build, ["scripts/measure_settling.py", "--tasks", "product+pagerank", *waits], 230)
 
 
 def pending(build):

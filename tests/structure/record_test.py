@@ -15,6 +15,7 @@ from unittest import mock
 ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
+import measure_settling  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
 import side_sections  # noqa: E402
@@ -143,6 +144,26 @@ class records(unittest.TestCase):
         for said in (lines.splitlines()[0], "a word", ""):
             for rows in self.sections(subprocess.CompletedProcess([], 0, said, ""), names).values():
                 self.assertIn("it printed no rows", measured.why_empty({"rows": rows}))
+
+    def test_a_trainer_has_settled_where_its_steps_are_as_those_later(self):
+        places = measure_settling.by_place([[105, 103, 101 + at % 2, 101, 101 + at % 2, 101.5] for at in range(6)])
+        self.assertEqual([round(place["ms"], 6) for place in places], [105, 103, 101.5, 101, 101.5, 101.5])
+        self.assertLess(places[2]["ms_low"], 101.5)
+        self.assertEqual(measure_settling.settled_after(places), 2)
+        self.assertEqual(measure_settling.settled_after([places[2]] * 4), 0)
+
+    def test_spells_with_and_without_side_work_are_told_apart(self):
+        seen = []
+
+        def step_times(torch, trainer, kinds):
+            seen.extend(kinds)
+            return [100.0 + at % measure_settling.SPELL + 50 * (kind == "bubble") for at, kind in enumerate(kinds)]
+
+        with mock.patch.object(measure_settling, "step_times", step_times):
+            found = measure_settling.measure_task(None, None, "bubble")
+        self.assertEqual([place["ms"] for place in found["with"]], [150.0 + at for at in range(measure_settling.SPELL)])
+        self.assertEqual(found["without"][0]["ms"], 100)
+        self.assertEqual(len(seen), 2 * measure_settling.SPELL * (measure_settling.TURNS + 1))
 
     def test_a_section_of_so_many_connections_runs_with_them(self):
         done, commands = subprocess.CompletedProcess([], 0, json.dumps({"rows": [{"model": "bert"}]}), ""), []
