@@ -24,7 +24,7 @@ TURNS = 20  # of both spells
 
 
 def step_times(torch, trainer, kinds):
-    """Milliseconds of each step, enqueued one behind the other."""
+    """Milliseconds of each step. No pause stands between two."""
     marks = []
 
     def mark():
