@@ -43,6 +43,12 @@ class bubble_mark {
   virtual ~bubble_mark() = default;
 };
 
+/// A moment that a trainer's stream comes to.
+class stream_moment {
+ public:
+  virtual ~stream_moment() = default;
+};
+
 /// The launch shape of one job's workers.
 struct worker_grid {
   std::uint64_t blocks = 0;
@@ -137,8 +143,8 @@ class machine_memory {
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
 };
 
-/// Bubbles on the trainer's streams: edges and workers. `look_at`, `open_edge`, `close_edge` and `launch` are enqueue
-/// only. The other calls are for Lull's threads.
+/// Bubbles on the trainer's streams: edges and workers. `look_at`, `open_edge`, `close_edge`, `launch` and `note` are
+/// enqueue only. The other calls are for Lull's threads.
 class bubble_streams {
  public:
   virtual ~bubble_streams() = default;
@@ -171,6 +177,12 @@ class bubble_streams {
   virtual bool workers_left(bubble_mark& mark) = 0;
   /// Returns the length of the last timed bubble that used the mark, or nothing while its end is not reached.
   virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
+
+  virtual std::unique_ptr<stream_moment> make_moment() = 0;
+  /// Enqueues that the stream notes when it comes here. What the moment was before is forgotten.
+  virtual void note(stream_handle stream, stream_moment& when) = 0;
+  /// Returns the time from one moment to another, or nothing while a stream has not come to both.
+  virtual std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) = 0;
 };
 
 /// Bubbles in graphs that are being captured. Adds nodes, enqueues nothing, waits for nothing.

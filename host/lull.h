@@ -132,14 +132,18 @@ typedef struct lull_options {
   char const* tasks;
   lull_log log; /* null: silence */
   void* log_context;
-  char const* report; /* file that the bubble report is written to when the runtime ends, in the format of its ending:
-                         .txt, .json or .trace.json, with %p for the process and %d for the device; LULL_REPORT in the
-                         environment goes before it. Null: none; when observing, the text goes to the log */
+  char const* report;  /* file that the bubble report is written to when the runtime ends, in the format of its ending:
+                          .txt, .json or .trace.json, with %p for the process and %d for the device; LULL_REPORT in the
+                          environment goes before it. Null: none; when observing, the text goes to the log */
+  double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
+                          cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
+                          before the first; captured bubbles are not bounded yet */
+  uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
@@ -186,6 +190,7 @@ typedef struct lull_counts {
   uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
   uint64_t no_gate;      /* opens on a stream while 16 other streams have gates, ignored */
   uint64_t off;          /* opens while the runtime is off */
+  uint64_t withheld;     /* bubbles without side work, in steps that are compared with the others; 0 without a bound */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
@@ -214,6 +219,24 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
+/* Enqueue only. Marks where a training step ends and the next begins: once a step, on the stream that trains. Does
+   nothing on a stream under capture. */
+lull_status lull_step(lull_runtime* runtime, void* stream);
+
+typedef struct lull_steps {
+  uint32_t size;     /* sizeof(lull_steps), set by the caller */
+  int32_t is_known;  /* 1: the slowdown is */
+  uint64_t begun;    /* steps that lull_step marked */
+  uint64_t timed;    /* … whose lengths are known */
+  uint64_t total_ns; /* … of these, together */
+  uint64_t withheld; /* … without side work, so that max_slowdown is kept */
+  double chance;     /* that side work runs in a step to come */
+  double slowdown;   /* of a step in which it runs, as a share, with its 95 % interval */
+  double slowdown_low;
+  double slowdown_high;
+} lull_steps;
+
+lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps);
 
 /* ---- jobs ---- */
 

@@ -14,6 +14,7 @@
 #include <lull/host/closing.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/step_report.hpp>
 
 namespace lull {
 
@@ -45,6 +46,12 @@ struct runtime_options {
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};
+  /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.
+  /// Side work then runs in some steps only, as the program marks them with `runtime::step`, and in none before the
+  /// first mark. Captured bubbles are not bounded yet. How it is kept, and what it takes: docs/decisions/governor.md.
+  double max_slowdown = 0;
+  /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
+  std::uint64_t trainer = 0;
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.
   std::vector<task_type> tasks = {};
@@ -91,6 +98,11 @@ class runtime {
   /// not open, or with another stream, only counts the call. Does not block or synchronise; allocates only under
   /// capture.
   void close(bubble_id id, stream_handle stream) noexcept;
+
+  /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
+  /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.
+  void step(stream_handle stream) noexcept;
+  step_report steps() const;
 
   /// Stops all side work, so that the program may allocate, load code or be profiled without it. Returns true when no
   /// block of a worker runs and none can start until `release`; false when the time was over, and then nothing is

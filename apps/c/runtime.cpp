@@ -183,7 +183,8 @@ lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
                      .armed = now[counted::armed],
                      .released = now[counted::released],
                      .no_gate = now[counted::no_gate],
-                     .off = now[counted::off]},
+                     .off = now[counted::off],
+                     .withheld = now[counted::withheld]},
          "counts");
   });
 }
@@ -239,6 +240,34 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
     require(ready, "ready");
     trainer_stream const on{*side, stream};
     *ready = side->side->ready(on) ? 1 : 0;
+  });
+}
+
+lull_status lull_step(lull_runtime* runtime, void* stream) {
+  return guarded("lull_step", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    trainer_stream const on{*side, stream};
+    side->side->step(on);
+  });
+}
+
+lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
+  return guarded("lull_get_steps", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    step_report const now = side->side->steps();
+    slowdown_interval const slowdown = now.slowdown.value_or(slowdown_interval{});
+    fill(steps,
+         lull_steps{.size = 0,
+                    .is_known = now.slowdown ? 1 : 0,
+                    .begun = now.begun,
+                    .timed = now.timed,
+                    .total_ns = static_cast<std::uint64_t>(now.total.count()),
+                    .withheld = now.withheld,
+                    .chance = now.chance,
+                    .slowdown = slowdown.estimate,
+                    .slowdown_low = slowdown.low,
+                    .slowdown_high = slowdown.high},
+         "steps");
   });
 }
 

@@ -70,6 +70,33 @@ class cuda_mark final : public bubble_mark {
   std::optional<cuda_event> closed_;
 };
 
+class cuda_moment final : public stream_moment {
+ public:
+  explicit cuda_moment(int device) : device_(device), event_(event_timing::on) {}
+  ~cuda_moment() override {
+    destroy_on(device_, [this] { event_.reset(); });
+  }
+  cuda_moment(cuda_moment const&) = delete;
+  cuda_moment& operator=(cuda_moment const&) = delete;
+  cudaEvent_t event() const { return event_->get(); }
+
+ private:
+  int const device_;
+  std::optional<cuda_event> event_;
+};
+
+/// Nothing while one of the events has not been reached, or was never recorded.
+std::optional<std::chrono::nanoseconds> time_between(cudaEvent_t from, cudaEvent_t to) {
+  float ms = 0;
+  cudaError_t const code = cudaEventElapsedTime(&ms, from, to);
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    if (code == cudaErrorNotReady || code == cudaErrorInvalidResourceHandle) return std::nullopt;
+    LULL_CUDA(code);
+  }
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
+}
+
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
 void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
@@ -326,15 +353,17 @@ void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSync
 
 std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
   auto& both = static_cast<cuda_mark&>(mark);
-  float ms = 0;
-  if (!both.is_timed()) return std::nullopt;
-  cudaError_t const code = cudaEventElapsedTime(&ms, both.opened(), both.closed());
-  if (code != cudaSuccess) {
-    cudaGetLastError();
-    if (code == cudaErrorNotReady || code == cudaErrorInvalidResourceHandle) return std::nullopt;
-    LULL_CUDA(code);
-  }
-  return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
+  return both.is_timed() ? time_between(both.opened(), both.closed()) : std::nullopt;
+}
+
+std::unique_ptr<stream_moment> cuda_executor::make_moment() { return std::make_unique<cuda_moment>(device_); }
+
+void cuda_executor::note(stream_handle stream, stream_moment& when) {
+  LULL_CUDA(cudaEventRecord(static_cast<cuda_moment&>(when).event(), stream_of(stream)));
+}
+
+std::optional<std::chrono::nanoseconds> cuda_executor::between(stream_moment& from, stream_moment& to) {
+  return time_between(static_cast<cuda_moment&>(from).event(), static_cast<cuda_moment&>(to).event());
 }
 
 bool cuda_executor::workers_left(bubble_mark& mark) {

@@ -42,6 +42,9 @@ class cuda_executor final : public executor {
   void unpin(void* memory) noexcept override { memory_.unpin(memory); }
   std::unique_ptr<copy_lane> make_copy_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
+  std::unique_ptr<stream_moment> make_moment() override;
+  void note(stream_handle stream, stream_moment& when) override;
+  std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) override;
   stream_found look_at(stream_handle stream, thread_state from) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,

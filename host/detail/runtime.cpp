@@ -18,6 +18,8 @@
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/detail/launcher.hpp>
 #include <lull/host/detail/orphans.hpp>
+#include <lull/host/detail/safe_log.hpp>
+#include <lull/host/detail/trainer_steps.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/report/at_end.hpp>
@@ -31,21 +33,8 @@ constexpr std::size_t max_gates = 16;  // trainer streams of one device that are
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chrono::seconds{1};
 
-using log_function = std::function<void(std::string_view)>;
-
-/// Of a callback that may throw: it is called on our threads, and inside calls that do not throw.
-log_function that_does_not_throw(log_function given) {
-  if (!given) return given;
-  return [given = std::move(given)](std::string_view line) {
-    try {
-      given(line);
-    } catch (...) {  // there is nobody to tell
-    }
-  };
-}
-
 runtime_options with_safe_log(runtime_options options) {
-  options.log = that_does_not_throw(std::move(options.log));
+  options.log = detail::that_does_not_throw(std::move(options.log));
   return options;
 }
 
@@ -58,7 +47,8 @@ class runtime::state {
         machine_(std::move(machine)),
         mode_(options_.mode),
         asked_(options_.mode),
-        forks_(detail::forks_now()) {
+        forks_(detail::forks_now()),
+        steps_(*machine_, options_.max_slowdown, options_.trainer) {
     if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
       harvested_.emplace(machine_->place().device);
     device_guard const here{*machine_};
@@ -150,6 +140,15 @@ class runtime::state {
     });
   }
 
+  void step(stream_handle stream) noexcept {
+    if (in_child() || mode_ == runtime_mode::off) return;
+    guarded([&] {
+      device_guard const here{*machine_};
+      if (machine_->look_at(stream, here.from()).is == stream_found::plain) steps_.next(stream);
+    });
+  }
+  step_report steps() const { return steps_.report(); }
+
   bool ready(stream_handle stream) {
     if (in_child()) return false;
     device_guard const here{*machine_};
@@ -235,7 +234,7 @@ class runtime::state {
 
   open_result open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
     if (gate == nullptr) return pass_over(counted::no_gate);
-    open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch);
+    open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, !steps_.may_harvest());
     offer(*gate);
     return opened;
   }
@@ -334,6 +333,7 @@ class runtime::state {
         arrived = true;
         if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) dispatcher_->give_up();
+        steps_.collect();
         next = dispatcher_->tick();
         next = std::min(next, launcher_->tick());
       } catch (std::exception const& problem) {
@@ -351,6 +351,7 @@ class runtime::state {
   runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
   std::uint64_t const forks_;
   std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
+  detail::trainer_steps steps_;
   std::atomic<bool> gates_used_up_{false};
   std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
   std::vector<std::unique_ptr<detail::gate>> gates_;
@@ -375,6 +376,8 @@ runtime::~runtime() {
 }
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
+void runtime::step(stream_handle stream) noexcept { state_->step(stream); }
+step_report runtime::steps() const { return state_->steps(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
 bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }

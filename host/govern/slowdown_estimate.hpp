@@ -6,16 +6,12 @@
 #include <cstdint>
 #include <optional>
 
+#include <lull/host/step_report.hpp>
+
 namespace lull {
 
-/// How much longer a trainer's step takes if side work runs in it, as a share of a step without.
-struct slowdown_interval {
-  double low = 0;
-  double estimate = 0;
-  double high = 0;
-};
-
-/// Estimates that slowdown from spells: each is a few steps in a row that were drawn to be harvested, or not to be.
+/// Estimates how much longer a trainer's step takes if side work runs in it. It does so from spells: a few steps in a
+/// row that were drawn to be harvested, or not to be.
 ///
 /// Let p be the chance of a spell, A whether it was harvested, x its time over the time forecast for it, less 1, and s
 /// the slowdown, in times forecast. Chance and forecast depend on earlier spells alone. So the sum of (A − p)(x − A s)

@@ -2,6 +2,7 @@
 #include <lull/host/threads/executor.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <limits>
@@ -60,6 +61,16 @@ class threads_mark final : public bubble_mark {
   std::uint64_t opened_ns_ = 0;
   std::uint64_t closed_ns_ = 0;
   int workers_ = 0;
+};
+
+/// The stream may come to it after the executor has ended.
+class threads_moment final : public stream_moment {
+ public:
+  std::shared_ptr<std::atomic<std::uint64_t>> ns() const { return ns_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::uint64_t>> const ns_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);  // 0: not yet
 };
 
 /// As a stream's wait for a word: until the opening edge, or the host, has let the workers of this bubble go.
@@ -242,6 +253,21 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
     both.opened();  // before the host can see that it is: then the bubble may be over, and its mark another's
     open_gate<w>(gate, value, bubble);
   });
+}
+
+std::unique_ptr<stream_moment> threads_executor::make_moment() { return std::make_unique<threads_moment>(); }
+
+void threads_executor::note(stream_handle stream, stream_moment& when) {
+  auto const ns = static_cast<threads_moment&>(when).ns();
+  *ns = 0;
+  stream_of(stream).enqueue([ns] { *ns = w::now_ns(); });  // which may come after the executor's end
+}
+
+std::optional<std::chrono::nanoseconds> threads_executor::between(stream_moment& from, stream_moment& to) {
+  std::uint64_t const from_ns = *static_cast<threads_moment&>(from).ns();
+  std::uint64_t const to_ns = *static_cast<threads_moment&>(to).ns();
+  if (from_ns == 0 || to_ns == 0) return std::nullopt;
+  return std::chrono::nanoseconds{to_ns - from_ns};
 }
 
 void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool,

@@ -41,6 +41,9 @@ class threads_executor : public executor {
   void unpin(void* memory) noexcept override;
   std::unique_ptr<copy_lane> make_copy_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
+  std::unique_ptr<stream_moment> make_moment() override;
+  void note(stream_handle stream, stream_moment& when) override;
+  std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) override;
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,

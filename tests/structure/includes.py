@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "host/io/": ["host/*"],
     "host/report/": ["device/", "host/*", "host/io/"],
     "host/task/": ["device/", "host/*", "host/io/"],
-    "host/detail/": ["device/", "host/*", "host/cuda/", "host/report/", "host/threads/"],
+    "host/detail/": ["device/", "host/*", "host/cuda/", "host/govern/", "host/report/", "host/threads/"],
     "host/solo/": ["device/", "host/*", "host/detail/", "host/io/", "host/task/"],
     "host/contract/": ["device/", "host/*", "host/io/", "host/solo/", "host/task/"],
     "graph/": TASK_SIDE,

@@ -56,6 +56,8 @@ class Options(ctypes.Structure):
         ("log", LogFunction),
         ("log_context", ctypes.c_void_p),
         ("report", ctypes.c_char_p),
+        ("max_slowdown", ctypes.c_double),
+        ("trainer", ctypes.c_uint64),
     ]
 
 
@@ -118,6 +120,22 @@ class Counts(ctypes.Structure):
         ("released", ctypes.c_uint64),
         ("no_gate", ctypes.c_uint64),
         ("off", ctypes.c_uint64),
+        ("withheld", ctypes.c_uint64),
+    ]
+
+
+class Steps(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("is_known", ctypes.c_int32),
+        ("begun", ctypes.c_uint64),
+        ("timed", ctypes.c_uint64),
+        ("total_ns", ctypes.c_uint64),
+        ("withheld", ctypes.c_uint64),
+        ("chance", ctypes.c_double),
+        ("slowdown", ctypes.c_double),
+        ("slowdown_low", ctypes.c_double),
+        ("slowdown_high", ctypes.c_double),
     ]
 
 
@@ -151,6 +169,8 @@ _CALLS = {
     "lull_open": [_P, _P, ctypes.c_char_p, ctypes.POINTER(_U64)],
     "lull_close": [_P, _U64, _P],
     "lull_ready": [_P, _P, _INT],
+    "lull_step": [_P, _P],
+    "lull_get_steps": [_P, ctypes.POINTER(Steps)],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],
     "lull_graph_stream": [_P, ctypes.POINTER(_P)],
@@ -173,7 +193,7 @@ _CALLS = {
 # thread lets go of it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says
 # how log lines are kept out of that, and no Python function may be what a full stream has to run next
 # (cudaLaunchHostFunc).
-HOLDING = ("lull_open", "lull_close", "lull_ready")
+HOLDING = ("lull_open", "lull_close", "lull_ready", "lull_step")
 
 # These PyTorch calls, holding a lock of its own: no Python function may stand in their place.
 POOL_CALLS = ("lull_pool_allocate", "lull_pool_free")

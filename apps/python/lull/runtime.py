@@ -78,7 +78,8 @@ class Runtime(Made):
     (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
     format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
-    bubble is open, not before."""
+    bubble is open, not before. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
+    0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share."""
 
     def __init__(
         self,
@@ -91,6 +92,8 @@ class Runtime(Made):
         processors: int = 0,
         memory_limit_bytes: int = 0,
         armed_ahead: float | None = None,
+        max_slowdown: float = 0,
+        trainer: int = 0,
         tasks: Sequence[str] | None = None,
         report: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -109,6 +112,8 @@ class Runtime(Made):
             tasks=None if tasks is None else ",".join(tasks).encode(),
             log=heard.CALLBACK,
             report=None if report is None else os.fsencode(report),
+            max_slowdown=max_slowdown,
+            trainer=trainer,
         )
         self._library = load()
         self.device = device
@@ -243,6 +248,22 @@ class Runtime(Made):
         ready = ctypes.c_int()
         check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
         return bool(ready.value)
+
+    def step(self, stream: int) -> None:
+        """Marks where a training step ends and the next begins, on the stream that trains, an integer."""
+        if not self._is_parents:
+            check(self._library.lull_step(self._handle, stream))
+
+    def steps(self) -> dict[str, float]:
+        """The steps that were marked, as a dictionary; host/lull.h says what each value means. The slowdown is there
+        when it is known."""
+        if self._is_parents:
+            return {}
+        now = binding.Steps(size=ctypes.sizeof(binding.Steps))
+        check(self._library.lull_get_steps(self._handle, ctypes.byref(now)))
+        unknown = () if now.is_known else ("slowdown", "slowdown_low", "slowdown_high")
+        names = [name for name, *_ in binding.Steps._fields_]
+        return {name: getattr(now, name) for name in names if name not in ("size", "is_known", *unknown)}
 
     def open(self, site: bytes, stream: int) -> int:
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble

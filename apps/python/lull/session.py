@@ -58,6 +58,19 @@ class Session:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev); empty when off."""
         return "" if self._runtime is None else self._runtime.report(form)
 
+    def steps(self) -> dict[str, float]:
+        """The training steps that were marked: how many, how long, and with `max_slowdown` in how many side work was
+        withheld, and what it costs; empty when off. host/lull.h says what each value means."""
+        return {} if self._runtime is None else self._runtime.steps()
+
+    def step(self, stream: object = None) -> None:
+        """Marks where a training step ends and the next begins, on the stream that trains. From now on steps of
+        optimizers mark none. Does nothing when off."""
+        if self._waits is not None:
+            self._waits.marks_steps = False
+        if self._runtime is not None:
+            self._runtime.step(pointer_of(stream))
+
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
         """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks
         while inputs are read, or the step is captured."""
@@ -165,7 +178,8 @@ class Session:
         for task in tasks:
             self.submit(task)
         if bracket_waits:
-            self._waits = waits.Waits(torch, self._runtime, too_late if self._runtime.mode == "on" else "")
+            too_late = too_late if self._runtime.mode == "on" else ""
+            self._waits = waits.Waits(torch, self._runtime, too_late, bool(options.get("max_slowdown")))
             self._waits.install()
 
     def _off(self, why, quietly=False):
@@ -299,6 +313,8 @@ def harvest(
     processors: int = 0,
     memory_limit_bytes: int = 0,
     armed_ahead: float | None = None,
+    max_slowdown: float = 0,
+    trainer: int = 0,
     launch: str = "at_close",
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -313,7 +329,11 @@ def harvest(
     for the bubble report, .txt, .json or .trace.json. `device`: None, torch's current one. `rooms`: groups of SMs that
     workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
     init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
-    0: workers are enqueued when the bubble is open, not before.
+    0: workers are enqueued when the bubble is open, not before. `max_slowdown`: by how much training steps may take
+    longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
+    optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
+    Captured bubbles are not bounded yet. `trainer`: a number that all ranks of a trainer share, so that they withhold
+    side work in the same steps.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on
@@ -327,6 +347,8 @@ def harvest(
         "processors": processors,
         "memory_limit_bytes": memory_limit_bytes,
         "armed_ahead": armed_ahead,
+        "max_slowdown": max_slowdown,
+        "trainer": trainer,
         "launch": launch,
         "report": report,
     }

@@ -108,9 +108,9 @@ class Waits:
     group of two ranks, as schedules make for each edge, every peer would be 0 or 1.
 
     Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait
-    gives."""
+    gives. `marks_steps`: each step of an optimizer ends a training step, for the runtime's bound on slowdown."""
 
-    def __init__(self, torch, runtime, at_first=""):
+    def __init__(self, torch, runtime, at_first="", marks_steps=False):
         self._torch = torch
         self._runtime = None  # while installed
         self._installs_for = runtime
@@ -125,6 +125,7 @@ class Waits:
         self._sites = {}  # (label, index) → the site's name, encoded
         self._originals = []
         self._hook = None
+        self.marks_steps = marks_steps
 
     def install(self):
         self._runtime = self._installs_for
@@ -295,3 +296,13 @@ class Waits:
 
     def _next_step(self, *_):
         self._indices.clear()
+        runtime = self._runtime
+        if not self.marks_steps or runtime is None:
+            return
+        stream = self._torch.cuda.current_stream()
+        if stream.device_index != self._device:
+            return
+        try:
+            runtime.step(stream.cuda_stream)
+        except Error as why:
+            self._give_up(why)

@@ -107,6 +107,9 @@ static void options_are_checked(void) {
   options.armed_ahead_us = 1000000001;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->armed_ahead_us is 1000000001");
   options.armed_ahead_us = 0;
+  options.max_slowdown = 1.5;
+  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "max_slowdown is 1.5");
+  options.max_slowdown = 0;
   options.tasks = "compute:items=7,rounds=3";
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "';' separates");
   options.tasks = NULL;
@@ -127,6 +130,8 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   lull_graph_options graph = LULL_GRAPH_OPTIONS;
   lull_counts counts;
   lull_job_status status;
+  lull_steps steps;
+  steps.size = sizeof steps;
   counts.size = sizeof counts;
   status.size = sizeof status;
   CHECK_FAILS(lull_get_mode(side, &mode), LULL_ERROR_HANDLE, "handle");
@@ -134,6 +139,8 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_open(side, stream, "site", &bubble), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_ready(side, stream, &flag), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_step(side, stream), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_get_steps(side, &steps), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_quiet(side, 0), LULL_ERROR_HANDLE, "handle");
@@ -180,6 +187,8 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_close(side, 1, NULL), LULL_ERROR_HANDLE, "null");
   CHECK_OK(lull_close(side, 0, NULL)); /* nothing was opened, so nothing is closed */
   CHECK_FAILS(lull_ready(side, stream, NULL), LULL_ERROR_ARGUMENT, "ready is null");
+  CHECK_FAILS(lull_step(side, NULL), LULL_ERROR_HANDLE, "null");
+  CHECK_FAILS(lull_get_steps(side, NULL), LULL_ERROR_ARGUMENT, "steps is null");
   CHECK_FAILS(lull_submit(side, NULL, NULL, &made), LULL_ERROR_ARGUMENT, "task is null");
   CHECK(made == NULL);
   CHECK_FAILS(lull_submit(side, "compute", NULL, NULL), LULL_ERROR_ARGUMENT, "job is null");

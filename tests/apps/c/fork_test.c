@@ -54,6 +54,7 @@ static void in_child(lull_threads_stream* stream, lull_bubble open) {
   CHECK(bubble == 0);
   CHECK_FORKED(lull_close(side, open, stream));
   CHECK_FORKED(lull_ready(side, stream, &answer));
+  CHECK_FORKED(lull_step(side, stream));
   CHECK_FORKED(lull_quiet(side, UINT64_MAX));
   CHECK_FORKED(lull_release(side));
   CHECK_FORKED(lull_drain(side, UINT64_MAX));

@@ -29,8 +29,9 @@ class TheLibrary(unittest.TestCase):
         )
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
         types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
+        types_of |= {"double": ctypes.c_double}
         options = (binding.Options, binding.JobOptions, binding.GraphOptions)
-        structs = (*options, binding.JobStatus, binding.Counts, binding.RoomNeed)
+        structs = (*options, binding.JobStatus, binding.Counts, binding.RoomNeed, binding.Steps)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):
@@ -133,7 +134,7 @@ class TheInterpretersLock(unittest.TestCase):
             for name in binding._CALLS
             if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_
         ]
-        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready"])
+        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step"])
 
     def test_a_busy_thread_is_not_let_in(self):
         """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <lull/host/executor.hpp>
+#include <lull/host/govern/governor.hpp>
+#include <lull/host/step_report.hpp>
+
+namespace lull::detail {
+
+/// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe.
+class trainer_steps {
+ public:
+  /// `max_slowdown`: 0: side work may run in all of them. Throws usage_error.
+  trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer);
+
+  /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
+  void next(stream_handle stream);
+  bool may_harvest() const noexcept { return may_harvest_; }
+  /// Reads the lengths of steps that are over.
+  void collect();
+  step_report report() const;
+
+ private:
+  bool read_next();
+
+  static constexpr std::size_t kept = 256;  // moments that were not read yet
+  struct beginning {
+    std::uint64_t step = 0;
+    std::unique_ptr<stream_moment> when;
+  };
+
+  executor& machine_;
+  std::atomic<bool> may_harvest_{true};
+  mutable std::mutex mutex_;  // all that follows
+  std::optional<governor> governor_;
+  std::array<beginning, kept> noted_;
+  std::uint64_t count_ = 0;  // of moments that were noted
+  std::uint64_t read_ = 0;   // of them, those whose steps' lengths were read
+  step_report report_;
+};
+
+}  // namespace lull::detail

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace lull {
+
+/// How much longer a trainer's step takes if side work runs in it, as a share of a step without.
+struct slowdown_interval {
+  double low = 0;
+  double estimate = 0;
+  double high = 0;
+};
+
+/// A trainer's steps, as `runtime::step` marked them.
+struct step_report {
+  std::uint64_t begun = 0;
+  std::uint64_t timed = 0;            // whose lengths are known
+  std::chrono::nanoseconds total{0};  // of these
+  // With `runtime_options::max_slowdown`:
+  std::uint64_t withheld = 0;                      // in which no side work runs
+  double chance = 1;                               // that side work runs in a step to come
+  std::optional<slowdown_interval> slowdown = {};  // none: not known yet
+};
+
+}  // namespace lull

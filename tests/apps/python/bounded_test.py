@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps that are marked, for a bound on their slowdown."""
+
+import time
+import unittest
+
+import fake_torch
+import lull
+
+
+class Steps(fake_torch.WithFakeTorch):
+    def steps(self, count):
+        for _ in range(count):
+            self.stream.sleep(0.001)
+            self.torch.optimizer_step()
+
+    def test_an_optimizers_step_ends_one_where_there_is_a_bound(self):
+        with lull.harvest(executor="threads", max_slowdown=0.01, trainer=7) as side:
+            self.steps(5)
+            self.torch.current_device = 1
+            self.torch.optimizer_step()  # the current stream is of another device
+            self.torch.current_device = 0
+            self.assertEqual(side.steps()["begun"], 5)
+            while side.steps()["timed"] < 4:
+                time.sleep(0.001)
+            found = side.steps()
+            self.assertGreaterEqual(found["total_ns"], 4e6)
+            self.assertEqual(found["chance"], 0.2)
+            self.assertNotIn("slowdown", found)
+        self.assertEqual((self.created[-1].max_slowdown, self.created[-1].trainer), (0.01, 7))
+        self.assertEqual(side.steps(), {})
+        self.assert_restored()
+
+    def test_an_optimizers_step_ends_none_without_a_bound(self):
+        with lull.harvest(executor="threads") as side:
+            self.steps(3)
+            self.assertEqual(side.steps()["begun"], 0)
+            side.step()
+            side.step(self.stream)
+            self.assertEqual((side.steps()["begun"], side.steps()["chance"]), (2, 1))
+
+    def test_the_programs_own_marks_are_the_only_ones(self):
+        with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+            self.steps(2)
+            side.step()
+            self.steps(3)
+            self.assertEqual(side.steps()["begun"], 3)
+
+    def test_bubbles_of_withheld_steps_are_counted(self):
+        with lull.harvest(["compute:rounds=1000000000"], executor="threads", max_slowdown=0.01) as side:
+            while not side.ready(self.stream):
+                time.sleep(0.001)
+            with side.bubble("before the first step", self.stream):
+                self.stream.sleep(0.001)
+            self.assertEqual((side.counts()["opened"], side.counts()["withheld"]), (1, 1))
+
+    def test_a_bound_that_cannot_be_is_refused(self):
+        for bound in (-0.01, 1.01, float("nan")):
+            with self.assertRaisesRegex(lull.Error, "max_slowdown is .*: it must be above 0 and at most 1"):
+                with lull.harvest(executor="threads", max_slowdown=bound):
+                    self.fail("it was entered")
+        self.assert_restored()
+
+
+if __name__ == "__main__":
+    unittest.main()

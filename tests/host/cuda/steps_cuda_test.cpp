@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training steps on a real device: how long they take, and that a withheld one has no side work.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/host/cuda/check.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tasks/synthetic.hpp>
+#include <lull/tests/host/cuda/device_probe.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+class steps_on_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
+    trainer::load();
+    stream_ = cuda_stream{0};
+  }
+  std::unique_ptr<runtime> make(double max_slowdown) const {
+    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+                                                     .max_slowdown = max_slowdown,
+                                                     .tasks = {type_of<probe_task>()},
+                                                     .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+  }
+  static void await_timed(runtime const& side, std::uint64_t count) {
+    auto const give_up = std::chrono::steady_clock::now() + 10s;
+    while (side.steps().timed < count && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::sleep_for(100us);
+    ASSERT_GE(side.steps().timed, count);
+  }
+  counted one_bubble(runtime& side) {
+    bubble const idle{side, stream_.get(), site{"wait"}};
+    wait(300'000);
+    return idle.what();
+  }
+  void wait(std::uint64_t ns) { trainer::wait_one_thread(stream_.get(), ns, nullptr); }
+
+  cuda_stream stream_;
+};
+
+TEST_F(steps_on_cuda, are_as_long_as_the_stream_took_and_a_capture_has_none) {
+  auto const side = make(0);
+  for (int step = 0; step < 6; ++step) {
+    side->step(stream_.get());
+    wait(2'000'000);
+  }
+  await_timed(*side, 5);
+  EXPECT_GE(side->steps().total, 10ms);
+  EXPECT_LE(side->steps().total, 12ms);
+  LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
+  side->step(stream_.get());
+  wait(1'000);
+  cudaGraph_t made = nullptr;
+  LULL_CUDA(cudaStreamEndCapture(stream_.get(), &made));
+  LULL_CUDA(cudaGraphDestroy(made));
+  EXPECT_EQ(side->steps().begun, 6U);
+  EXPECT_EQ(side->mode(), runtime_mode::on);
+}
+
+TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_and_the_others_tell_what_it_costs) {
+  auto const side = make(1);  // a bound that nothing reaches
+  device_probe probe{side->machine(), {1 << 20}};
+  probe_task endless = probe.task();
+  endless.polls = ~std::uint32_t{0};
+  job work = side->submit(endless, "endless");
+  while (!side->ready(stream_.get())) one_bubble(*side);
+  std::uint64_t const before = side->counts()[counted::withheld];
+  std::uint64_t harvested = 0;
+  for (int step = 0; step < 600; ++step) {
+    side->step(stream_.get());
+    harvested += one_bubble(*side) == counted::opened ? 1 : 0;
+    trainer::burst(stream_.get(), 132, 512, 100, nullptr);
+    if (step % 8 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  }
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  await_timed(*side, 590);
+  EXPECT_GT(harvested, 100U);
+  EXPECT_EQ(side->counts()[counted::withheld] - before, 600 - harvested);
+  EXPECT_EQ(side->steps().withheld, 600 - harvested);
+  EXPECT_LE(side->counts()[counted::launches], harvested);
+  ASSERT_TRUE(side->steps().slowdown);
+  EXPECT_LT(side->steps().slowdown->estimate, 1);
+  work.cancel();
+  for (int i = 0; i < 1'000 && !work.wait(0ns); ++i) one_bubble(*side);
+  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(work.wait(10s));
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that the program marks: how long they took, and in which of them side work runs.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/govern/governor.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tests/host/runtime_recorded.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t steps = 8;  // too few to tell a slowdown: the chance stays as it is
+
+/// Which of the first steps are withheld.
+std::vector<bool> withheld_by(std::uint64_t trainer) {
+  governor alike{{.trainer = trainer}};
+  std::vector<bool> found;
+  for (std::uint64_t step = 0; step < steps; ++step) found.push_back(!alike.harvests(step));
+  return found;
+}
+
+class governed : public runtime_recorded {
+ protected:
+  static runtime_options bounded(double max_slowdown, std::uint64_t trainer = 0) {
+    runtime_options made = options();
+    made.max_slowdown = max_slowdown;
+    made.trainer = trainer;
+    return made;
+  }
+  /// Of a trainer whose first steps are of both kinds.
+  static std::uint64_t trainer_of_both() {
+    for (std::uint64_t found = 0;; ++found) {
+      std::vector<bool> const of = withheld_by(found);
+      if (std::count(of.begin(), of.end(), true) == 4) return found;
+    }
+  }
+  static void await_timed(runtime const& side, std::uint64_t count) {
+    while (side.steps().timed < count) std::this_thread::sleep_for(100us);
+  }
+};
+
+TEST_F(governed, steps_that_are_withheld_have_edges_and_no_worker) {
+  std::uint64_t const number = trainer_of_both();
+  auto const side = make(bounded(0.005, number));
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  seen.take();
+  EXPECT_EQ(side->open(&trainer, site{"wait"}).what, counted::withheld);  // before the first mark
+  one_bubble(*side);                                                      // ends the one that is open
+  EXPECT_EQ(side->counts()[counted::launches], 0U);
+  std::vector<bool> const withheld = withheld_by(number);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    side->step(&trainer);
+    seen.take();
+    open_result const opened = side->open(&trainer, site{"wait"});
+    EXPECT_NE(opened.bubble, 0U);
+    EXPECT_EQ(opened.what, withheld[step] ? counted::withheld : counted::opened) << step;
+    side->close(opened, &trainer);
+    trainer.synchronize();
+    calls const said = seen.take();
+    bool const has_worker =
+        std::any_of(said.begin(), said.end(), [](std::string const& each) { return each.starts_with("launch"); });
+    EXPECT_EQ(has_worker, !withheld[step]) << step;
+  }
+  EXPECT_EQ(side->steps().begun, steps);
+  EXPECT_EQ(side->steps().withheld, 4U);
+  EXPECT_EQ(side->counts()[counted::withheld], 4U + 2U);
+  EXPECT_EQ(side->steps().chance, 0.2);
+  EXPECT_FALSE(side->steps().slowdown);
+}
+
+TEST_F(governed, steps_are_timed_on_their_stream_without_a_bound_too) {
+  auto const side = make(options(runtime_mode::observe));
+  for (int step = 0; step < 4; ++step) {
+    side->step(&trainer);
+    trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+  }
+  await_timed(*side, 3);
+  step_report const found = side->steps();
+  EXPECT_EQ(found.begun, 4U);
+  EXPECT_EQ(found.timed, 3U);
+  EXPECT_GE(found.total, 6ms);
+  EXPECT_EQ(found.withheld, 0U);
+  EXPECT_EQ(found.chance, 1);
+}
+
+TEST_F(governed, a_host_far_ahead_of_its_stream_loses_lengths_and_nothing_else) {
+  auto const side = make();
+  std::promise<void> go;
+  trainer.enqueue([wait = go.get_future().share()] { wait.wait(); });
+  for (int step = 0; step < 1'000; ++step) side->step(&trainer);
+  EXPECT_EQ(side->steps().timed, 0U);
+  go.set_value();
+  await_timed(*side, 255);
+  for (int step = 0; step < 3; ++step) side->step(&trainer);
+  await_timed(*side, 257);  // not the one between the two series: its beginning was not noted
+  trainer.synchronize();
+  EXPECT_EQ(side->steps().begun, 1'003U);
+}
+
+TEST_F(governed, a_runtime_that_is_off_and_streams_that_cannot_be_timed_have_no_steps) {
+  auto const off = make(options(runtime_mode::off));
+  off->step(&trainer);
+  EXPECT_EQ(off->steps().begun, 0U);
+  auto const side = make();
+  seen.foreign = true;
+  side->step(&trainer);
+  seen.foreign = false;
+  seen.capturing = true;
+  side->step(&trainer);
+  seen.capturing = false;
+  EXPECT_EQ(side->steps().begun, 0U);
+}
+
+TEST_F(governed, a_bound_that_cannot_be_is_refused) {
+  for (double const bound : {-0.1, 1.5, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW(make(bounded(bound)), usage_error) << bound;
+}
+
+TEST_F(governed, a_runtime_may_end_before_its_stream_comes_to_a_mark) {
+  std::promise<void> go;
+  auto const began = std::chrono::steady_clock::now();
+  {
+    auto const side = make();
+    trainer.enqueue([wait = go.get_future().share()] { wait.wait(); });
+    side->step(&trainer);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);  // it does not wait for the stream
+  go.set_value();
+  trainer.synchronize();
+}
+
+}  // namespace
+}  // namespace lull
