@@ -225,7 +225,7 @@ lull_status lull_step(lull_runtime* runtime, void* stream);
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
-  int32_t is_known;  /* 1: the slowdown is */
+  int32_t is_known;  /* 1: the slowdown is known; 0: its three values are 0 */
   uint64_t begun;    /* steps that lull_step marked */
   uint64_t timed;    /* … whose lengths are known */
   uint64_t total_ns; /* … of these, together */
@@ -236,6 +236,7 @@ typedef struct lull_steps {
   double slowdown_high;
 } lull_steps;
 
+/* Costs no call to the device. Lengths are read some milliseconds after a step's end. */
 lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps);
 
 /* ---- jobs ---- */

@@ -102,6 +102,7 @@ class runtime {
   /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
   /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.
   void step(stream_handle stream) noexcept;
+  /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report steps() const;
 
   /// Stops all side work, so that the program may allocate, load code or be profiled without it. Returns true when no

@@ -182,6 +182,30 @@ def paired(command, first, second, **more):
     }
 
 
+def with_lull(build, command, **environment):
+    """A Python script with Lull's package."""
+    where = {"LULL_LIBRARY": f"{build}/apps/c/liblull.so", "PYTHONPATH": "apps/python", **environment}
+    return ["env", *(f"{name}={value}" for name, value in where.items()), "python3", *command]
+
+
+def without(name, row):
+    """The row's other values."""
+    return {key: value for key, value in row.items() if key != name}
+
+
+def of_each(name, build, command, limit, read=read_json, **environment):
+    """A row for each row of two runs. `name`: what tells them apart."""
+    first, second = (read(shell(with_lull(build, command, **environment), limit)) for _ in range(2))
+    found = next((run["rows"] for run in (first, second) if "rows" in run), None)
+    if found is None:
+        return [paired(command, first, second)]
+    rows = []
+    for index, row in enumerate(found):
+        figures = [without(name, run["rows"][index]) if "rows" in run else run for run in (first, second)]
+        rows.append({name: row[name], **paired(command, *figures)})
+    return rows
+
+
 def twice(build, names, limit=120):
     rows = []
     for name in names:

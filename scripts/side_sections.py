@@ -3,7 +3,7 @@
 
 import json
 
-from measured import not_run, once, paired, read_json, shell
+from measured import not_run, of_each, once, read_json, shell, with_lull, without
 
 MODELS = ("resnet18", "resnet50", "vgg19", "bert")
 COMPARED = {  # rows, scopes of a run, and further arguments
@@ -11,28 +11,6 @@ COMPARED = {  # rows, scopes of a run, and further arguments
     "always_on": ("nothing,low_priority,green_split,other_process", 2, ()),
     "mps": ("nothing,mps", 2, ("--mps",)),
 }
-
-
-def with_lull(build, command, **environment):
-    where = {"LULL_LIBRARY": f"{build}/apps/c/liblull.so", "PYTHONPATH": "apps/python", **environment}
-    return ["env", *(f"{name}={value}" for name, value in where.items()), "python3", *command]
-
-
-def without(name, row):
-    return {key: value for key, value in row.items() if key != name}
-
-
-def of_each(name, build, command, limit, read=read_json, **environment):
-    """A row for each row of two runs. `name`: what tells them apart."""
-    first, second = (read(shell(with_lull(build, command, **environment), limit)) for _ in range(2))
-    found = next((run["rows"] for run in (first, second) if "rows" in run), None)
-    if found is None:
-        return [paired(command, first, second)]
-    rows = []
-    for index, row in enumerate(found):
-        figures = [without(name, run["rows"][index]) if "rows" in run else run for run in (first, second)]
-        rows.append({name: row[name], **paired(command, *figures)})
-    return rows
 
 
 def side_steps(build):

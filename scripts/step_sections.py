@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of record.py about what side work costs a step, and what waits on the device cost: a function a section."""
 
-from measured import alone_with_bounds, once, paired, read_json, shell
-from side_sections import of_each
+from measured import alone_with_bounds, of_each, once, paired, read_json, shell, with_lull, without
 
 CONNECTIONS = (1, 4, 8, 32)
 OTHER_TASKS = ("streaming", "mlp", "pagerank", "product")
@@ -103,17 +102,9 @@ def stage_kernels(build, plans):
     rows = []
     for count, tasks in plans:
         command = ["scripts/stage_kernels.py", "--connections", str(count), "--scopes", "2", "--tasks", "+".join(tasks)]
-        found = [
-            "env",
-            "LULL=on",
-            f"LULL_LIBRARY={build}/apps/c/liblull.so",
-            "PYTHONPATH=apps/python",
-            "python3",
-            *command,
-            "--wait",
-            f"{build}/bin/bench/libstage_wait.so",
-        ]
-        rows += stage_kernel_rows(command, read_json(shell(found, 200)), count, tasks)
+        waits = ["--wait", f"{build}/bin/bench/libstage_wait.so"]
+        said = read_json(shell(with_lull(build, [*command, *waits], LULL="on"), 200))
+        rows += stage_kernel_rows(command, said, count, tasks)
     return rows
 
 
@@ -122,7 +113,7 @@ def stage_kernel_rows(command, said, count, tasks):
         return [{"connections": count, **once(command, said)}]
     rows = []
     for task in tasks:
-        first, second = ({key: one[key] for key in one if key != "task"} for one in said["rows"] if one["task"] == task)
+        first, second = (without("task", one) for one in said["rows"] if one["task"] == task)
         rows.append({"connections": count, "task": task, **paired(command, first, second)})
     return rows
 

@@ -83,7 +83,8 @@ void governor::took(std::uint64_t step, double ns) {
   end(whole);
 }
 
-bool governor::is_learning(double step_ns) {
+/// Takes the first spells for the forecast; true while it does.
+bool governor::learn_usual(double step_ns) {
   if (ended_++ >= learning) return false;
   usual_ns_ = ended_ == 1 ? step_ns : std::min(usual_ns_, step_ns);
   return true;
@@ -91,7 +92,7 @@ bool governor::is_learning(double step_ns) {
 
 void governor::end(spell const& of) {
   double const step_ns = of.sum_ns / of.steps;
-  if (is_learning(step_ns)) return;
+  if (learn_usual(step_ns)) return;
   auto const known = estimate_.interval();
   double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
   double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);

@@ -58,7 +58,7 @@ class governor {
   };
 
   void end(spell const& of);
-  bool is_learning(double step_ns);
+  bool learn_usual(double step_ns);
   void forecast(double step_ns, bool is_harvested, double slowdown);
   double next_chance() const;
   double affordable(double slowdown, double high, double loss) const;
