@@ -33,7 +33,7 @@ from measured import (
     twice,
     why_empty,
 )
-from side_sections import COMPARED, side_check, side_compare, side_host, side_stage, side_steps
+from side_sections import COMPARED, side_causes, side_check, side_compare, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
     KERNELS,
@@ -291,6 +291,7 @@ SECTIONS = {
         f"side_compare:{name}": ("as named", lambda build, name=name: side_compare(build, *COMPARED[name]))
         for name in COMPARED
     },
+    "side_causes": ("as named", side_causes),
     "side_host": ("as named", side_host),
     "side_check": ("as named", side_check),
     "governor": (None, governor),

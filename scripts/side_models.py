@@ -3,10 +3,18 @@
 
 import concurrent.futures
 import contextlib
+import functools
 
 import torch
 
 WARM_UPS = 3  # before a capture
+# Steps of one kind of kernel, each 50 to 100 µs long, which tell what in a model's step slows the stage around it.
+PROBES = {
+    "sleeps": "one thread that reads the clock: no power, no memory",
+    "copies": "128 MiB read and written: they leave nothing in the L2",
+    "products": "of matrices that the L2 holds: as much power as a GPU draws",
+}
+PROBE_KERNELS = 80
 LEARNING_GROUPS = 14  # of the trainer, two steps each: with the warm-up 32 bubbles of a site, which it learns from
 
 
@@ -28,9 +36,30 @@ def bert(batch=16):
     return net, lambda: net(input_ids=x, labels=y).loss
 
 
+def probe(name):
+    """Each changes the one tensor that its kernels write, as it is: so it has no state."""
+    if name == "sleeps":
+        once = functools.partial(torch.cuda._sleep, 190_000)
+    elif name == "copies":
+        source, target = (torch.zeros(1 << 25, device="cuda") for _ in range(2))
+        once = functools.partial(target.copy_, source)
+    else:
+        left, right, target = (torch.randn(2560, 2560, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+        once = functools.partial(torch.mm, left, right, out=target)
+
+    def step():
+        for _ in range(PROBE_KERNELS):
+            once()
+
+    step.__name__ = name
+    return step, ()
+
+
 def step_of(name):
     """The step, and what it changes: the module and its optimizer. The step returns nothing: outputs would be copied to
     the host after each step, which plain replays do not do."""
+    if name in PROBES:
+        return probe(name)
     net, loss_of = bert() if name == "bert" else vision(name)
     net.train()
     adam = torch.optim.Adam(net.parameters(), 1e-5, fused=True, capturable=True)

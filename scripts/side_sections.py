@@ -6,6 +6,7 @@ import json
 from measured import not_run, of_each, once, read_json, shell, with_lull, without
 
 MODELS = ("resnet18", "resnet50", "vgg19", "bert")
+PROBES = ("sleeps", "copies", "products")
 COMPARED = {  # rows, scopes of a run, and further arguments
     "gated": ("nothing,host_gated_step,host_gated_segment,planned,lull,lull_without_hint,lull_functor", 3, ()),
     "always_on": ("nothing,low_priority,green_split,other_process", 2, ()),
@@ -18,12 +19,17 @@ def side_steps(build):
     return of_each("model", build, ["scripts/measure_side_steps.py", "--models", ",".join(MODELS)], 240)
 
 
-def side_stage(build, connections):
-    """What they cost the stage of measure_stage.py, in six scopes of a process."""
-    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", "6"]
-    command = ["scripts/measure_side_steps.py", "--models", ",".join(MODELS), *waits]
+def side_stage(build, connections, models=MODELS, scopes=6, seconds=1):
+    """What they cost the stage of measure_stage.py, in scopes of a process."""
+    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so", "--scopes", str(scopes), "--seconds", str(seconds)]
+    command = ["scripts/measure_side_steps.py", "--models", ",".join(models), *waits]
     rows = of_each("model", build, command, 230, CUDA_DEVICE_MAX_CONNECTIONS=connections)
     return [{"connections": connections, **row} for row in rows]
+
+
+def side_causes(build):
+    """What of VGG19's step it is that slows that stage: beside it, steps of one kind of kernel each."""
+    return side_stage(build, 8, ("vgg19", *PROBES), scopes=2, seconds=2.5)
 
 
 def side_host(build):

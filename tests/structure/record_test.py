@@ -127,8 +127,8 @@ class records(unittest.TestCase):
             with self.subTest(name):
                 self.assertIsNone(measured.why_empty({"rows": rows}))
                 named = "case" if name == "side_host" else "model"
-                count = int(name.partition(":")[2]) if name.startswith("side_stage:") else None
-                each = [(model, count) for model in ("resnet18", "bert")]
+                counts = {"side_causes": 8, **{f"side_stage:{count}": count for count in (4, 8, 32)}}
+                each = [(model, counts.get(name)) for model in ("resnet18", "bert")]
                 self.assertEqual([(row[named], row.get("connections")) for row in rows], each)
                 self.assertEqual((rows[1]["first"]["same_bits"], named in rows[1]["first"]), (True, False))
         rows[1]["first"] = {"not_run": "no"}  # the others still have figures
