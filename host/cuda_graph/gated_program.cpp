@@ -53,7 +53,7 @@ class segment_maker {
   }
   /// Runs all nodes one after another; how long each took.
   std::vector<nanoseconds> run_step(cudaStream_t stream) const {
-    machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 1};
+    machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 2};
     executable run;
     try {
       run = instance_of(nodes_.stamped(stamps_ns.data()).get(), 0);

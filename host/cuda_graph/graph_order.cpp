@@ -71,6 +71,7 @@ std::vector<std::chrono::nanoseconds> without_stamps(std::span<std::uint64_t con
   for (std::size_t at = 1; at < stamps_ns.size(); ++at) took_ns.push_back(stamps_ns[at] - stamps_ns[at - 1]);
   if (took_ns.empty()) return {};
   std::uint64_t const stamp_ns = *std::min_element(took_ns.begin(), took_ns.end());
+  took_ns.erase(took_ns.begin());
   std::vector<std::chrono::nanoseconds> nodes;
   for (std::uint64_t const each : took_ns) nodes.push_back(shortest + std::chrono::nanoseconds{each - stamp_ns});
   return nodes;

@@ -28,8 +28,8 @@ std::vector<std::uint32_t> cut_by_time(std::span<std::chrono::nanoseconds const>
 std::vector<std::uint32_t> stretches_of(std::span<std::chrono::nanoseconds const> segments,
                                         std::chrono::nanoseconds wanted);
 
-/// How long nodes take, given moments before, between and behind them: what the shortest took is the stamp's, but for
-/// a microsecond that no kernel does without.
+/// How long nodes take, given two moments before them, then one behind each. What lies between the first two, or what
+/// the shortest node took, is the stamp's, but for a microsecond that no kernel does without.
 std::vector<std::chrono::nanoseconds> without_stamps(std::span<std::uint64_t const> stamps_ns);
 
 }  // namespace lull

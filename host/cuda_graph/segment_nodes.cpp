@@ -307,13 +307,18 @@ segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t e
 segment_nodes::graph segment_nodes::stamped(std::uint64_t* stamps_ns) const {
   graph into = new_graph();
   std::vector<CUgraphNode> last;
-  for (std::uint32_t at = 0; at <= count(); ++at) {
-    std::uint64_t* const stamp = stamps_ns + at;
-    void* arguments[] = {const_cast<std::uint64_t**>(&stamp)};
+  auto const stamp = [&] {
+    void* arguments[] = {const_cast<std::uint64_t**>(&stamps_ns)};
     std::vector<CUgraphEdgeData> const plain(last.size());
     last = {detail::add_kernel_node(into.get(), detail::kernel_node(detail::stamp_kernel(), 1, 1, arguments), where_,
                                     last.data(), plain.data(), last.size())};
-    if (at < count()) last = {add(into.get(), order_[at], last, std::vector<CUgraphEdgeData>(1))};
+    ++stamps_ns;
+  };
+  stamp();
+  stamp();
+  for (node const& each : order_) {
+    last = {add(into.get(), each, last, std::vector<CUgraphEdgeData>(1))};
+    stamp();
   }
   return into;
 }

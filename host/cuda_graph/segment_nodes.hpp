@@ -29,8 +29,8 @@ class segment_nodes {
   std::string title(std::uint32_t at) const;
   /// A graph of the nodes [begin, end) that ends with `proceed_kernel`, which takes `arguments`.
   graph segment(std::uint32_t begin, std::uint32_t end, void** arguments) const;
-  /// A graph of all nodes, one after another, with the device's clock before, between and behind them in
-  /// `stamps_ns` (count + 1,).
+  /// A graph of all nodes, one after another, with the device's clock twice before, then between and behind them in
+  /// `stamps_ns` (count + 2,): a stamp alone takes what lies between the first two.
   graph stamped(std::uint64_t* stamps_ns) const;
 
  private:

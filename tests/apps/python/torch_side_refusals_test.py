@@ -50,7 +50,6 @@ class ARefusal(unittest.TestCase):
         with lull.harvest(tasks=[], executor="cuda") as side:
             for asked, words in (
                 (self.that_reads_back(model), "cannot be captured"),
-                (model.asked(40, segment=2), "segment is 2 seconds"),
                 (self.fed_by(model, iter(())), "feed gave no batch"),
                 (self.fed_by(model, iter([(model.batch(0)[0],)])), "a batch of 1 for 2 inputs"),
             ):

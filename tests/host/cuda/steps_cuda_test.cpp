@@ -10,12 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/host/array.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
-#include <lull/tests/host/cuda/device_probe.hpp>
 
 namespace lull {
 namespace {
@@ -32,7 +32,7 @@ class steps_on_cuda : public testing::Test {
   std::unique_ptr<runtime> make(double max_slowdown) const {
     return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
                                                      .max_slowdown = max_slowdown,
-                                                     .tasks = {type_of<probe_task>()},
+                                                     .tasks = {type_of<compute_task>()},
                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
@@ -71,10 +71,8 @@ TEST_F(steps_on_cuda, are_as_long_as_the_stream_took_and_a_capture_has_none) {
 
 TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_and_the_others_tell_what_it_costs) {
   auto const side = make(1);  // a bound that nothing reaches
-  device_probe probe{side->machine(), {1 << 20}};
-  probe_task endless = probe.task();
-  endless.polls = ~std::uint32_t{0};
-  job work = side->submit(endless, "endless");
+  machine_array<float> sink{side->machine(), 1};
+  job work = side->submit(compute_task{sink.data(), 1U << 30, 1U << 30, 2'000}, "endless");
   while (!side->ready(stream_.get())) one_bubble(*side);
   std::uint64_t const before = side->counts()[counted::withheld];
   std::uint64_t harvested = 0;

@@ -59,9 +59,11 @@ TEST(graph_cut, segments_hold_as_many_nodes_as_take_about_the_time_and_a_longer_
   EXPECT_EQ(cut_by_time({}, 100us), numbers{});
 }
 
-TEST(graph_cut, what_the_shortest_node_took_is_the_stamp) {
-  std::vector<std::uint64_t> const stamps{1'000, 8'000, 115'000, 121'000};
+TEST(graph_cut, what_a_stamp_alone_or_the_shortest_node_took_is_the_stamp) {
+  std::vector<std::uint64_t> const stamps{1'000, 8'000, 15'000, 122'000, 128'000};
   EXPECT_EQ(without_stamps(stamps), (std::vector<std::chrono::nanoseconds>{2us, 102us, 1us}));
+  std::vector<std::uint64_t> const one_node{1'000, 6'000, 3'000'000};
+  EXPECT_EQ(without_stamps(one_node), (std::vector<std::chrono::nanoseconds>{2'990us}));
   EXPECT_TRUE(without_stamps({}).empty());
 }
 
