@@ -223,6 +223,18 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
    nothing on a stream under capture. */
 lull_status lull_step(lull_runtime* runtime, void* stream);
 
+/* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's and 1, from 0. A
+   rank that starts later than others, or again, has to say where they are. */
+lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number);
+
+/* Costs no call to the device. The step under way is not like others: the time until the next lull_step is not counted,
+   and with a bound no more side work begins in it. Before a validation or a checkpoint. */
+lull_status lull_skip_step(lull_runtime* runtime);
+
+/* Costs no call to the device. Changes max_slowdown from the next step on; 0: no bound. What was learnt for another
+   bound is forgotten. */
+lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
+
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
   int32_t is_known;  /* 1: the slowdown is known; 0: its three values are 0 */
@@ -234,6 +246,10 @@ typedef struct lull_steps {
   double slowdown;   /* of a step in which it runs, as a share, with its 95 % interval */
   double slowdown_low;
   double slowdown_high;
+  double noise;           /* of a step's length around what was expected of it, as a share; 0: not known yet */
+  double max_slowdown;    /* the bound, as a share; 0: none */
+  uint64_t steps_to_know; /* after how many steps in all the interval is half of max_slowdown to either side, with this
+                             noise and this chance; 0: not known yet */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. */

@@ -101,7 +101,15 @@ class runtime {
 
   /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
   /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.
-  void step(stream_handle stream) noexcept;
+  /// `number`: of the step that begins, the same for all ranks; none: the last one's and 1, from 0. Ranks withhold side
+  /// work in steps of the same numbers, so a rank that starts later than others, or again, has to say where they are.
+  void step(stream_handle stream, std::optional<std::uint64_t> number = {}) noexcept;
+  /// The step under way is not like others: the time until the next `step` is not counted, and with a bound no more
+  /// side work begins in it. Before a validation or a checkpoint.
+  void skip_step() noexcept;
+  /// Changes `runtime_options::max_slowdown` from the next step on; 0: no bound. What was learnt for another bound is
+  /// forgotten. Throws usage_error; then nothing has changed.
+  void bound_slowdown(double max_slowdown);
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report steps() const;
 

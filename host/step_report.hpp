@@ -19,10 +19,16 @@ struct step_report {
   std::uint64_t begun = 0;
   std::uint64_t timed = 0;            // whose lengths are known
   std::chrono::nanoseconds total{0};  // of these
-  // With `runtime_options::max_slowdown`:
+  double max_slowdown = 0;            // the bound, as a share; 0: none
+  // With a bound:
   std::uint64_t withheld = 0;                      // in which no side work runs
   double chance = 1;                               // that side work runs in a step to come
   std::optional<slowdown_interval> slowdown = {};  // none: not known yet
+  std::optional<double> noise =
+      {};  // of a step's length around what was expected of it, as a share; none: not known yet
+  /// After how many steps in all the interval reaches no further than half of `max_slowdown` to either side, with this
+  /// noise and this chance. 0: not known yet.
+  std::uint64_t steps_to_know = 0;
 };
 
 }  // namespace lull

@@ -251,6 +251,22 @@ lull_status lull_step(lull_runtime* runtime, void* stream) {
   });
 }
 
+lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number) {
+  return guarded("lull_step_number", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    trainer_stream const on{*side, stream};
+    side->side->step(on, number);
+  });
+}
+
+lull_status lull_skip_step(lull_runtime* runtime) {
+  return guarded("lull_skip_step", [&] { alive<runtime_table>(runtime)->side->skip_step(); });
+}
+
+lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown) {
+  return guarded("lull_bound_slowdown", [&] { alive<runtime_table>(runtime)->side->bound_slowdown(max_slowdown); });
+}
+
 lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
   return guarded("lull_get_steps", [&] {
     auto const side = alive<runtime_table>(runtime);
@@ -266,7 +282,10 @@ lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
                     .chance = now.chance,
                     .slowdown = slowdown.estimate,
                     .slowdown_low = slowdown.low,
-                    .slowdown_high = slowdown.high},
+                    .slowdown_high = slowdown.high,
+                    .noise = now.noise.value_or(0),
+                    .max_slowdown = now.max_slowdown,
+                    .steps_to_know = now.steps_to_know},
          "steps");
   });
 }

@@ -117,7 +117,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
     double const length_us = us(length_ns(one));
     total_us += length_us;
     if (one.harvested->current.launched == 0 && record.blocks == 0) {  // the job went before its worker was launched
-      lost_us[index_of(lost_cause::no_job)] += length_us;
+      lost_us[index_of(one.cause.value_or(lost_cause::no_job))] += length_us;
       continue;
     }
     lost_us[index_of(lost_cause::rooms)] += length_us * (1 - reach);

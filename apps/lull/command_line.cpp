@@ -73,6 +73,11 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       .add_option("--at-most", into.at_most,
                   "stop pairs and tasks after this time, such as 30s [tasks run to their end]")
       ->type_name("TIME");
+  command
+      .add_option("--max-slowdown", into.max_slowdown,
+                  "withhold side work in so many iterations that they take at most so much longer in the mean, such as "
+                  "0.5%; with --iterations of 100 or more")
+      ->type_name("PERCENT");
   command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev")
       ->type_name("FILE");
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused

@@ -62,6 +62,12 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
   return sum;
 }
 
+runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
+  runtime_options made = options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms});
+  made.max_slowdown = plan.max_slowdown;
+  return made;
+}
+
 /// One harvest from its preparation to its report.
 class harvest {
  public:
@@ -69,7 +75,7 @@ class harvest {
       : asked_(asked),
         plan_(std::move(plan)),
         limit_(asked.at_most),
-        side_(options_for(plan_.tasks, {.kind = plan_.kind, .device = asked.device, .rooms = asked.rooms})),
+        side_(options_of(plan_, asked)),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
         report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
     report_config& config = report_.config;
@@ -165,8 +171,10 @@ class harvest {
 
   replayed one_replay(bool with) {
     if (with && naive_) naive_->resume();
-    replayed done = replay(*trainer_, plan_.stage, asked_.iterations, with && jobs_ ? &side_ : nullptr,
-                           [this] { return stopped(); });
+    runtime* const side = with && jobs_ ? &side_ : nullptr;
+    bool const is_bounded = side != nullptr && plan_.max_slowdown != 0;
+    replayed done = replay(
+        *trainer_, plan_.stage, asked_.iterations, side, [this] { return stopped(); }, is_bounded);
     if (with && naive_) naive_->pause();
     if (with && monitor_) clocks_.push_back(monitor_->sample());
     return done;
@@ -189,6 +197,10 @@ class harvest {
       }
       if (asked_.trace) add_to_trace(without, with, pair);
       for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
+    }
+    if (plan_.max_slowdown != 0) {
+      report_.steps = side_.steps();
+      side_.bound_slowdown(0);  // what is unfinished runs to its end outside the timing
     }
     report_.interrupted = stop_.requested();
     std::size_t const whole = with_ms_.size();

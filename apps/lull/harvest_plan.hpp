@@ -18,6 +18,7 @@ struct plan_of_harvest {
   schedule_shape shape;
   stage_plan stage;
   std::vector<job_spec> tasks;  // none in mode none
+  double max_slowdown = 0;      // as a share; 0: no bound
 };
 
 /// Throws usage_error.

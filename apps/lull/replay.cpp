@@ -48,6 +48,8 @@ lost_cause cause_of(counted why) noexcept {
       return lost_cause::grain;
     case counted::records_unread:
       return lost_cause::host_late;
+    case counted::withheld:
+      return lost_cause::withheld;
     default:
       return lost_cause::no_job;
   }
@@ -66,7 +68,7 @@ std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbl
 }
 
 replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side,
-                std::function<bool()> const& stop) {
+                std::function<bool()> const& stop, bool marks_steps) {
   replayed done;
   bool stopped = false;
   std::deque<std::pair<std::size_t, std::chrono::nanoseconds>>
@@ -74,6 +76,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();
+    if (marks_steps) side->step(on.stream());
     std::uint32_t next = 0;
     for (std::uint32_t g = 0; g <= plan.gaps.size() && !stopped; ++g) {
       std::uint32_t const until =
@@ -96,12 +99,14 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       on.wait(idle.length, arrival);
       if (side != nullptr) side->close(opened, on.stream());
       one.number = opened.bubble;
-      if (side != nullptr && opened.bubble == 0) one.cause = cause_of(opened.what);
+      bool const has_worker = opened.bubble != 0 && opened.what != counted::withheld;
+      if (side != nullptr && !has_worker) one.cause = cause_of(opened.what);
       if (side != nullptr && side->mode() == runtime_mode::observe) one.cause = lost_cause::no_job;
       done.bubbles.push_back(std::move(one));
     }
     on.end_iteration();
   }
+  if (marks_steps) side->skip_step();  // it would last until the next replay
   replay_moments moments = on.end_replay();
   done.complete = !stopped;
   done.iterations = std::move(moments.iterations);

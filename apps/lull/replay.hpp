@@ -18,7 +18,7 @@ struct replayed_bubble {
   std::uint32_t iteration = 0;
   std::uint32_t gap = 0;            // index in the plan
   std::uint64_t number = 0;         // the runtime's; 0: it was passed over, or there was no side work
-  std::optional<lost_cause> cause;  // why it was passed over
+  std::optional<lost_cause> cause;  // why it has no side work
   wait_moments moments;
   std::optional<bubble_report> harvested;  // what its workers did
 };
@@ -37,8 +37,9 @@ lost_cause cause_of(counted why) noexcept;
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);
 
 /// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of
-/// the device by 0.3 s or some bubbles at most; `stop` is asked before each gap.
+/// the device by 0.3 s or some bubbles at most; `stop` is asked before each gap. `marks_steps`: each iteration is a
+/// step of `side`, and the last one is skipped.
 replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side,
-                std::function<bool()> const& stop);
+                std::function<bool()> const& stop, bool marks_steps = false);
 
 }  // namespace lull

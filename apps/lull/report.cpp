@@ -4,15 +4,16 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/report/step_writers.hpp>
 
 namespace lull {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, lost_causes> cause_names{"start",  "drain",   "host_late",  "too_short",
-                                                                "no_job", "starved", "phase_wait", "lease",
-                                                                "rooms",  "grain",   "held",       "slower"};
+constexpr std::array<std::string_view, lost_causes> cause_names{
+    "start", "drain", "host_late", "too_short", "no_job",   "starved", "phase_wait",
+    "lease", "rooms", "grain",     "held",      "withheld", "slower"};
 
 template <class Value>
 json value_of(std::optional<Value> const& value) {
@@ -126,6 +127,7 @@ json value_of(report const& result) {
           {"drain_us", value_of(result.drain_us)},
           {"start_us", value_of(result.start_us)},
           {"training", value_of(result.training)},
+          {"steps", result.steps.max_slowdown != 0 ? json::parse(step_json(result.steps)) : json(nullptr)},
           {"harvest", value_of(result.harvest)},
           {"jobs", std::move(jobs)},
           {"run", {{"seconds", value_of(result.run.seconds)}, {"items_per_s", value_of(result.run.items_per_s)}}}};

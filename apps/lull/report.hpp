@@ -13,6 +13,7 @@
 
 #include <lull/apps/lull/machine.hpp>
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/host/step_report.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
@@ -30,9 +31,10 @@ enum class lost_cause {
   rooms,       // SMs that were kept off
   grain,       // what had been done of chunks that were handed back and started again, or a site where all of them are
   held,        // control kept blocks out
+  withheld,    // iterations without side work, so that a bound on slowdown is kept
   slower       // the rest: working, but below stand-alone speed; below zero: above it
 };
-constexpr std::size_t lost_causes = 12;
+constexpr std::size_t lost_causes = 13;
 
 std::string_view name_of(lost_cause cause) noexcept;
 
@@ -108,6 +110,7 @@ struct report {
   distribution drain_us;
   distribution start_us;
   std::optional<slowdown> training;  // of completed pairs of replays, in ms
+  step_report steps;                 // with --max-slowdown: iterations of the replays with side work
   harvest_gain harvest;
   std::vector<job_result> jobs;
   run_figures run;  // of lull run

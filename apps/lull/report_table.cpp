@@ -6,6 +6,7 @@
 
 #include <lull/apps/lull/report.hpp>
 #include <lull/host/io/wrapped.hpp>
+#include <lull/host/report/step_writers.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -170,6 +171,7 @@ void print_cost(table& lines, report const& result) {
   if (!result.training && !result.drain_us.max && !result.start_us.max) return;
   lines.title("cost");
   if (result.training) lines.row("  training", training_text(*result.training));
+  if (std::string const bound = bound_text(result.steps); !bound.empty()) lines.row("  bound", bound);
   print_times(lines, "  drain (close to out)", result.drain_us);
   print_times(lines, "  start (open to work)", result.start_us);
 }
@@ -186,6 +188,7 @@ std::string_view meaning_of(lost_cause cause, double lost_us) {
                                                                "SMs that are reserved for the trainer",
                                                                "chunks that were begun and handed back",
                                                                "workers were kept out",
+                                                               "iterations without it, for --max-slowdown",
                                                                "slower than alone"};
   if (cause == lost_cause::slower && lost_us < 0) return "gained: faster than alone";
   static_assert(!meanings.back().empty());

@@ -140,14 +140,14 @@ class runtime::state {
     });
   }
 
-  void step(stream_handle stream) noexcept {
+  void step(stream_handle stream, std::optional<std::uint64_t> number) noexcept {
     if (in_child() || mode_ == runtime_mode::off) return;
     guarded([&] {
       device_guard const here{*machine_};
-      if (machine_->look_at(stream, here.from()).is == stream_found::plain) steps_.next(stream);
+      if (machine_->look_at(stream, here.from()).is == stream_found::plain) steps_.next(stream, number);
     });
   }
-  step_report steps() const { return steps_.report(); }
+  detail::trainer_steps& steps() noexcept { return steps_; }
 
   bool ready(stream_handle stream) {
     if (in_child()) return false;
@@ -192,7 +192,11 @@ class runtime::state {
 
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
-  bubble_summary summary() const { return dispatcher_->summary(); }
+  bubble_summary summary() const {
+    bubble_summary found = dispatcher_->summary();
+    found.tell(steps_.report());
+    return found;
+  }
   std::vector<bubble_report> take_bubbles() { return dispatcher_->take_bubbles(); }
 
  private:
@@ -308,7 +312,7 @@ class runtime::state {
     } catch (std::exception const&) {  // the machine is gone: what was collected until then is what there is
     }
     try {
-      hand_over(dispatcher_->summary(), options_.report, options_.log);
+      hand_over(summary(), options_.report, options_.log);
     } catch (std::exception const&) {  // no memory for the copy: nothing to report with
     }
   }
@@ -376,8 +380,10 @@ runtime::~runtime() {
 }
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
-void runtime::step(stream_handle stream) noexcept { state_->step(stream); }
-step_report runtime::steps() const { return state_->steps(); }
+void runtime::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept { state_->step(stream, number); }
+void runtime::skip_step() noexcept { state_->steps().skip(); }
+void runtime::bound_slowdown(double max_slowdown) { state_->steps().bound(max_slowdown); }
+step_report runtime::steps() const { return state_->steps().report(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
 bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }

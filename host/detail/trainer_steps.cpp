@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/trainer_steps.hpp>
 
+#include <utility>
+
 namespace lull::detail {
 
-trainer_steps::trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer) : machine_(machine) {
-  if (max_slowdown == 0) return;
-  governor_.emplace(governor_options{.max_slowdown = max_slowdown, .trainer = trainer});
-  may_harvest_ = false;  // until the first step is marked
+trainer_steps::trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer)
+    : machine_(machine), trainer_(trainer) {
+  bound(max_slowdown);
 }
 
-void trainer_steps::next(stream_handle stream) {
+void trainer_steps::bound(double max_slowdown) {
+  std::optional<governor> made;
+  if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .trainer = trainer_});
   std::lock_guard const lock{mutex_};
-  std::uint64_t const step = report_.begun++;
+  governor_ = std::move(made);
+  report_.max_slowdown = max_slowdown;
+  may_harvest_ = !governor_;
+}
+
+void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
+  std::lock_guard const lock{mutex_};
+  std::uint64_t const at = report_.begun++;
+  std::uint64_t const step = number.value_or(number_);
+  number_ = step + 1;
   if (governor_) {
     may_harvest_ = governor_->harvests(step);
     report_.withheld += may_harvest_ ? 0 : 1;
@@ -19,9 +31,19 @@ void trainer_steps::next(stream_handle stream) {
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
   if (!now.when) now.when = machine_.make_moment();
-  now.step = step;
+  now.at = at;
+  now.number = step;
+  now.is_skipped = false;
   machine_.note(stream, *now.when);
   ++count_;
+}
+
+void trainer_steps::skip() {
+  std::lock_guard const lock{mutex_};
+  if (governor_) may_harvest_ = false;
+  if (count_ == read_) return;
+  beginning& last = noted_[(count_ - 1) % kept];
+  last.is_skipped = last.is_skipped || last.at + 1 == report_.begun;
 }
 
 void trainer_steps::collect() {
@@ -38,10 +60,10 @@ bool trainer_steps::read_next() {
   auto const took = machine_.between(*from.when, *to.when);
   if (!took) return false;
   ++read_;
-  if (to.step != from.step + 1) return true;
+  if (from.is_skipped || to.at != from.at + 1) return true;
   ++report_.timed;
   report_.total += *took;
-  if (governor_) governor_->took(from.step, static_cast<double>(took->count()));
+  if (governor_) governor_->took(from.number, static_cast<double>(took->count()));
   return true;
 }
 
@@ -51,6 +73,8 @@ step_report trainer_steps::report() const {
   if (governor_) {
     found.chance = governor_->chance();
     found.slowdown = governor_->interval();
+    found.noise = governor_->noise();
+    found.steps_to_know = governor_->steps_to_know();
   }
   return found;
 }

@@ -19,11 +19,17 @@ namespace lull::detail {
 /// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe.
 class trainer_steps {
  public:
-  /// `max_slowdown`: 0: side work may run in all of them. Throws usage_error.
+  /// As bound(). `trainer`: the same for all ranks.
   trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer);
 
+  /// From the next step on, and as if nothing were known yet. 0: side work may run in all of them. Throws usage_error.
+  void bound(double max_slowdown);
+
   /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
-  void next(stream_handle stream);
+  /// `number`: none: the last one's and 1.
+  void next(stream_handle stream, std::optional<std::uint64_t> number = {});
+  /// The step under way says nothing. With a bound no more side work begins in it.
+  void skip();
   bool may_harvest() const noexcept { return may_harvest_; }
   /// Reads the lengths of steps that are over.
   void collect();
@@ -34,17 +40,21 @@ class trainer_steps {
 
   static constexpr std::size_t kept = 256;  // moments that were not read yet
   struct beginning {
-    std::uint64_t step = 0;
+    std::uint64_t at = 0;  // of those that were marked
+    std::uint64_t number = 0;
+    bool is_skipped = false;
     std::unique_ptr<stream_moment> when;
   };
 
   executor& machine_;
+  std::uint64_t const trainer_;
   std::atomic<bool> may_harvest_{true};
   mutable std::mutex mutex_;  // all that follows
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
-  std::uint64_t count_ = 0;  // of moments that were noted
-  std::uint64_t read_ = 0;   // of them, those whose steps' lengths were read
+  std::uint64_t number_ = 0;  // of the next step
+  std::uint64_t count_ = 0;   // of moments that were noted
+  std::uint64_t read_ = 0;    // of them, those whose steps' lengths were read
   step_report report_;
 };
 

@@ -83,6 +83,17 @@ void governor::took(std::uint64_t step, double ns) {
   end(whole);
 }
 
+std::optional<double> governor::noise() const {
+  if (ended_ <= learning) return std::nullopt;
+  return spread_ * std::sqrt(static_cast<double>(options_.steps_a_spell));
+}
+
+std::uint64_t governor::steps_to_know() const {
+  if (ended_ <= learning) return 0;
+  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance_, spread_);
+  return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
+}
+
 /// Takes the first spells for the forecast; true while it does.
 bool governor::learn_usual(double step_ns) {
   if (ended_++ >= learning) return false;

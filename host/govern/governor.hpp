@@ -47,6 +47,11 @@ class governor {
   /// Of the next spell.
   double chance() const noexcept { return chance_; }
   std::optional<slowdown_interval> interval() const { return estimate_.interval(); }
+  /// Of a step's length around the forecast, as a share, as if steps were independent. None before there is a forecast.
+  std::optional<double> noise() const;
+  /// After how many steps in all the interval reaches no further than half of the bound to either side, with this noise
+  /// and this chance. 0: not known yet.
+  std::uint64_t steps_to_know() const;
 
  private:
   struct spell {
@@ -64,7 +69,7 @@ class governor {
   double affordable(double slowdown, double high, double loss) const;
 
   static constexpr std::size_t max_open = 64;  // spells that are asked for and not told
-  governor_options const options_;
+  governor_options options_;
   slowdown_estimate estimate_;
   std::deque<spell> open_;
   double chance_;

@@ -14,6 +14,14 @@ constexpr std::uint64_t least_spells = 5;       // of either kind
 constexpr std::uint64_t min_late = 8;           // spells that may tell a change
 constexpr std::uint64_t min_late_of_fall = 64;  // a rise must be seen sooner than a fall
 constexpr double rise = 3, fall = 4;            // standard errors that tell a change
+constexpr double few = 12;                      // spells of the rarer kind that show half of their variance
+constexpr double max_spells = 1e9;
+
+/// How far the sum may stray at any time, in its standard deviations.
+double boundary(double spells) {
+  double const n = spells / tuned_to;
+  return std::sqrt((1 + 1 / n) * (std::log1p(n) - 2 * std::log(miss)));
+}
 
 }  // namespace
 
@@ -64,11 +72,19 @@ void slowdown_estimate::add(double chance, bool is_harvested, double excess) {
 std::optional<slowdown_interval> slowdown_estimate::interval() const {
   sums const now = remembered();
   if (!now.can_tell()) return std::nullopt;
-  double const n = static_cast<double>(now.spells) / tuned_to;
-  double const boundary =
-      std::sqrt(now.unseen(12) * now.variance() * (1 + 1 / n) * (std::log1p(n) - 2 * std::log(miss)));
-  double const half = boundary / now.weight;
+  double const spells = static_cast<double>(now.spells);
+  double const half = std::sqrt(now.unseen(few) * now.variance()) * boundary(spells) / now.weight;
   return slowdown_interval{now.slowdown() - half, now.slowdown(), now.slowdown() + half};
+}
+
+double slowdown_estimate::spells_to_know(double half, double chance, double spread) {
+  double const evenness = chance * (1 - chance);
+  double spells = 2 * least_spells / evenness;
+  for (; spells < max_spells; spells *= 1.05) {
+    double const unseen = 1 + few / (spells * std::min(chance, 1 - chance));
+    if (spread * std::sqrt(unseen / (spells * evenness)) * boundary(spells) <= half) break;
+  }
+  return std::min(spells, max_spells);
 }
 
 double slowdown_estimate::loss() const noexcept { return forgotten_loss_ + remembered().loss(); }

@@ -29,6 +29,9 @@ class slowdown_estimate {
   void add(double chance, bool is_harvested, double excess);
   /// Of 95 % for all times together, as long as nothing is forgotten. None before five spells of either kind.
   std::optional<slowdown_interval> interval() const;
+  /// After about how many spells of that chance the interval reaches so far to either side, if their times scatter by
+  /// `spread` around the forecast, as a share; at most 1e9.
+  static double spells_to_know(double half, double chance, double spread);
   /// What side work has cost so far, in spells: each harvested one at the slowdown that is now known for its time.
   double loss() const noexcept;
   /// How many spells the interval rests on.

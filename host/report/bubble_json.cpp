@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/host/report/bubble_writers.hpp>
+#include <lull/host/report/step_writers.hpp>
 
 namespace lull {
 namespace {
@@ -66,6 +67,7 @@ std::string bubble_json(bubble_summary const& sum) {
       {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
       {"in_other_sites", sum.in_other_sites()},
       {"reserved", reserved(sum)},
+      {"steps", sum.steps().begun != 0 ? json::parse(step_json(sum.steps())) : json(nullptr)},
       {"gates", json::array()}};
   std::vector<site_summary> const sites = sum.sites();
   for (site_summary const& gate : sum.gates()) {

@@ -16,6 +16,7 @@
 
 #include <lull/host/bubble.hpp>
 #include <lull/host/report/length_histogram.hpp>
+#include <lull/host/step_report.hpp>
 
 namespace lull {
 
@@ -107,6 +108,9 @@ class bubble_summary {
   summary_settings const& settings() const noexcept { return settings_; }
   void tell(reserved_processors now) { reserved_ = std::move(now); }
   std::optional<reserved_processors> const& reserved() const noexcept { return reserved_; }
+  void tell(step_report const& now) { steps_ = now; }
+  /// The trainer's; none were marked if `begun` is 0.
+  step_report const& steps() const noexcept { return steps_; }
   std::uint64_t seen() const noexcept { return seen_; }  // all that were added
   std::uint64_t in_other_sites() const noexcept { return in_other_sites_; }
 
@@ -150,6 +154,7 @@ class bubble_summary {
 
   summary_settings settings_;
   std::optional<reserved_processors> reserved_{};
+  step_report steps_{};
   std::vector<site_state> sites_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
   std::deque<latest_bubble> latest_;

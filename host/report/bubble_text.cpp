@@ -6,6 +6,7 @@
 
 #include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/bubble_writers.hpp>
+#include <lull/host/report/step_writers.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -123,6 +124,14 @@ std::string reserved(bubble_summary const& sum) {
   return wrapped(text, width) + "\n";
 }
 
+/// Empty where there is no bound on slowdown.
+std::string bound(bubble_summary const& sum) {
+  std::string text = bound_text(sum.steps());
+  if (text.empty()) return text;
+  text.front() = 'S';
+  return wrapped(text + ".", width) + "\n";
+}
+
 /// All gates together.
 struct summed {
   std::chrono::nanoseconds idle{0};
@@ -216,7 +225,8 @@ std::string bubble_text(bubble_summary const& sum) {
     return site.share && site.host_ahead && site.harvestable_of_idle;
   });
   summed const all = sum_of(gates);
-  return text + reserved(sum) + legend(sum, all, knows_all) + "\n" + wrapped(closing_sentence(sum, all), width);
+  return text + reserved(sum) + bound(sum) + legend(sum, all, knows_all) + "\n" +
+         wrapped(closing_sentence(sum, all), width);
 }
 
 }  // namespace lull

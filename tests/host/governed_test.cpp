@@ -109,6 +109,71 @@ TEST_F(governed, a_host_far_ahead_of_its_stream_loses_lengths_and_nothing_else) 
   EXPECT_EQ(side->steps().begun, 1'003U);
 }
 
+TEST_F(governed, steps_of_the_same_numbers_are_withheld_whenever_a_rank_started) {
+  std::uint64_t const number = trainer_of_both();
+  std::vector<bool> const withheld = withheld_by(number);
+  auto const late = make(bounded(0.005, number));
+  late->step(&trainer, 4);  // and 5
+  for (std::uint64_t step = 5; step < steps; ++step) late->step(&trainer);
+  auto const expected = static_cast<std::uint64_t>(std::count(withheld.begin() + 4, withheld.end(), true));
+  EXPECT_EQ(late->steps().withheld, expected);
+  EXPECT_EQ(late->steps().begun, steps - 4);
+  await_timed(*late, steps - 5);
+  late->step(&trainer, 0);  // the trainer goes back to a checkpoint
+  EXPECT_EQ(late->steps().withheld, expected + (withheld[0] ? 1 : 0));
+  await_timed(*late, steps - 4);
+}
+
+TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
+  auto const side = make(bounded(0.005));
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  auto const opening = [&] {
+    open_result const opened = side->open(&trainer, site{"wait"});
+    side->close(opened, &trainer);
+    trainer.synchronize();
+    return opened.what;
+  };
+  EXPECT_EQ(opening(), counted::withheld);
+  side->bound_slowdown(0);
+  EXPECT_EQ(opening(), counted::opened);
+  EXPECT_EQ(side->steps().chance, 1);
+  side->skip_step();
+  EXPECT_EQ(opening(), counted::opened);
+  side->bound_slowdown(0.01);
+  EXPECT_EQ(opening(), counted::withheld);  // until a step is marked
+  while (side->steps().withheld == side->steps().begun) side->step(&trainer);
+  EXPECT_EQ(opening(), counted::opened);
+  side->skip_step();
+  EXPECT_EQ(opening(), counted::withheld);
+  EXPECT_THROW(side->bound_slowdown(2), usage_error);
+  EXPECT_EQ(side->steps().chance, 0.2);
+}
+
+TEST_F(governed, a_step_that_is_skipped_is_not_timed_and_the_next_one_is) {
+  auto const side = make();
+  side->skip_step();  // before any
+  for (int step = 0; step < 4; ++step) {
+    side->step(&trainer);
+    if (step == 1) {
+      side->skip_step();
+      side->skip_step();
+      trainer.enqueue([] { std::this_thread::sleep_for(200ms); });
+    }
+    trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+  }
+  side->step(&trainer);
+  await_timed(*side, 3);
+  step_report const found = side->steps();
+  EXPECT_EQ(found.begun, 5U);
+  EXPECT_LT(found.total, 200ms);
+  side->skip_step();  // the one under way
+  side->step(&trainer);
+  side->step(&trainer);
+  await_timed(*side, 4);
+  EXPECT_EQ(side->steps().timed, 4U);
+}
+
 TEST_F(governed, a_runtime_that_is_off_and_streams_that_cannot_be_timed_have_no_steps) {
   auto const off = make(options(runtime_mode::off));
   off->step(&trainer);

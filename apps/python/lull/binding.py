@@ -136,6 +136,9 @@ class Steps(ctypes.Structure):
         ("slowdown", ctypes.c_double),
         ("slowdown_low", ctypes.c_double),
         ("slowdown_high", ctypes.c_double),
+        ("noise", ctypes.c_double),
+        ("max_slowdown", ctypes.c_double),
+        ("steps_to_know", ctypes.c_uint64),
     ]
 
 
@@ -170,6 +173,9 @@ _CALLS = {
     "lull_close": [_P, _U64, _P],
     "lull_ready": [_P, _P, _INT],
     "lull_step": [_P, _P],
+    "lull_step_number": [_P, _P, _U64],
+    "lull_skip_step": [_P],
+    "lull_bound_slowdown": [_P, ctypes.c_double],
     "lull_get_steps": [_P, ctypes.POINTER(Steps)],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],
@@ -193,7 +199,7 @@ _CALLS = {
 # thread lets go of it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says
 # how log lines are kept out of that, and no Python function may be what a full stream has to run next
 # (cudaLaunchHostFunc).
-HOLDING = ("lull_open", "lull_close", "lull_ready", "lull_step")
+HOLDING = ("lull_open", "lull_close", "lull_ready", "lull_step", "lull_step_number")
 
 # These PyTorch calls, holding a lock of its own: no Python function may stand in their place.
 POOL_CALLS = ("lull_pool_allocate", "lull_pool_free")

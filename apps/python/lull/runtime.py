@@ -249,19 +249,34 @@ class Runtime(Made):
         check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
         return bool(ready.value)
 
-    def step(self, stream: int) -> None:
+    def step(self, stream: int, number: int | None = None) -> None:
         """Marks where a training step ends and the next begins, on the stream that trains, an integer."""
-        if not self._is_parents:
+        if self._is_parents:
+            return
+        if number is None:
             check(self._library.lull_step(self._handle, stream))
+        else:
+            check(self._library.lull_step_number(self._handle, stream, number))
+
+    def skip_step(self) -> None:
+        """The time until the next step is not counted."""
+        if not self._is_parents:
+            check(self._library.lull_skip_step(self._handle))
+
+    def bound_slowdown(self, max_slowdown: float) -> None:
+        """Changes the bound from the next step on; 0: none."""
+        if not self._is_parents:
+            check(self._library.lull_bound_slowdown(self._handle, max_slowdown))
 
     def steps(self) -> dict[str, float]:
-        """The steps that were marked, as a dictionary; host/lull.h says what each value means. The slowdown is there
-        when it is known."""
+        """The steps that were marked, as a dictionary; host/lull.h says what each value means. What is not known yet
+        is not there."""
         if self._is_parents:
             return {}
         now = binding.Steps(size=ctypes.sizeof(binding.Steps))
         check(self._library.lull_get_steps(self._handle, ctypes.byref(now)))
-        unknown = () if now.is_known else ("slowdown", "slowdown_low", "slowdown_high")
+        unknown = [] if now.is_known else ["slowdown", "slowdown_low", "slowdown_high"]
+        unknown += [] if now.steps_to_know else ["noise", "steps_to_know"]
         names = [name for name, *_ in binding.Steps._fields_]
         return {name: getattr(now, name) for name in names if name not in ("size", "is_known", *unknown)}
 

@@ -237,6 +237,17 @@ TEST(account, a_bubble_whose_job_went_before_a_worker_was_launched_had_none) {
   expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::no_job, 1000}});
 }
 
+TEST(account, a_bubble_of_a_withheld_iteration_is_lost_to_the_bound) {
+  replayed_bubble one;
+  one.number = 1;
+  one.cause = lost_cause::withheld;
+  one.moments = perfect().moments;
+  one.harvested.emplace().current.record.opened_ns = opened_ns;
+  harvest_account const found = account_of({one, perfect()}, speed);
+  expect_lost(found, {{lost_cause::withheld, 1000}});
+  EXPECT_EQ(found.bubbles.harvested, 1U);
+}
+
 TEST(account, leases_and_control_are_told_apart) {
   replayed_bubble one = perfect();
   record_of(one).lease_blocks = 6;

@@ -90,6 +90,9 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --timeline " + file("t.svg"), "write '" + file("t.trace.json") + "' and open it at https");
   expect_refused("harvest --trace " + file("t.svg"), "open it at https://ui.perfetto.dev");
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
+  for (std::string const bound : {"5", "0%", "101%", "nan%", "x%", "0.5%x"})
+    expect_refused("harvest --max-slowdown " + bound, "--max-slowdown: \"" + bound + "\" is no share above 0%");
+  expect_refused("harvest --executor threads --mode none --max-slowdown 1%", "--max-slowdown needs --mode lull");
   expect_refused("harvest --iterations 100000000", "--iterations");
   expect_refused("harvest --segment 0", "out of range");
   expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "longer than 4194304");

@@ -119,11 +119,37 @@ TEST(replay, says_why_a_bubble_was_passed_over) {
   }
 }
 
+TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
+  noting_trainer trainer;
+  runtime_options bounded = on_threads();
+  bounded.max_slowdown = 0.005;
+  runtime side{bounded};
+  probe_owner owner{probe_task::mutant::none, 0, {1 << 20}};
+  owner.prepare(side.machine());
+  job work = side.submit(owner.describe());
+  while (!side.ready(trainer.stream())) std::this_thread::sleep_for(100us);
+  replayed const done = replay(trainer, small_plan(), 8, &side, never, true);
+  step_report const steps = side.steps();
+  EXPECT_EQ(steps.begun, 8U);
+  ASSERT_GT(steps.withheld, 0U);
+  std::uint64_t withheld = 0;
+  for (replayed_bubble const& one : done.bubbles) {
+    ASSERT_NE(one.number, 0U);  // it has edges
+    withheld += one.cause == lost_cause::withheld ? 1 : 0;
+  }
+  EXPECT_EQ(withheld, steps.withheld * small_plan().gaps.size());
+  replay(trainer, small_plan(), 1, &side, never);  // marks none
+  EXPECT_EQ(side.steps().begun, 8U);
+  work.cancel();
+  EXPECT_TRUE(work.wait(10s));
+}
+
 TEST(replay, each_answer_of_the_runtime_has_its_cause) {
   EXPECT_EQ(cause_of(counted::too_short), lost_cause::too_short);
   EXPECT_EQ(cause_of(counted::all_handed_back), lost_cause::grain);
   EXPECT_EQ(cause_of(counted::records_unread), lost_cause::host_late);
   EXPECT_EQ(cause_of(counted::no_job), lost_cause::no_job);
+  EXPECT_EQ(cause_of(counted::withheld), lost_cause::withheld);
 }
 
 TEST(replay, chunks_are_unknown_where_a_record_is_missing) {

@@ -134,7 +134,7 @@ class TheInterpretersLock(unittest.TestCase):
             for name in binding._CALLS
             if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_
         ]
-        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step"])
+        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step", "lull_step_number"])
 
     def test_a_busy_thread_is_not_let_in(self):
         """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch

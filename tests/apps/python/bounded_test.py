@@ -46,6 +46,41 @@ class Steps(fake_torch.WithFakeTorch):
             self.steps(3)
             self.assertEqual(side.steps()["begun"], 3)
 
+    def test_a_step_that_is_skipped_is_not_timed(self):
+        with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+            self.steps(3)
+            side.skip_step()
+            self.steps(3)
+            while side.steps()["timed"] < 4:
+                time.sleep(0.001)
+            time.sleep(0.05)
+            self.assertEqual((side.steps()["begun"], side.steps()["timed"]), (6, 4))
+        side.skip_step()  # when it is over
+
+    def test_a_bound_is_changed_and_a_step_has_a_number(self):
+        with lull.harvest(executor="threads") as side:
+            side.bound_slowdown(0.01)
+            side.step(self.stream, number=1000)
+            self.assertEqual((side.steps()["begun"], side.steps()["chance"]), (1, 0.2))
+            side.bound_slowdown(0)
+            self.assertEqual(side.steps()["chance"], 1)
+            with self.assertRaisesRegex(lull.Error, "max_slowdown is -1"):
+                side.bound_slowdown(-1)
+            for number in (-1, 1 << 64):
+                with self.assertRaisesRegex(lull.Error, f"number is {number}: it must be at least 0 and below"):
+                    side.step(number=number)
+        side.bound_slowdown(0.01)  # when it is over
+
+    def test_noise_is_told_once_it_is_known(self):
+        with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+            self.assertNotIn("noise", side.steps())
+            self.steps(20)
+            while side.steps()["timed"] < 19:
+                time.sleep(0.001)
+            found = side.steps()
+            self.assertGreater(found["noise"], 0)
+            self.assertGreater(found["steps_to_know"], 20)
+
     def test_bubbles_of_withheld_steps_are_counted(self):
         with lull.harvest(["compute:rounds=1000000000"], executor="threads", max_slowdown=0.01) as side:
             while not side.ready(self.stream):

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,22 @@ TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_
     bool const tame_harvests = tame.harvests(step);
     EXPECT_FALSE(hungry.harvests(step) && !tame_harvests) << step;
   }
+}
+
+TEST(governor, tells_the_noise_and_how_long_it_takes_to_know_at_that) {
+  governor of{{.max_slowdown = 0.01, .trainer = 5, .steps_a_spell = 2}};
+  EXPECT_FALSE(of.noise());
+  EXPECT_EQ(of.steps_to_know(), 0U);
+  std::mt19937_64 random{3};
+  std::normal_distribution<double> noise{1, 0.01};
+  for (std::uint64_t step = 0; step < 2'000; ++step) {
+    static_cast<void>(of.harvests(step));
+    of.took(step, step_ns * noise(random));
+  }
+  ASSERT_TRUE(of.noise());
+  EXPECT_NEAR(*of.noise(), 0.01, 0.004);
+  EXPECT_GT(of.steps_to_know(), 500U);
+  EXPECT_LT(of.steps_to_know(), 10'000U);
 }
 
 TEST(governor, gives_side_work_nearly_all_steps_where_it_costs_nothing) {

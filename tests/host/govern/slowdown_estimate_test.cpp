@@ -45,6 +45,27 @@ TEST(slowdown_estimate, is_not_moved_by_a_drift_that_the_draw_does_not_follow) {
   EXPECT_NEAR(of.interval()->estimate, 0.01, 0.005);
 }
 
+TEST(slowdown_estimate, reaches_so_far_after_about_as_many_spells_as_foretold) {
+  for (double const chance : {0.1, 0.5, 0.9}) {
+    for (double const half : {0.01, 0.003}) {
+      double const foretold = slowdown_estimate::spells_to_know(half, chance, 0.02);
+      slowdown_estimate of;
+      std::mt19937_64 random{7};
+      std::uniform_real_distribution<double> draw;
+      std::normal_distribution<double> noise{0, 0.02};
+      int spells = 0;
+      for (auto now = of.interval(); !now || now->high - now->low > 2 * half; now = of.interval(), ++spells) {
+        bool const is_harvested = draw(random) < chance;
+        of.add(chance, is_harvested, noise(random) + (is_harvested ? 0.01 : 0));
+      }
+      EXPECT_GT(spells, 0.7 * foretold) << chance << ' ' << half;
+      EXPECT_LT(spells, 2 * foretold) << chance << ' ' << half;  // it may forget by chance, and begin again
+    }
+  }
+  EXPECT_LE(slowdown_estimate::spells_to_know(1e-12, 2e-4, 0.5), 1e9);
+  EXPECT_EQ(slowdown_estimate::spells_to_know(1, 0.5, 1e-4), 40);  // five of either kind, at such a chance
+}
+
 /// Of how many series the interval ever missed the slowdown, when it was looked at after each spell.
 int missed(int series, double (*noise)(std::mt19937_64&)) {
   int found = 0;

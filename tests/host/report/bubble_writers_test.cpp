@@ -187,6 +187,29 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
   EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
 }
 
+TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
+  bubble_summary sum = two_gates();
+  EXPECT_TRUE(json::parse(bubble_json(sum))["steps"].is_null());
+  step_report steps{.begun = 8, .timed = 5, .total = 10ms};
+  sum.tell(steps);
+  EXPECT_FALSE(contains(bubble_text(sum), "teps may take"));
+  json told = json::parse(bubble_json(sum))["steps"];
+  EXPECT_EQ(told["mean_ms"], 2);
+  EXPECT_TRUE(told["max_slowdown_pct"].is_null());
+  EXPECT_TRUE(told["withheld"].is_null());
+  steps.max_slowdown = 0.005;
+  steps.withheld = 6;
+  steps.chance = 0.2;
+  sum.tell(steps);
+  EXPECT_TRUE(
+      contains(flowing(bubble_text(sum)),
+               "Steps may take 0.50 % longer in the mean, so 6 of 8 had no side work; how much longer one with it "
+               "takes is not known yet; 20.00 % of those to come may have it."));
+  told = json::parse(bubble_json(sum))["steps"];
+  EXPECT_EQ((std::vector<json>{told["marked"], told["withheld"], told["chance"]}), (std::vector<json>{8, 6, 0.2}));
+  EXPECT_TRUE(told["ci95_pct"].is_null() && told["noise_pct"].is_null() && told["steps_to_know"].is_null());
+}
+
 TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {
   bubble_summary sum = two_gates({.cpu_time = true});
   sum.add(harvested(

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/report/step_writers.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/host/report/time_text.hpp>
+
+namespace lull {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string percent(double share) { return formatted("%.2f %%", 100 * share); }
+
+}  // namespace
+
+std::string bound_text(step_report const& steps) {
+  if (steps.max_slowdown == 0) return {};
+  std::string text = "steps may take " + percent(steps.max_slowdown) + " longer in the mean, so " +
+                     std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) + " had no side work; ";
+  if (steps.slowdown) {
+    text += "one with it takes " + percent(steps.slowdown->estimate) +
+            " longer (95 % interval: " + percent(steps.slowdown->low) + " to " + percent(steps.slowdown->high) + ")";
+  } else {
+    text += "how much longer one with it takes is not known yet";
+  }
+  text += "; " + percent(steps.chance) + " of those to come may have it";
+  if (steps.noise && steps.steps_to_know > steps.timed) {
+    text += "; with the noise seen, " + percent(*steps.noise) + " of a step, half of the bound is told after about " +
+            std::to_string(steps.steps_to_know) + " steps";
+  }
+  return text;
+}
+
+std::string step_json(step_report const& steps) {
+  auto const percent_of = [](auto const& share) { return share ? json(100 * *share) : json(nullptr); };
+  auto const mean_ms = static_cast<double>(steps.total.count()) / 1e6 / static_cast<double>(steps.timed);
+  bool const is_bounded = steps.max_slowdown != 0;
+  json interval;
+  if (steps.slowdown) interval = {100 * steps.slowdown->low, 100 * steps.slowdown->high};
+  return json{{"marked", steps.begun},
+              {"timed", steps.timed},
+              {"mean_ms", steps.timed != 0 ? json(mean_ms) : json(nullptr)},
+              {"max_slowdown_pct", is_bounded ? json(100 * steps.max_slowdown) : json(nullptr)},
+              {"withheld", is_bounded ? json(steps.withheld) : json(nullptr)},
+              {"chance", is_bounded ? json(steps.chance) : json(nullptr)},
+              {"slowdown_pct", steps.slowdown ? json(100 * steps.slowdown->estimate) : json(nullptr)},
+              {"ci95_pct", interval},
+              {"noise_pct", percent_of(steps.noise)},
+              {"steps_to_know", steps.steps_to_know != 0 ? json(steps.steps_to_know) : json(nullptr)}}
+      .dump();
+}
+
+}  // namespace lull

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <lull/host/step_report.hpp>
+
+namespace lull {
+
+/// What a bound on slowdown did, in one sentence without a full stop: "steps may take …"; empty where there is none.
+std::string bound_text(step_report const& steps);
+
+/// An object: "marked", "timed", "mean_ms", "max_slowdown_pct", "withheld", "chance", "slowdown_pct", "ci95_pct",
+/// "noise_pct", "steps_to_know". What is not known is null, never 0.
+std::string step_json(step_report const& steps);
+
+}  // namespace lull
