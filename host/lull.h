@@ -137,7 +137,8 @@ typedef struct lull_options {
                           environment goes before it. Null: none; when observing, the text goes to the log */
   double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
                           cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
-                          before the first; captured bubbles are not bounded yet */
+                          before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
+                          Captured bubbles are not bounded yet */
   uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
 } lull_options;
 
@@ -238,7 +239,7 @@ lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
   int32_t is_known;  /* 1: the slowdown is known; 0: its three values are 0 */
-  uint64_t begun;    /* steps that lull_step marked */
+  uint64_t begun;    /* steps that lull_step marked, or openings at one site where it marks none */
   uint64_t timed;    /* … whose lengths are known */
   uint64_t total_ns; /* … of these, together */
   uint64_t withheld; /* … without side work, so that max_slowdown is kept */

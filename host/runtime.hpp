@@ -48,7 +48,8 @@ struct runtime_options {
   std::optional<closing> close = {};
   /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.
   /// Side work then runs in some steps only, as the program marks them with `runtime::step`, and in none before the
-  /// first mark. Captured bubbles are not bounded yet. How it is kept, and what it takes: docs/decisions/governor.md.
+  /// first mark. Where a program has marked none in 512 bubbles, openings at one site stand for marks, and a line is
+  /// logged. Captured bubbles are not bounded yet. How it is kept, and what it takes: docs/decisions/governor.md.
   double max_slowdown = 0;
   /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
   std::uint64_t trainer = 0;

@@ -14,7 +14,7 @@ struct slowdown_interval {
   double high = 0;
 };
 
-/// A trainer's steps, as `runtime::step` marked them.
+/// A trainer's steps, as `runtime::step` marked them or openings at one site.
 struct step_report {
   std::uint64_t begun = 0;
   std::uint64_t timed = 0;            // whose lengths are known

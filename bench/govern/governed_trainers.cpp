@@ -3,9 +3,11 @@
 // same seeds give the same figures. One JSON object on standard output.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -26,6 +28,7 @@ struct outcomes {
   double max = 0;              // slowdown, relative to the bound
   double max_of_all = 0;       // … of all steps, the first ones too
   double harvest = 0;
+  std::vector<std::uint64_t> known_at{};  // of the runs in which it was known
 
   void add(governed_run const& run, double bound) {
     double const relative = run.slowdown_behind / bound;
@@ -35,9 +38,19 @@ struct outcomes {
     max = std::max(max, relative);
     max_of_all = std::max(max_of_all, run.slowdown / bound);
     harvest += run.harvest;
+    if (run.known_at != 0) known_at.push_back(run.known_at);
+  }
+  /// Of all runs; null where in half of them it was not known.
+  nlohmann::json median_known_at() const {
+    std::size_t const middle = (runs - 1) / 2;
+    if (known_at.size() <= middle) return nullptr;
+    std::vector<std::uint64_t> sorted = known_at;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(middle), sorted.end());
+    return sorted[middle];
   }
   nlohmann::json json() const {
     return {{"runs", runs},
+            {"known_at", median_known_at()},
             {"over_percent", 100.0 * static_cast<double>(over) / static_cast<double>(runs)},
             {"far_over", far_over},
             {"max_of_bound", max},

@@ -123,6 +123,9 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
     took_ns.push_back(times.next_ns() * (1 + longer));
     if (step < late) continue;
     for (governor& rank : ranks) rank.took(step - late, took_ns[step - late]);
+    if (found.known_at != 0) continue;
+    auto const now = ranks.front().interval();
+    if (now && now->high - now->low <= max_slowdown) found.known_at = step;
   }
   found.slowdown /= static_cast<double>(steps);
   found.slowdown_behind /= static_cast<double>(steps - warm_up);

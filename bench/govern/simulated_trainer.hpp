@@ -29,6 +29,7 @@ std::span<trainer_traits const> simulated_trainers();
 struct governed_run {
   double slowdown = 0;         // of all steps, in truth
   double slowdown_behind = 0;  // of all but the first 200
+  std::uint64_t known_at = 0;  // the first step at which a rank's interval is no wider than the bound; 0: never
   double harvest = 0;  // harvested steps, of those that the best share within the bound would give, one for each half
 };
 

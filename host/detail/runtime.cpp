@@ -48,7 +48,7 @@ class runtime::state {
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(detail::forks_now()),
-        steps_(*machine_, options_.max_slowdown, options_.trainer) {
+        steps_(*machine_, options_.max_slowdown, options_.trainer, options_.log) {
     if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
       harvested_.emplace(machine_->place().device);
     device_guard const here{*machine_};
@@ -238,7 +238,8 @@ class runtime::state {
 
   open_result open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
     if (gate == nullptr) return pass_over(counted::no_gate);
-    open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, !steps_.may_harvest());
+    bool const is_withheld = !steps_.may_harvest(stream, stream_id, where.name);
+    open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, is_withheld);
     offer(*gate);
     return opened;
   }

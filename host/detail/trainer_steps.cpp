@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/trainer_steps.hpp>
 
+#include <string>
 #include <utility>
 
 namespace lull::detail {
 
-trainer_steps::trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer)
-    : machine_(machine), trainer_(trainer) {
+trainer_steps::trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer, log_line const& log)
+    : machine_(machine), trainer_(trainer), log_(log) {
   bound(max_slowdown);
 }
 
@@ -17,22 +18,45 @@ void trainer_steps::bound(double max_slowdown) {
   governor_ = std::move(made);
   report_.max_slowdown = max_slowdown;
   may_harvest_ = !governor_;
+  looks_for_steps_ = governor_ && report_.begun == found_;
 }
 
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
   std::lock_guard const lock{mutex_};
+  if (looks_for_steps_.exchange(false) && found_ != 0) number_ = 0;  // as other ranks count
+  begin(stream, number.value_or(number_));
+}
+
+bool trainer_steps::may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
+  if (!looks_for_steps_) return may_harvest_;
+  bool is_first = false;
+  {
+    std::lock_guard const lock{mutex_};
+    if (looks_for_steps_ && finder_.begins(stream_id, site)) {
+      is_first = found_++ == 0;
+      begin(stream, number_);
+    }
+  }
+  if (is_first && log_) {
+    log_("max_slowdown is set, and the program marks no steps: from now on each opening at '" + std::string{site} +
+         "' begins one; mark them to keep the bound better");
+  }
+  return may_harvest_;
+}
+
+/// Under the lock.
+void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
   std::uint64_t const at = report_.begun++;
-  std::uint64_t const step = number.value_or(number_);
-  number_ = step + 1;
+  number_ = number + 1;
   if (governor_) {
-    may_harvest_ = governor_->harvests(step);
+    may_harvest_ = governor_->harvests(number);
     report_.withheld += may_harvest_ ? 0 : 1;
   }
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
   if (!now.when) now.when = machine_.make_moment();
   now.at = at;
-  now.number = step;
+  now.number = number;
   now.is_skipped = false;
   machine_.note(stream, *now.when);
   ++count_;

@@ -6,10 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
+#include <lull/host/detail/step_finder.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/govern/governor.hpp>
 #include <lull/host/step_report.hpp>
@@ -19,8 +22,10 @@ namespace lull::detail {
 /// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe.
 class trainer_steps {
  public:
-  /// As bound(). `trainer`: the same for all ranks.
-  trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer);
+  using log_line = std::function<void(std::string_view)>;
+
+  /// As bound(). `trainer`: the same for all ranks. `log`: may be empty; lives as long as this.
+  trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer, log_line const& log);
 
   /// From the next step on, and as if nothing were known yet. 0: side work may run in all of them. Throws usage_error.
   void bound(double max_slowdown);
@@ -30,12 +35,14 @@ class trainer_steps {
   void next(stream_handle stream, std::optional<std::uint64_t> number = {});
   /// The step under way says nothing. With a bound no more side work begins in it.
   void skip();
-  bool may_harvest() const noexcept { return may_harvest_; }
+  /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
+  bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
   /// Reads the lengths of steps that are over.
   void collect();
   step_report report() const;
 
  private:
+  void begin(stream_handle stream, std::uint64_t number);
   bool read_next();
 
   static constexpr std::size_t kept = 256;  // moments that were not read yet
@@ -48,10 +55,14 @@ class trainer_steps {
 
   executor& machine_;
   std::uint64_t const trainer_;
+  log_line const& log_;
   std::atomic<bool> may_harvest_{true};
-  mutable std::mutex mutex_;  // all that follows
+  std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
+  mutable std::mutex mutex_;                  // all that follows
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
+  step_finder finder_;
+  std::uint64_t found_ = 0;   // steps that the program did not mark
   std::uint64_t number_ = 0;  // of the next step
   std::uint64_t count_ = 0;   // of moments that were noted
   std::uint64_t read_ = 0;    // of them, those whose steps' lengths were read

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/detail/step_finder.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/govern/governor.hpp>
 #include <lull/host/runtime.hpp>
@@ -148,6 +149,39 @@ TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
   EXPECT_EQ(opening(), counted::withheld);
   EXPECT_THROW(side->bound_slowdown(2), usage_error);
   EXPECT_EQ(side->steps().chance, 0.2);
+}
+
+TEST_F(governed, steps_are_found_by_a_site_where_the_program_marks_none) {
+  std::uint64_t const number = trainer_of_both();
+  std::vector<bool> const withheld = withheld_by(number);
+  auto const side = make(bounded(0.005, number));
+  for (std::uint32_t opening = 1; opening < detail::step_finder::patience; ++opening) one_bubble(*side, "first");
+  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_TRUE(log().empty());
+  std::uint64_t expected = 0;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    one_bubble(*side, "second");
+    expected += withheld[step] ? 1 : 0;
+    EXPECT_EQ(side->steps().begun, step + 1);
+    EXPECT_EQ(side->steps().withheld, expected);
+    one_bubble(*side, "first");
+  }
+  ASSERT_EQ(log().size(), 1U);
+  EXPECT_NE(log().front().find("each opening at 'second' begins one"), std::string::npos) << log().front();
+  await_timed(*side, steps - 1);
+  side->step(&trainer);  // the program's own: it counts from 0, as other ranks do
+  EXPECT_EQ(side->steps().withheld, expected + (withheld[0] ? 1 : 0));
+  one_bubble(*side, "second");
+  side->bound_slowdown(0.01);
+  one_bubble(*side, "second");
+  EXPECT_EQ(side->steps().begun, steps + 1);
+}
+
+TEST_F(governed, without_a_bound_no_steps_are_looked_for) {
+  auto const side = make();
+  for (std::uint32_t opening = 0; opening < 2 * detail::step_finder::patience; ++opening) one_bubble(*side);
+  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_TRUE(log().empty());
 }
 
 TEST_F(governed, a_step_that_is_skipped_is_not_timed_and_the_next_one_is) {
