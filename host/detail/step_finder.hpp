@@ -8,8 +8,8 @@
 
 namespace lull::detail {
 
-/// Finds a trainer's steps by its bubbles, where the program marks none: each opening at one site of one stream begins a
-/// step. A site that bubbles share begins more of them: then they are shorter, and not alike. Not thread-safe.
+/// Finds a trainer's steps by its bubbles, where the program marks none: each opening at one site of one stream begins
+/// one. A site that bubbles share begins more of them: then they are shorter, and not alike. Not thread-safe.
 class step_finder {
  public:
   /// Openings without a mark of the program; those of a step are fewer.
