@@ -224,22 +224,24 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
    nothing on a stream under capture. */
 lull_status lull_step(lull_runtime* runtime, void* stream);
 
-/* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's and 1, from 0. A
-   rank that starts later than others, or again, has to say where they are. */
+/* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's plus 1, from 0. A
+   rank that starts later than others, or again, has to say where they are. Each number comes once; where a trainer goes
+   back to a checkpoint, they come again. */
 lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number);
 
 /* Costs no call to the device. The step under way is not like others: the time until the next lull_step is not counted,
-   and with a bound no more side work begins in it. Before a validation or a checkpoint. */
+   and with a bound there is no side work in bubbles that are opened until then. Before a validation or a checkpoint. */
 lull_status lull_skip_step(lull_runtime* runtime);
 
-/* Costs no call to the device. Changes max_slowdown from the next step on; 0: no bound. What was learnt for another
-   bound is forgotten. */
+/* Costs no call to the device. Changes max_slowdown: no side work then runs before the next step, and what was learnt
+   is forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not LULL_MODE_ON.
+   LULL_ERROR_ARGUMENT unless it is 0, or above 0 and at most 1. */
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
   int32_t is_known;  /* 1: the slowdown is known; 0: its three values are 0 */
-  uint64_t begun;    /* steps that lull_step marked, or openings at one site where it marks none */
+  uint64_t begun;    /* steps that were marked, or openings at one site where none is, since the bound was set */
   uint64_t timed;    /* … whose lengths are known */
   uint64_t total_ns; /* … of these, together */
   uint64_t withheld; /* … without side work, so that max_slowdown is kept */

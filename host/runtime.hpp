@@ -102,14 +102,16 @@ class runtime {
 
   /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
   /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.
-  /// `number`: of the step that begins, the same for all ranks; none: the last one's and 1, from 0. Ranks withhold side
-  /// work in steps of the same numbers, so a rank that starts later than others, or again, has to say where they are.
+  /// `number`: of the step that begins, the same for all ranks; none: the last one's plus 1, from 0. Ranks withhold
+  /// side work in steps of the same numbers, so a rank that starts later than others, or again, has to say where they
+  /// are. Each number comes once; where a trainer goes back to a checkpoint, they come again.
   void step(stream_handle stream, std::optional<std::uint64_t> number = {}) noexcept;
-  /// The step under way is not like others: the time until the next `step` is not counted, and with a bound no more
-  /// side work begins in it. Before a validation or a checkpoint.
+  /// The step under way is not like others: the time until the next `step` is not counted, and with a bound there is no
+  /// side work in bubbles that are opened until then. Before a validation or a checkpoint.
   void skip_step() noexcept;
-  /// Changes `runtime_options::max_slowdown` from the next step on; 0: no bound. What was learnt for another bound is
-  /// forgotten. Throws usage_error; then nothing has changed.
+  /// Changes `runtime_options::max_slowdown`: no side work then runs before the next step, and what was learnt is
+  /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
+  /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
   void bound_slowdown(double max_slowdown);
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report steps() const;
@@ -129,7 +131,8 @@ class runtime {
   /// Returns whether a job is ready for a bubble on this stream now.
   bool ready(stream_handle stream);
   runtime_counts counts() const;
-  /// Returns a summary of all bubbles measured so far, taken or not; host/report/bubble_writers.hpp writes it.
+  /// Returns a summary of all bubbles measured so far, taken or not, and of the steps; host/report/bubble_writers.hpp
+  /// writes it.
   bubble_summary summary() const;
   /// Returns the bubbles measured since the last call, oldest first. The latest 65,536 are kept; `summary` has all.
   std::vector<bubble_report> take_bubbles();

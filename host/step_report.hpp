@@ -14,7 +14,8 @@ struct slowdown_interval {
   double high = 0;
 };
 
-/// A trainer's steps, as `runtime::step` marked them or openings at one site.
+/// A trainer's steps, as `runtime::step` marked them or openings at one site, since the bound on their slowdown was
+/// set. Where it was taken away and no step has begun since, those under it.
 struct step_report {
   std::uint64_t begun = 0;
   std::uint64_t timed = 0;            // whose lengths are known
@@ -24,8 +25,8 @@ struct step_report {
   std::uint64_t withheld = 0;                      // in which no side work runs
   double chance = 1;                               // that side work runs in a step to come
   std::optional<slowdown_interval> slowdown = {};  // none: not known yet
-  std::optional<double> noise =
-      {};  // of a step's length around what was expected of it, as a share; none: not known yet
+  /// Of a step's length around what was expected of it, as a share. None: not known yet.
+  std::optional<double> noise = {};
   /// After how many steps in all the interval reaches no further than half of `max_slowdown` to either side, with this
   /// noise and this chance. 0: not known yet.
   std::uint64_t steps_to_know = 0;

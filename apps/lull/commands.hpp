@@ -48,7 +48,7 @@ struct harvest_settings : run_settings {
   std::string max_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
-  std::string max_slowdown;  // a share such as 0.5%; empty: no bound
+  std::optional<std::string> max_slowdown;  // such as 0.5%; none: no bound
   std::optional<std::string> trace;
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
 };

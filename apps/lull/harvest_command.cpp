@@ -172,7 +172,7 @@ class harvest {
   replayed one_replay(bool with) {
     if (with && naive_) naive_->resume();
     runtime* const side = with && jobs_ ? &side_ : nullptr;
-    bool const is_bounded = side != nullptr && plan_.max_slowdown != 0;
+    bool const is_bounded = plan_.max_slowdown != 0;
     replayed done = replay(
         *trainer_, plan_.stage, asked_.iterations, side, [this] { return stopped(); }, is_bounded);
     if (with && naive_) naive_->pause();

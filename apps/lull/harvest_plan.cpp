@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/harvest_plan.hpp>
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/units.hpp>
 #include <lull/host/report/trace.hpp>
 
 namespace lull {
 
 namespace {
 
+constexpr std::uint32_t min_bounded = 10;                       // iterations
 constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
 
 /// As a share. Throws usage_error.
 double share_of(std::string const& text, std::string const& option) {
-  char* end = nullptr;
-  double const percent = std::strtod(text.c_str(), &end);
-  bool const is_percent = end != text.c_str() && std::string_view{end} == "%";
-  if (!is_percent || !(percent > 0 && percent <= 100))
-    throw usage_error{option + ": \"" + text + "\" is no share above 0% and up to 100%, such as 0.5%"};
+  double percent = 0;
+  try {
+    if (text.ends_with('%')) percent = parse_real(std::string_view{text}.substr(0, text.size() - 1));
+  } catch (usage_error const&) {  // told below
+  }
+  if (!(percent >= 0.001 && percent <= 100))
+    throw usage_error{option + ": \"" + text + "\" is no share from 0.001% to 100%, such as 0.5%"};
   return percent / 100;
 }
 
@@ -40,8 +43,11 @@ plan_of_harvest check(harvest_settings const& asked) {
   }
   if (asked.checkpoint.folder && made.mode != side_mode::lull)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
-  if (!asked.max_slowdown.empty()) {
-    made.max_slowdown = share_of(asked.max_slowdown, "--max-slowdown");
+  if (asked.max_slowdown) {
+    made.max_slowdown = share_of(*asked.max_slowdown, "--max-slowdown");
+    if (asked.iterations < min_bounded)
+      throw usage_error{"--max-slowdown needs --iterations of " + std::to_string(min_bounded) +
+                        " or more: the last one of a replay does not count"};
     if (made.mode != side_mode::lull)
       throw usage_error{"--max-slowdown needs --mode lull: only there side work yields"};
   }

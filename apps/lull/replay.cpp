@@ -76,7 +76,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
   on.begin_replay(iterations, iterations * plan.gaps.size());
   for (std::uint32_t i = 0; i < iterations && !stopped; ++i) {
     on.begin_iteration();
-    if (marks_steps) side->step(on.stream());
+    if (side != nullptr && marks_steps) side->step(on.stream());
     std::uint32_t next = 0;
     for (std::uint32_t g = 0; g <= plan.gaps.size() && !stopped; ++g) {
       std::uint32_t const until =
@@ -106,7 +106,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
     }
     on.end_iteration();
   }
-  if (marks_steps) side->skip_step();  // it would last until the next replay
+  if (side != nullptr && marks_steps) side->skip_step();  // it would last until the next replay
   replay_moments moments = on.end_replay();
   done.complete = !stopped;
   done.iterations = std::move(moments.iterations);

@@ -188,7 +188,7 @@ std::string_view meaning_of(lost_cause cause, double lost_us) {
                                                                "SMs that are reserved for the trainer",
                                                                "chunks that were begun and handed back",
                                                                "workers were kept out",
-                                                               "iterations without it, for --max-slowdown",
+                                                               "iterations without side work, for --max-slowdown",
                                                                "slower than alone"};
   if (cause == lost_cause::slower && lost_us < 0) return "gained: faster than alone";
   static_assert(!meanings.back().empty());

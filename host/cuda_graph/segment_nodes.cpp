@@ -308,7 +308,7 @@ segment_nodes::graph segment_nodes::stamped(std::uint64_t* stamps_ns) const {
   graph into = new_graph();
   std::vector<CUgraphNode> last;
   auto const stamp = [&] {
-    void* arguments[] = {const_cast<std::uint64_t**>(&stamps_ns)};
+    void* arguments[] = {&stamps_ns};
     std::vector<CUgraphEdgeData> const plain(last.size());
     last = {detail::add_kernel_node(into.get(), detail::kernel_node(detail::stamp_kernel(), 1, 1, arguments), where_,
                                     last.data(), plain.data(), last.size())};

@@ -361,6 +361,13 @@ void dispatcher::release() noexcept {
   }
 }
 
+std::uint64_t dispatcher::standing_kind() const {
+  std::lock_guard const lock{mutex_};
+  auto const first =
+      std::find_if(places_.begin(), places_.end(), [](place const& each) { return each.at == place_state::standing; });
+  return first == places_.end() ? 0 : std::hash<std::string>{}(first->who->description().name) | 1;
+}
+
 bool dispatcher::places_empty() const {
   std::lock_guard const lock{mutex_};
   return std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::empty; });

@@ -48,7 +48,7 @@ class runtime::state {
         mode_(options_.mode),
         asked_(options_.mode),
         forks_(detail::forks_now()),
-        steps_(*machine_, options_.max_slowdown, options_.trainer, options_.log) {
+        steps_(*machine_, asked_ == runtime_mode::on, options_.max_slowdown, options_.trainer, options_.log) {
     if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
       harvested_.emplace(machine_->place().device);
     device_guard const here{*machine_};
@@ -338,7 +338,7 @@ class runtime::state {
         arrived = true;
         if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) dispatcher_->give_up();
-        steps_.collect();
+        steps_.collect(dispatcher_->standing_kind());
         next = dispatcher_->tick();
         next = std::min(next, launcher_->tick());
       } catch (std::exception const& problem) {
@@ -382,9 +382,9 @@ runtime::~runtime() {
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
 void runtime::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept { state_->step(stream, number); }
-void runtime::skip_step() noexcept { state_->steps().skip(); }
-void runtime::bound_slowdown(double max_slowdown) { state_->steps().bound(max_slowdown); }
-step_report runtime::steps() const { return state_->steps().report(); }
+void runtime::skip_step() noexcept { return state_->in_child() ? void() : state_->steps().skip(); }
+void runtime::bound_slowdown(double most) { return state_->in_child() ? void() : state_->steps().bound(most); }
+step_report runtime::steps() const { return state_->in_child() ? step_report{} : state_->steps().report(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }
 bool runtime::quiet(std::chrono::nanoseconds at_most) { return state_->quiet(at_most); }

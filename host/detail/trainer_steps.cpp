@@ -6,8 +6,9 @@
 
 namespace lull::detail {
 
-trainer_steps::trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer, log_line const& log)
-    : machine_(machine), trainer_(trainer), log_(log) {
+trainer_steps::trainer_steps(executor& machine, bool harvests, double max_slowdown, std::uint64_t trainer,
+                             log_line const& log)
+    : machine_(machine), harvests_(harvests), trainer_(trainer), log_(log) {
   bound(max_slowdown);
 }
 
@@ -15,15 +16,22 @@ void trainer_steps::bound(double max_slowdown) {
   std::optional<governor> made;
   if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .trainer = trainer_});
   std::lock_guard const lock{mutex_};
+  if (!harvests_ || max_slowdown == report_.max_slowdown) return;
+  if (governor_) {
+    bounded_ = now();
+    bounded_->chance = 1;
+  }
   governor_ = std::move(made);
-  report_.max_slowdown = max_slowdown;
+  report_ = {.max_slowdown = max_slowdown};
+  ++series_;
   may_harvest_ = !governor_;
-  looks_for_steps_ = governor_ && report_.begun == found_;
+  looks_for_steps_ = governor_ && marked_ == found_;
 }
 
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
   std::lock_guard const lock{mutex_};
   if (looks_for_steps_.exchange(false) && found_ != 0) number_ = 0;  // as other ranks count
+  if (number && *number < number_) ++series_;                        // the trainer went back to a checkpoint
   begin(stream, number.value_or(number_));
 }
 
@@ -46,16 +54,18 @@ bool trainer_steps::may_harvest(stream_handle stream, std::uint64_t stream_id, s
 
 /// Under the lock.
 void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
-  std::uint64_t const at = report_.begun++;
+  std::uint64_t const at = marked_++;
+  ++report_.begun;
   number_ = number + 1;
   if (governor_) {
-    may_harvest_ = governor_->harvests(number);
+    may_harvest_ = governor_->harvests(number, kind_);
     report_.withheld += may_harvest_ ? 0 : 1;
   }
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
   if (!now.when) now.when = machine_.make_moment();
   now.at = at;
+  now.series = series_;
   now.number = number;
   now.is_skipped = false;
   machine_.note(stream, *now.when);
@@ -67,10 +77,15 @@ void trainer_steps::skip() {
   if (governor_) may_harvest_ = false;
   if (count_ == read_) return;
   beginning& last = noted_[(count_ - 1) % kept];
-  last.is_skipped = last.is_skipped || last.at + 1 == report_.begun;
+  last.is_skipped = last.is_skipped || last.at + 1 == marked_;
 }
 
-void trainer_steps::collect() {
+void trainer_steps::collect(std::uint64_t kind) {
+  {
+    std::lock_guard const lock{mutex_};
+    kind_ = kind;
+    if (kind != 0) last_kind_ = kind;
+  }
   while (read_next()) {
   }
 }
@@ -84,7 +99,8 @@ bool trainer_steps::read_next() {
   auto const took = machine_.between(*from.when, *to.when);
   if (!took) return false;
   ++read_;
-  if (from.is_skipped || to.at != from.at + 1) return true;
+  // What another bound or an earlier number ended says nothing of this one.
+  if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
   ++report_.timed;
   report_.total += *took;
   if (governor_) governor_->took(from.number, static_cast<double>(took->count()));
@@ -93,12 +109,17 @@ bool trainer_steps::read_next() {
 
 step_report trainer_steps::report() const {
   std::lock_guard const lock{mutex_};
+  return bounded_ && !governor_ && report_.begun == 0 ? *bounded_ : now();
+}
+
+/// Under the lock.
+step_report trainer_steps::now() const {
   step_report found = report_;
   if (governor_) {
-    found.chance = governor_->chance();
-    found.slowdown = governor_->interval();
+    found.chance = governor_->chance(last_kind_);
+    found.slowdown = governor_->interval(last_kind_);
     found.noise = governor_->noise();
-    found.steps_to_know = governor_->steps_to_know();
+    found.steps_to_know = governor_->steps_to_know(last_kind_);
   }
   return found;
 }

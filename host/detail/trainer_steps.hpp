@@ -24,10 +24,12 @@ class trainer_steps {
  public:
   using log_line = std::function<void(std::string_view)>;
 
-  /// As bound(). `trainer`: the same for all ranks. `log`: may be empty; lives as long as this.
-  trainer_steps(executor& machine, double max_slowdown, std::uint64_t trainer, log_line const& log);
+  /// As bound(). `harvests`: false: no side work runs anyway, and no bound is kept. `trainer`: the same for all ranks.
+  /// `log`: may be empty; lives as long as this.
+  trainer_steps(executor& machine, bool harvests, double max_slowdown, std::uint64_t trainer, log_line const& log);
 
-  /// From the next step on, and as if nothing were known yet. 0: side work may run in all of them. Throws usage_error.
+  /// No side work runs before the next step, and nothing is known yet. 0: it may run in all of them, at once. Does
+  /// nothing if this is the bound already. Throws usage_error.
   void bound(double max_slowdown);
 
   /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
@@ -37,23 +39,26 @@ class trainer_steps {
   void skip();
   /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
   bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
-  /// Reads the lengths of steps that are over.
-  void collect();
+  /// Reads the lengths of steps that are over. `kind`: of the job that stands now, for steps to come; 0: none does.
+  void collect(std::uint64_t kind);
   step_report report() const;
 
  private:
   void begin(stream_handle stream, std::uint64_t number);
+  step_report now() const;
   bool read_next();
 
   static constexpr std::size_t kept = 256;  // moments that were not read yet
   struct beginning {
-    std::uint64_t at = 0;  // of those that were marked
+    std::uint64_t at = 0;      // of all that were marked
+    std::uint64_t series = 0;  // as it was then
     std::uint64_t number = 0;
     bool is_skipped = false;
     std::unique_ptr<stream_moment> when;
   };
 
   executor& machine_;
+  bool const harvests_;
   std::uint64_t const trainer_;
   log_line const& log_;
   std::atomic<bool> may_harvest_{true};
@@ -61,12 +66,17 @@ class trainer_steps {
   mutable std::mutex mutex_;                  // all that follows
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
+  std::uint64_t kind_ = 0;       // of the job that stands
+  std::uint64_t last_kind_ = 0;  // … or stood last
   step_finder finder_;
-  std::uint64_t found_ = 0;   // steps that the program did not mark
-  std::uint64_t number_ = 0;  // of the next step
-  std::uint64_t count_ = 0;   // of moments that were noted
-  std::uint64_t read_ = 0;    // of them, those whose steps' lengths were read
-  step_report report_;
+  std::uint64_t found_ = 0;             // steps that the program did not mark
+  std::uint64_t marked_ = 0;            // all steps
+  std::uint64_t series_ = 0;            // of steps under one bound whose numbers rise
+  std::uint64_t number_ = 0;            // of the next step
+  std::uint64_t count_ = 0;             // of moments that were noted
+  std::uint64_t read_ = 0;              // of them, those whose steps' lengths were read
+  step_report report_;                  // since the bound was set
+  std::optional<step_report> bounded_;  // before it was taken away
 };
 
 }  // namespace lull::detail

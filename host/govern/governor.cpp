@@ -13,8 +13,9 @@ namespace {
 
 constexpr double first_chance = 0.2;  // while the slowdown is not known
 constexpr double least_chance = 2e-4;
-constexpr double devouring = 0.5;      // excess of the first harvested spells that ends the beginning
-constexpr std::uint64_t learning = 3;  // spells that only set the forecast: a trainer's first steps are slow
+constexpr double devouring = 0.5;           // excess of the first harvested spells that ends the beginning
+constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
+constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
 constexpr double max_excess = 2;
 constexpr int max_off_in_a_row = 6;     // spells: then the trainer's steps are of another length
 constexpr double aim = 0.98;            // of the bound: spells that are drawn scatter around their chance
@@ -51,19 +52,22 @@ governor_options checked(governor_options const& asked) {
 
 }  // namespace
 
-governor::governor(governor_options const& options) : options_(checked(options)), chance_(first_chance) {}
+governor::governor(governor_options const& options) : options_(checked(options)) {}
 
-bool governor::harvests(std::uint64_t step) {
+bool governor::harvests(std::uint64_t step, std::uint64_t kind) {
   std::uint64_t const number = step / options_.steps_a_spell;
   if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the beginning
   if (open_.empty() || open_.back().number != number) {
-    if (open_.size() == max_open) {
-      open_.pop_front();
-      chance_ = least_chance;  // until it is told again
-    }
-    open_.push_back({number, chance_, draw(options_.trainer, number) < chance_});
+    double const chance = this->chance(kind);
+    if (open_.size() == max_open) open_.pop_front();
+    open_.push_back({number, kind, chance, draw(options_.trainer, number) < chance});
   }
   return open_.back().is_harvested;
+}
+
+std::optional<slowdown_interval> governor::interval(std::uint64_t kind) const {
+  appetite const* const of = find(kind);
+  return of != nullptr ? of->estimate.interval() : std::nullopt;
 }
 
 void governor::took(std::uint64_t step, double ns) {
@@ -84,13 +88,13 @@ void governor::took(std::uint64_t step, double ns) {
 }
 
 std::optional<double> governor::noise() const {
-  if (ended_ <= learning) return std::nullopt;
+  if (ended_ < before_noise) return std::nullopt;
   return spread_ * std::sqrt(static_cast<double>(options_.steps_a_spell));
 }
 
-std::uint64_t governor::steps_to_know() const {
-  if (ended_ <= learning) return 0;
-  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance_, spread_);
+std::uint64_t governor::steps_to_know(std::uint64_t kind) const {
+  if (ended_ < before_noise) return 0;
+  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance(kind), spread_);
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
@@ -101,28 +105,58 @@ bool governor::learn_usual(double step_ns) {
   return true;
 }
 
+governor::appetite const* governor::find(std::uint64_t kind) const noexcept {
+  auto const found =
+      std::find_if(appetites_.rbegin(), appetites_.rend(), [&](auto const& of) { return of.kind == kind; });
+  return found != appetites_.rend() ? &*found : nullptr;
+}
+
+governor::appetite& governor::of_kind(std::uint64_t kind) {
+  auto const found =
+      std::find_if(appetites_.begin(), appetites_.end(), [&](auto const& of) { return of.kind == kind; });
+  if (found != appetites_.end()) {
+    std::rotate(found, found + 1, appetites_.end());
+    return appetites_.back();
+  }
+  if (appetites_.size() == max_kinds) {
+    forgotten_ += appetites_.front().loss();
+    appetites_.pop_front();
+  }
+  return appetites_.emplace_back(appetite{.kind = kind});
+}
+
+double governor::appetite::loss() const noexcept {
+  return estimate.interval() ? estimate.loss() : std::max(first_excess, 0.0);
+}
+
+double governor::loss() const noexcept {
+  double sum = forgotten_;
+  for (appetite const& of : appetites_) sum += of.loss();
+  return sum;
+}
+
 void governor::end(spell const& of) {
   double const step_ns = of.sum_ns / of.steps;
   if (learn_usual(step_ns)) return;
-  auto const known = estimate_.interval();
+  appetite& its = of_kind(of.kind);
+  auto const known = its.estimate.interval();
   double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
   double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);
-  estimate_.add(of.chance, of.is_harvested, excess);
+  its.estimate.add(of.chance, of.is_harvested, excess);
   if (of.is_harvested && !known) {
-    ++first_harvested_;
-    first_excess_ += excess;
+    ++its.first_harvested;
+    its.first_excess += excess;
   }
-  if (wary_ != 0) --wary_;
+  if (its.wary != 0) --its.wary;
   if (of.is_harvested) {
     double const surprise = std::clamp((excess - slowdown) / spread_, -4.0, 6.0);
-    surprise_ = std::max(0.0, surprise_ + surprise - expected_surprise);
-    if (surprise_ > startling) {
-      wary_ = wary_spells;
-      surprise_ = 0;
+    its.surprise = std::max(0.0, its.surprise + surprise - expected_surprise);
+    if (its.surprise > startling) {
+      its.wary = wary_spells;
+      its.surprise = 0;
     }
   }
   forecast(step_ns, of.is_harvested, slowdown);
-  chance_ = next_chance();
 }
 
 /// Follows the trainer slowly: a single step that takes twice as long hardly moves it.
@@ -145,23 +179,31 @@ void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
   spread_ = std::max(spread_, least_spread);
 }
 
-double governor::next_chance() const {
-  auto const known = estimate_.interval();
-  if (known) return affordable(std::max(known->estimate, 0.0), std::max(known->high, 1e-9), estimate_.loss());
-  auto const harvested = static_cast<double>(first_harvested_);
-  if (harvested < 2 || first_excess_ <= devouring * harvested) return first_chance;
-  double const slowdown = first_excess_ / harvested;
-  return affordable(slowdown, slowdown, first_excess_);
+double governor::chance(std::uint64_t kind) const {
+  if (open_.size() == max_open) return least_chance;  // until it is told again
+  static appetite const unknown;
+  appetite const* const found = find(kind);
+  appetite const& of = found != nullptr ? *found : unknown;
+  if (auto const known = of.estimate.interval())
+    return affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9));
+  auto const harvested = static_cast<double>(of.first_harvested);
+  if (harvested >= 2 && of.first_excess > devouring * harvested) {
+    double const slowdown = of.first_excess / harvested;
+    return affordable(of, slowdown, slowdown);
+  }
+  // What others lost is made up for before a further kind is tried.
+  bool const is_in_debt = loss() - of.loss() > options_.max_slowdown * static_cast<double>(ended_);
+  return is_in_debt ? least_chance : first_chance;
 }
 
-/// What the bound allows, where side work costs so much of a step and has cost so many spells.
-double governor::affordable(double slowdown, double high, double loss) const {
+/// What the bound allows, where side work costs so much of a step.
+double governor::affordable(appetite const& of, double slowdown, double high) const {
   double const bound = options_.max_slowdown;
-  double const spare = bound * static_cast<double>(ended_) - loss - reserve * slowdown;
+  double const spare = bound * static_cast<double>(ended_) - loss() - reserve * slowdown;
   double const allowed = std::clamp(bound + spare / horizon, 0.0, aim * bound);
   // The nearer the bound, the closer it has to look.
   double const withheld = std::max(options_.min_withheld, near_withheld * std::min(high / bound, 1.0));
-  double const most = wary_ != 0 ? std::min(1 - withheld, wary_chance) : 1 - withheld;
+  double const most = of.wary != 0 ? std::min(1 - withheld, wary_chance) : 1 - withheld;
   return std::max(std::min(most, allowed / high), least_chance);
 }
 

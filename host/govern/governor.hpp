@@ -29,57 +29,72 @@ struct governor_options {
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
-/// less what makes up for losses. A spell that takes more than three times as long as forecast counts as three times:
-/// a pause of the trainer says nothing of side work. Not thread-safe.
+/// less what makes up for losses. Kinds of side work are told apart: each has an interval and a chance of its own, so a
+/// hungry one gives way and a tame one does not; losses of all are made up for together. A spell that takes more than
+/// three times as long as forecast counts as three times: a pause of the trainer says nothing of side work. Not
+/// thread-safe.
 class governor {
  public:
   /// Throws usage_error.
   explicit governor(governor_options const& options);
 
   /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
-  /// left out.
-  bool harvests(std::uint64_t step);
+  /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
+  /// would run in it; that of a spell's first step counts.
+  bool harvests(std::uint64_t step, std::uint64_t kind = 0);
   /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
   /// 1 ns to 1e15 ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
 
-  /// Of the next spell.
-  double chance() const noexcept { return chance_; }
-  std::optional<slowdown_interval> interval() const { return estimate_.interval(); }
-  /// Of a step's length around the forecast, as a share, as if steps were independent. None before there is a forecast.
+  /// Of the next spell, if its side work is of that kind; so, too, all that follows.
+  double chance(std::uint64_t kind = 0) const;
+  std::optional<slowdown_interval> interval(std::uint64_t kind = 0) const;
+  /// After how many steps in all the interval reaches no further than half of the bound to either side, with the noise
+  /// that was seen and this chance. 0: not known yet.
+  std::uint64_t steps_to_know(std::uint64_t kind = 0) const;
+  /// Of a step's length around the forecast, as a share, as if steps were independent. None before 60 spells.
   std::optional<double> noise() const;
-  /// After how many steps in all the interval reaches no further than half of the bound to either side, with this noise
-  /// and this chance. 0: not known yet.
-  std::uint64_t steps_to_know() const;
 
  private:
   struct spell {
     std::uint64_t number;
+    std::uint64_t kind;
     double chance;
     bool is_harvested;
     std::uint32_t steps = 0;
     double sum_ns = 0;
   };
 
+  /// What is known of side work of one kind.
+  struct appetite {
+    std::uint64_t kind = 0;
+    slowdown_estimate estimate{};
+    double surprise = 0;      // how much longer harvested spells were lately than expected, in spreads
+    std::uint32_t wary = 0;   // spells that it looks closer at
+    double first_excess = 0;  // of harvested spells, while there is no interval, together
+    std::uint64_t first_harvested = 0;
+
+    double loss() const noexcept;
+  };
+
   void end(spell const& of);
+  appetite& of_kind(std::uint64_t kind);
+  appetite const* find(std::uint64_t kind) const noexcept;
   bool learn_usual(double step_ns);
   void forecast(double step_ns, bool is_harvested, double slowdown);
-  double next_chance() const;
-  double affordable(double slowdown, double high, double loss) const;
+  double affordable(appetite const& of, double slowdown, double high) const;
+  double loss() const noexcept;
 
-  static constexpr std::size_t max_open = 64;  // spells that are asked for and not told
+  static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
+  static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
   governor_options options_;
-  slowdown_estimate estimate_;
+  std::deque<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;
-  double chance_;
-  double usual_ns_ = 0;      // of a step without side work, as forecast
-  double spread_ = 0.02;     // of spells around the forecast, as a share
-  double surprise_ = 0;      // how much longer harvested spells were lately than expected, in spreads
-  std::uint32_t wary_ = 0;   // spells that it looks closer at
-  int off_in_a_row_ = 0;     // spells that were far above the forecast; below 0: below it
-  double first_excess_ = 0;  // of harvested spells, while there is no interval, together
-  std::uint64_t first_harvested_ = 0;
+  double forgotten_ = 0;  // losses of kinds that are no longer told apart
+  double usual_ns_ = 0;   // of a step without side work, as forecast
+  double spread_ = 0.02;  // of spells around the forecast, as a share
+  int off_in_a_row_ = 0;  // spells that were far above the forecast; below 0: below it
   std::uint64_t ended_ = 0;
 };
 

@@ -67,7 +67,8 @@ std::string bubble_json(bubble_summary const& sum) {
       {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
       {"in_other_sites", sum.in_other_sites()},
       {"reserved", reserved(sum)},
-      {"steps", sum.steps().begun != 0 ? json::parse(step_json(sum.steps())) : json(nullptr)},
+      {"steps",
+       sum.steps().begun != 0 || sum.steps().max_slowdown != 0 ? json::parse(step_json(sum.steps())) : json(nullptr)},
       {"gates", json::array()}};
   std::vector<site_summary> const sites = sum.sites();
   for (site_summary const& gate : sum.gates()) {

@@ -126,10 +126,8 @@ std::string reserved(bubble_summary const& sum) {
 
 /// Empty where there is no bound on slowdown.
 std::string bound(bubble_summary const& sum) {
-  std::string text = bound_text(sum.steps());
-  if (text.empty()) return text;
-  text.front() = 'S';
-  return wrapped(text + ".", width) + "\n";
+  std::string const text = bound_text(sum.steps());
+  return text.empty() ? text : wrapped(text + ".", width) + "\n";
 }
 
 /// All gates together.

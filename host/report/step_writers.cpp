@@ -10,14 +10,18 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string percent(double share) { return formatted("%.2f %%", 100 * share); }
+std::string percent(double share) {
+  std::string const text = formatted("%.2f %%", 100 * share);
+  return text == "-0.00 %" ? "0.00 %" : text;
+}
 
 }  // namespace
 
 std::string bound_text(step_report const& steps) {
   if (steps.max_slowdown == 0) return {};
-  std::string text = "steps may take " + percent(steps.max_slowdown) + " longer in the mean, so " +
-                     std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) + " had no side work; ";
+  std::string text = "Steps may take " + percent(steps.max_slowdown) + " longer in the mean";
+  if (steps.begun == 0) return text + "; no step was marked, so no side work ran: call step";
+  text += ", so " + std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) + " had no side work; ";
   if (steps.slowdown) {
     text += "one with it takes " + percent(steps.slowdown->estimate) +
             " longer (95 % interval: " + percent(steps.slowdown->low) + " to " + percent(steps.slowdown->high) + ")";
@@ -25,15 +29,16 @@ std::string bound_text(step_report const& steps) {
     text += "how much longer one with it takes is not known yet";
   }
   text += "; " + percent(steps.chance) + " of those to come may have it";
-  if (steps.noise && steps.steps_to_know > steps.timed) {
-    text += "; with the noise seen, " + percent(*steps.noise) + " of a step, half of the bound is told after about " +
-            std::to_string(steps.steps_to_know) + " steps";
+  bool const is_known = steps.slowdown && steps.slowdown->high - steps.slowdown->low <= steps.max_slowdown;
+  if (!is_known && steps.noise && steps.steps_to_know > steps.timed) {
+    text += "; with the noise seen, " + percent(*steps.noise) +
+            " of a step, it will be known to half of the bound after about " + std::to_string(steps.steps_to_know) +
+            " steps";
   }
   return text;
 }
 
 std::string step_json(step_report const& steps) {
-  auto const percent_of = [](auto const& share) { return share ? json(100 * *share) : json(nullptr); };
   auto const mean_ms = static_cast<double>(steps.total.count()) / 1e6 / static_cast<double>(steps.timed);
   bool const is_bounded = steps.max_slowdown != 0;
   json interval;
@@ -46,7 +51,7 @@ std::string step_json(step_report const& steps) {
               {"chance", is_bounded ? json(steps.chance) : json(nullptr)},
               {"slowdown_pct", steps.slowdown ? json(100 * steps.slowdown->estimate) : json(nullptr)},
               {"ci95_pct", interval},
-              {"noise_pct", percent_of(steps.noise)},
+              {"noise_pct", steps.noise ? json(100 * *steps.noise) : json(nullptr)},
               {"steps_to_know", steps.steps_to_know != 0 ? json(steps.steps_to_know) : json(nullptr)}}
       .dump();
 }

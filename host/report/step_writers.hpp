@@ -7,7 +7,7 @@
 
 namespace lull {
 
-/// What a bound on slowdown did, in one sentence without a full stop: "steps may take …"; empty where there is none.
+/// What a bound on slowdown did, in one sentence without a full stop; empty where there is none.
 std::string bound_text(step_report const& steps);
 
 /// An object: "marked", "timed", "mean_ms", "max_slowdown_pct", "withheld", "chance", "slowdown_pct", "ci95_pct",

@@ -255,8 +255,10 @@ class Runtime(Made):
             return
         if number is None:
             check(self._library.lull_step(self._handle, stream))
-        else:
+        elif 0 <= number < 1 << 64:
             check(self._library.lull_step_number(self._handle, stream, number))
+        else:
+            raise Error(f"number is {number}: it must be at least 0 and below 2**64")
 
     def skip_step(self) -> None:
         """The time until the next step is not counted."""
@@ -264,7 +266,7 @@ class Runtime(Made):
             check(self._library.lull_skip_step(self._handle))
 
     def bound_slowdown(self, max_slowdown: float) -> None:
-        """Changes the bound from the next step on; 0: none."""
+        """Changes the bound; 0: none."""
         if not self._is_parents:
             check(self._library.lull_bound_slowdown(self._handle, max_slowdown))
 

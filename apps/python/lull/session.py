@@ -44,6 +44,7 @@ class Session:
         self._asked = (mode, tasks, options, force, bracket_waits)
         self._runtime: Runtime | None = None
         self._waits: waits.Waits | None = None
+        self._marks_steps = False  # the program does
         self._folder: str | None = None  # of a report that is to be printed
 
     @property
@@ -66,25 +67,27 @@ class Session:
     def step(self, stream: object = None, number: int | None = None) -> None:
         """Marks where a training step ends and the next begins, on the stream that trains. From now on steps of
         optimizers mark none. Does nothing when off. `number`: of the step that begins, the same for all ranks; None:
-        the last one's and 1, from 0. A rank that starts later than others, or again, has to say where they are."""
-        if number is not None and not 0 <= number < 1 << 64:
-            raise Error(f"number is {number}: it must be at least 0 and below 2**64")
+        the last one's plus 1, from 0. A rank that starts later than others, or again, has to say where they are."""
+        self._marks_steps = True
         if self._waits is not None:
             self._waits.marks_steps = False
         if self._runtime is not None:
             self._runtime.step(pointer_of(stream), number)
 
     def skip_step(self) -> None:
-        """The step under way is not like others: the time until the next one is not counted, and with a bound no more
-        side work begins in it. Before a validation or a checkpoint. Does nothing when off."""
+        """The step under way is not like others: the time until the next one is not counted, and with a bound there is
+        no side work in bubbles that are opened until then. Before a validation or a checkpoint. Does nothing when
+        off."""
         if self._runtime is not None:
             self._runtime.skip_step()
 
     def bound_slowdown(self, max_slowdown: float) -> None:
-        """Changes `max_slowdown` from the next step on; 0: no bound. What was learnt for another bound is forgotten.
-        Does nothing when off."""
+        """Changes `max_slowdown`: no side work then runs before the next step, and what was learnt is forgotten. 0: no
+        bound, from now on. Does nothing when off."""
         if self._runtime is not None:
             self._runtime.bound_slowdown(max_slowdown)
+        if self._waits is not None:
+            self._waits.marks_steps = max_slowdown != 0 and not self._marks_steps
 
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
         """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks

@@ -140,6 +140,10 @@ TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
   EXPECT_EQ(withheld, steps.withheld * small_plan().gaps.size());
   replay(trainer, small_plan(), 1, &side, never);  // marks none
   EXPECT_EQ(side.steps().begun, 8U);
+  replay(trainer, small_plan(), 8, &side, never, true);
+  while (side.steps().timed < 14) std::this_thread::sleep_for(100us);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(side.steps().timed, 14U);  // but for the last ones
   work.cancel();
   EXPECT_TRUE(work.wait(10s));
 }

@@ -68,7 +68,7 @@ report full_report() {
                   .max_slowdown = 0.005,
                   .withheld = 120,
                   .chance = 0.625,
-                  .slowdown = slowdown_interval{0.005, 0.0075, 0.01},
+                  .slowdown = slowdown_interval{0.0025, 0.0075, 0.0125},
                   .noise = 0.01,
                   .steps_to_know = 2'000};
   return result;
@@ -101,7 +101,7 @@ TEST(Report, KeysAreThoseOfTheSchema) {
             R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"withheld":1100.0,)"
             R"("slower":1200.0})");
   EXPECT_EQ(value["steps"].dump(), R"({"marked":450,"timed":440,"mean_ms":2.0,"max_slowdown_pct":0.5,"withheld":120,)"
-                                   R"("chance":0.625,"slowdown_pct":0.75,"ci95_pct":[0.5,1.0],"noise_pct":1.0,)"
+                                   R"("chance":0.625,"slowdown_pct":0.75,"ci95_pct":[0.25,1.25],"noise_pct":1.0,)"
                                    R"("steps_to_know":2000})");
   EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"
                                      R"("items":5000000000,"verified":true,"failures":0,"figures":{}})");
@@ -172,16 +172,17 @@ gained
 cost
   training              330.1 -> 331.2 ms, +0.34 % (95 % interval: +0.20 % to
                         +0.48 %), pairs: 10
-  bound                 steps may take 0.50 % longer in the mean, so 120 of 450
+  bound                 Steps may take 0.50 % longer in the mean, so 120 of 450
                         had no side work; one with it takes 0.75 % longer (95 %
-                        interval: 0.50 % to 1.00 %); 62.50 % of those to come
-                        may have it; with the noise seen, 1.00 % of a step, half
-                        of the bound is told after about 2000 steps
+                        interval: 0.25 % to 1.25 %); 62.50 % of those to come
+                        may have it; with the noise seen, 1.00 % of a step, it
+                        will be known to half of the bound after about 2000
+                        steps
   drain (close to out)  p50 2.40, p99 3.10, p99.9 3.30, max 3.30 us (n=198)
   start (open to work)  p50 3.90, p99 4.20, p99.9 4.40, max 4.40 us (n=198)
 lost                    7.80 ms, 0.87 % of the bubbles' time
   slower                1.20 ms, 0.13 %: slower than alone
-  withheld              1.10 ms, 0.12 %: iterations without it, for
+  withheld              1.10 ms, 0.12 %: iterations without side work, for
                         --max-slowdown
   held                  1.00 ms, 0.11 %: workers were kept out
   grain                 0.900 ms, 0.10 %: chunks that were begun and handed back

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four processes, the ranks of a trainer, that withhold side work in the same steps, whatever starts late or again."""
+"""Four ranks of a trainer, each a process and one of them a second, that withhold side work in the same steps, whatever
+starts late or again."""
 
 import contextlib
 import json
@@ -43,7 +44,10 @@ def run(*plan):
 
 def read(process):
     with process:
-        out, _ = process.communicate(timeout=60)
+        try:
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     if process.returncode != 0:
         raise RuntimeError(f"a rank ended with {process.returncode}")
     return json.loads(out)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -71,6 +72,45 @@ TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_
   }
 }
 
+/// Tells it steps of a trainer without noise, whose side work is of two kinds by turns, each for 50 steps.
+double train_by_turns(governor& of, std::uint64_t steps, std::array<double, 2> slowdowns,
+                      std::array<std::uint64_t, 2>& harvested) {
+  double longer = 0;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    std::uint64_t const kind = step / 50 % 2;
+    bool const harvests = of.harvests(step, kind);
+    harvested.at(kind) += harvests ? 1 : 0;
+    longer += harvests ? slowdowns.at(kind) : 0;
+    of.took(step, step_ns * (harvests ? 1 + slowdowns.at(kind) : 1));
+  }
+  return longer / static_cast<double>(steps);
+}
+
+TEST(governor, lets_a_hungry_kind_give_way_and_a_tame_one_run) {
+  governor of{{.max_slowdown = 0.01, .trainer = 9}};
+  std::array<std::uint64_t, 2> harvested{};
+  EXPECT_LT(train_by_turns(of, 8'000, {0.1, 0.002}, harvested), 0.01);
+  EXPECT_LT(harvested[0], 4'000 * 0.25);
+  EXPECT_GT(harvested[1], 4'000 * 0.85);
+  ASSERT_TRUE(of.interval(0) && of.interval(1));
+  EXPECT_NEAR(of.interval(0)->estimate, 0.1, 0.01);
+  EXPECT_NEAR(of.interval(1)->estimate, 0.002, 1e-3);
+  EXPECT_GT(of.chance(1), 4 * of.chance(0));
+}
+
+TEST(governor, keeps_its_bound_beside_kinds_that_come_and_go) {
+  governor of{{.max_slowdown = 0.01, .trainer = 4}};
+  double longer = 0;
+  constexpr std::uint64_t steps = 20'000;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    bool const harvests = of.harvests(step, step / 100);  // another kind each time, each costs a fifth of a step
+    longer += harvests ? 0.2 : 0;
+    of.took(step, step_ns * (harvests ? 1.2 : 1));
+  }
+  EXPECT_LT(longer / steps, 1.3 * 0.01);
+  EXPECT_GT(longer, 0);
+}
+
 TEST(governor, tells_the_noise_and_how_long_it_takes_to_know_at_that) {
   governor of{{.max_slowdown = 0.01, .trainer = 5, .steps_a_spell = 2}};
   EXPECT_FALSE(of.noise());
@@ -113,9 +153,9 @@ TEST(governor, does_without_steps_that_are_told_late_or_never) {
 TEST(governor, hardly_harvests_while_nothing_is_told_for_64_spells) {
   governor of{{.trainer = 1, .steps_a_spell = 1}};
   std::vector<bool> harvested;
-  for (std::uint64_t step = 0; step < 64; ++step) harvested.push_back(of.harvests(step));
+  for (std::uint64_t step = 0; step < 63; ++step) harvested.push_back(of.harvests(step));
   EXPECT_EQ(of.chance(), 0.2);
-  for (std::uint64_t step = 64; step < 400; ++step) harvested.push_back(of.harvests(step));
+  for (std::uint64_t step = 63; step < 400; ++step) harvested.push_back(of.harvests(step));
   EXPECT_LT(of.chance(), 1e-3);
   for (std::uint64_t step = 0; step < 336; ++step) of.took(step, step_ns);  // too late: they are forgotten
   EXPECT_LT(of.chance(), 1e-3);

@@ -195,8 +195,7 @@ TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
   EXPECT_FALSE(contains(bubble_text(sum), "teps may take"));
   json told = json::parse(bubble_json(sum))["steps"];
   EXPECT_EQ(told["mean_ms"], 2);
-  EXPECT_TRUE(told["max_slowdown_pct"].is_null());
-  EXPECT_TRUE(told["withheld"].is_null());
+  EXPECT_TRUE(told["max_slowdown_pct"].is_null() && told["withheld"].is_null());
   steps.max_slowdown = 0.005;
   steps.withheld = 6;
   steps.chance = 0.2;
@@ -208,6 +207,17 @@ TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
   told = json::parse(bubble_json(sum))["steps"];
   EXPECT_EQ((std::vector<json>{told["marked"], told["withheld"], told["chance"]}), (std::vector<json>{8, 6, 0.2}));
   EXPECT_TRUE(told["ci95_pct"].is_null() && told["noise_pct"].is_null() && told["steps_to_know"].is_null());
+  steps.noise = 0.01;
+  steps.steps_to_know = 900;
+  sum.tell(steps);
+  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "will be known to half of the bound after about 900 steps."));
+  steps.slowdown = slowdown_interval{-0.0025, -0.00001, 0.0025};
+  sum.tell(steps);
+  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "takes 0.00 % longer (95 % interval: -0.25 % to 0.25 %)"));
+  EXPECT_FALSE(contains(bubble_text(sum), "about 900 steps"));
+  sum.tell(step_report{.max_slowdown = 0.005});
+  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "no step was marked, so no side work ran: call step."));
+  EXPECT_EQ(json::parse(bubble_json(sum))["steps"]["max_slowdown_pct"], 0.5);
 }
 
 TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {
