@@ -83,6 +83,30 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
 }
 
+void add_profile(CLI::App& command, profile_settings& into) {
+  command.add_option("--executor", into.executor, "[cuda if a device answers, else threads]")
+      ->type_name("cuda|threads");
+  add_device_options(command, into);
+  command
+      .add_option(
+          "--task", into.tasks,
+          "NAME[:key=value,…] or PATH:NAME[,key=value,…], as of harvest; may be given several times, such as for "
+          "two sizes of one task")
+      ->allow_extra_args(false)
+      ->type_name("TASK")
+      ->required();
+  command.add_option("--bubbles", into.bubbles, "lengths of the longest bubble, with commas")
+      ->capture_default_str()
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("TIMES");
+  command.add_option("--pairs", into.pairs, "pairs of replays for each length, without and with side work")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 10'000));
+  command.add_option("--out", into.out, "file for the profiles (JSON)")->type_name("FILE");
+  command.add_flag("--json", into.json, "print the profiles as JSON");
+}
+
 std::string task_names() {
   std::string names;
   for (task_options const& each : known_tasks()) names += (names.empty() ? "" : "|") + std::string{each.name};
@@ -95,7 +119,7 @@ command_line::command_line() {
   app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
-  harvest.rooms = doctor.rooms = 2;
+  harvest.rooms = doctor.rooms = profile.rooms = 2;
   add_harvest(*app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles"), harvest);
   CLI::App* const runs = app.add_subcommand(
       "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");
@@ -104,6 +128,11 @@ command_line::command_line() {
       ->capture_default_str()
       ->type_name("lull|naive");
   runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms")->type_name("TIME");
+  add_profile(
+      *app.add_subcommand("profile",
+                          "measure what a side task does in bubbles of several lengths on this machine, and what "
+                          "it costs training"),
+      profile);
   CLI::App* const doctors = app.add_subcommand(
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   add_device_options(*doctors, doctor);

@@ -18,6 +18,7 @@ struct command_line {
 
   CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work.", "lull"};
   harvest_settings harvest;
+  profile_settings profile;
   run_settings run;
   device_settings doctor;
   tasks_settings tasks;

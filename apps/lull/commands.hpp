@@ -53,6 +53,14 @@ struct harvest_settings : run_settings {
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
 };
 
+struct profile_settings : device_settings {
+  std::string executor;  // empty: cuda if a device answers, else threads
+  std::vector<std::string> tasks;
+  std::vector<std::string> bubbles{"100us", "1ms", "10ms"};  // lengths of the longest one
+  std::uint32_t pairs = 6;
+  std::optional<std::string> out;
+};
+
 struct tasks_settings {
   std::optional<std::string> name;  // none: all of them
   bool json = false;
@@ -63,6 +71,7 @@ struct tasks_settings {
 /// those into exit codes.
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
+exit_code profile_command(profile_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out);
 /// `asked_folder`: none: one of the task's name, here.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/profile.hpp>
+
+#include <initializer_list>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/host/report/time_text.hpp>
+
+namespace lull {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+template <class Value>
+json value_of(std::optional<Value> const& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+/// What the machine's report has of it already, in the same words.
+json taken(json const& of_report, std::initializer_list<char const*> keys) {
+  json found;
+  for (char const* const key : keys) found[key] = of_report[key];
+  return found;
+}
+
+json value_of(task_profile::in_bubbles const& one) {
+  json const told = json::parse(to_json(one.found));
+  json found{{"longest_bubble", one.longest},
+             {"segment_ms", told["config"]["segment_ms"]},
+             {"harvest_ratio", told["harvest"]["ratio"]},
+             {"harvest_ratio_without_rooms", told["harvest"]["ratio_without_rooms"]},
+             {"appetite_pct", value_of(appetite_percent(one.found))}};
+  found.update(taken(told, {"bubbles", "drain_us", "start_us", "training"}));
+  json const& gpu = told["machine"]["gpu"];
+  found["power_w"] = gpu.is_null() ? json(nullptr) : gpu["power"]["draw_w"];
+  return found;
+}
+
+json value_of(task_profile const& profile) {
+  auto const bytes = [](std::uint64_t count) { return count != 0 ? json(count) : json(nullptr); };
+  report named = profile.lengths.front().found;
+  named.config.tasks = {profile.task};
+  json const told = json::parse(to_json(named));
+  json found{{"task", told["config"]["tasks"][0]},
+             {"machine_bytes", bytes(profile.memory.machine_bytes)},
+             {"host_bytes", bytes(profile.memory.host_bytes)},
+             {"alone_items_per_s", told["harvest"]["alone_items_per_s"]},
+             {"lengths", json::array()}};
+  for (task_profile::in_bubbles const& one : profile.lengths) found["lengths"].push_back(value_of(one));
+  return found;
+}
+
+std::string cell(std::optional<double> const& value, char const* format, std::size_t width) {
+  std::string const text = value ? formatted(format, *value) : "-";
+  return std::string(text.size() < width ? width - text.size() : 1, ' ') + text;
+}
+
+std::string name_of(task_setting const& task) {
+  return task.library.empty() ? task.name : task.library + ":" + task.name;
+}
+
+}  // namespace
+
+std::optional<double> appetite_percent(report const& found) {
+  bool const is_known = found.training && found.harvest.ratio_without_rooms.value_or(0) > 0;
+  return is_known ? std::optional{found.training->percent / *found.harvest.ratio_without_rooms} : std::nullopt;
+}
+
+std::string profiles_json(std::vector<task_profile> const& profiles) {
+  json const told = json::parse(to_json(profiles.front().lengths.front().found));
+  json all{{"schema", "lull.profile/1"}};
+  all.update(taken(told, {"version", "executor", "time", "machine"}));
+  all["rooms"] = told["config"]["rooms"];
+  all["profiles"] = json::array();
+  for (task_profile const& each : profiles) all["profiles"].push_back(value_of(each));
+  return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void print_profiles(std::ostream& out, std::vector<task_profile> const& profiles) {
+  for (task_profile const& each : profiles) {
+    out << name_of(each.task) << ":";
+    if (auto const solo = each.lengths.front().found.harvest.solo_items_per_s)
+      out << " " << formatted("%.4g", *solo) << " items a second alone";
+    if (each.memory.machine_bytes != 0)
+      out << ", " << formatted("%.1f", static_cast<double>(each.memory.machine_bytes) / (1 << 20)) << " MiB";
+    out << "\n  longest bubble   harvest    drain p50 / p99 us   training longer   appetite\n";
+    for (task_profile::in_bubbles const& one : each.lengths) {
+      report const& found = one.found;
+      auto const harvest = found.harvest.ratio_without_rooms;
+      auto const slowdown = found.training ? std::optional{found.training->percent} : std::nullopt;
+      out << "  " << one.longest << std::string(one.longest.size() < 14 ? 14 - one.longest.size() : 1, ' ')
+          << cell(harvest ? std::optional{100 * *harvest} : std::nullopt, "%.1f %%", 10)
+          << cell(found.drain_us.p50, "%.1f", 11) << " / " << cell(found.drain_us.p99, "%.1f", 8)
+          << cell(slowdown, "%+.2f %%", 18) << cell(appetite_percent(found), "%+.2f %%", 11) << '\n';
+    }
+  }
+  report const& first = profiles.front().lengths.front().found;
+  if (first.time == "cpu") out << cpu_time_note << '\n';
+  out << "harvest: of the bubbles' time, on the SMs that workers may use; appetite: how\n"
+         "much longer training would be if all of that time were used. JSON has intervals.\n";
+}
+
+}  // namespace lull
