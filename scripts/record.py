@@ -36,10 +36,12 @@ from measured import (
 from side_sections import COMPARED, side_causes, side_check, side_compare, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
+    GOVERNED,
     KERNELS,
     STAGE,
     STEP,
     connections,
+    governed,
     our_threads,
     pending,
     settling,
@@ -282,6 +284,10 @@ SECTIONS = {
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     **{name: ("as named", lambda build, name=name: stage_kernels(build, KERNELS[name])) for name in KERNELS},
     "settling": ("ms", settling),
+    **{
+        f"governed:{task.removeprefix('step:')}": ("as named", lambda build, task=task: governed(build, task))
+        for task in GOVERNED
+    },
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))

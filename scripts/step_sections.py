@@ -124,6 +124,17 @@ def settling(build):
     return of_each("task", build, ["scripts/measure_settling.py", "--tasks", "product+pagerank", *waits], 230)
 
 
+GOVERNED = ("product", "pagerank", "step:resnet50")
+
+
+def governed(build, task):
+    """Whether that stage keeps a bound of half a per cent. One run of 2,000 steps: it tells its own interval."""
+    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so"]
+    command = ["scripts/measure_governed.py", "--task", task, "--bound", "0.005", *waits]
+    said = read_json(shell(with_lull(build, command), 520))
+    return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
+
+
 def pending(build):
     """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are
     inside."""

@@ -15,6 +15,7 @@ from unittest import mock
 ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
+import measure_governed  # noqa: E402
 import measure_settling  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
@@ -151,6 +152,26 @@ class records(unittest.TestCase):
         self.assertLess(places[2]["ms_low"], 101.5)
         self.assertEqual(measure_settling.settled_after(places), 2)
         self.assertEqual(measure_settling.settled_after([places[2]] * 4), 0)
+
+    def test_a_bound_is_judged_by_turns_and_not_by_its_own_estimate(self):
+        turn = [100.4] * measure_governed.BOUNDED + [100.0] * measure_governed.PLAIN
+        slow = [110.0] * measure_governed.BOUNDED + [100.0] * measure_governed.PLAIN
+        found = measure_governed.judged(slow + turn * 29)
+        self.assertEqual((found["turns"], found["steps"]), (30, 480))
+        self.assertGreater(found["slowdown_percent"], 0.6)
+        self.assertAlmostEqual(found["behind_percent"], 0.4)
+        self.assertEqual(found["step_ms_none"], 100)
+
+    def test_steps_under_a_bound_are_marked_and_those_without_bubbles_skipped(self):
+        side, opened = mock.Mock(), []
+        kinds = measure_governed.kinds_of(side, opened.append)
+        self.assertEqual(len(kinds), measure_governed.BOUNDED + measure_governed.PLAIN)
+        for kind in kinds:
+            for name in ("first backward", "cool-down 1"):
+                kind(name)
+        self.assertEqual(side.step.call_count, measure_governed.BOUNDED)
+        self.assertEqual(side.skip_step.call_count, measure_governed.PLAIN)
+        self.assertEqual(len(opened), 2 * measure_governed.BOUNDED)
 
     def test_spells_with_and_without_side_work_are_told_apart(self):
         seen = []
