@@ -251,8 +251,8 @@ typedef struct lull_steps {
   double slowdown_high;
   double noise;           /* of a step's length around what was expected of it, as a share; 0: not known yet */
   double max_slowdown;    /* the bound, as a share; 0: none */
-  uint64_t steps_to_know; /* after how many steps in all the interval is half of max_slowdown to either side, with this
-                             noise and this chance; 0: not known yet */
+  uint64_t steps_to_know; /* after how many steps with the jobs of now the interval is half of max_slowdown to either
+                             side, with this noise and this chance; 0: not known yet */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. */

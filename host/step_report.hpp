@@ -27,8 +27,8 @@ struct step_report {
   std::optional<slowdown_interval> slowdown = {};  // none: not known yet
   /// Of a step's length around what was expected of it, as a share. None: not known yet.
   std::optional<double> noise = {};
-  /// After how many steps in all the interval reaches no further than half of `max_slowdown` to either side, with this
-  /// noise and this chance. 0: not known yet.
+  /// After how many steps with the jobs that stand now the interval reaches no further than half of `max_slowdown` to
+  /// either side, with this noise and this chance. 0: not known yet.
   std::uint64_t steps_to_know = 0;
 };
 

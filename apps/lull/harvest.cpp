@@ -96,7 +96,8 @@ class harvest {
     if (jobs_) end_side_jobs();
     if (naive_) end_naive();
     sum_up();
-    return {std::move(report_), std::move(lines_), !failed_, trainer_->describe(), std::move(events_)};
+    bool const was_on = side_.mode() == runtime_mode::on;
+    return {std::move(report_), std::move(lines_), !failed_, was_on, trainer_->describe(), std::move(events_)};
   }
 
  private:

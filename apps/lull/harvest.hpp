@@ -19,6 +19,7 @@ struct harvested {
   report found;
   std::vector<std::string> lines;  // what else is to be said
   bool good = true;                // false: a job failed, or its result is wrong
+  bool was_on = true;              // false: nothing was harvested, since LULL or an error kept it off
   std::string trained_with;
   std::vector<trace_event> events;  // where a trace was asked for
 };

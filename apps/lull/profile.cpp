@@ -33,6 +33,7 @@ json value_of(task_profile::in_bubbles const& one) {
              {"harvest_ratio_without_rooms", told["harvest"]["ratio_without_rooms"]},
              {"appetite_pct", value_of(appetite_percent(one.found))}};
   found.update(taken(told, {"bubbles", "drain_us", "start_us", "training"}));
+  found["iterations"] = told["config"]["iterations"];
   json const& gpu = told["machine"]["gpu"];
   found["power_w"] = gpu.is_null() ? json(nullptr) : gpu["power"]["draw_w"];
   return found;
@@ -64,7 +65,8 @@ std::string name_of(task_setting const& task) {
 }  // namespace
 
 std::optional<double> appetite_percent(report const& found) {
-  bool const is_known = found.training && found.harvest.ratio_without_rooms.value_or(0) > 0;
+  bool const is_known = found.training && found.training->ci95_percent && found.training->ci95_percent->low > 0 &&
+                        found.harvest.ratio_without_rooms.value_or(0) > 0;
   return is_known ? std::optional{found.training->percent / *found.harvest.ratio_without_rooms} : std::nullopt;
 }
 
@@ -72,7 +74,7 @@ std::string profiles_json(std::vector<task_profile> const& profiles) {
   json const told = json::parse(to_json(profiles.front().lengths.front().found));
   json all{{"schema", "lull.profile/1"}};
   all.update(taken(told, {"version", "executor", "time", "machine"}));
-  all["rooms"] = told["config"]["rooms"];
+  all.update(taken(told["config"], {"rooms", "schedule", "stages", "microbatches", "stage"}));
   all["profiles"] = json::array();
   for (task_profile const& each : profiles) all["profiles"].push_back(value_of(each));
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -98,8 +100,9 @@ void print_profiles(std::ostream& out, std::vector<task_profile> const& profiles
   }
   report const& first = profiles.front().lengths.front().found;
   if (first.time == "cpu") out << cpu_time_note << '\n';
-  out << "harvest: of the bubbles' time, on the SMs that workers may use; appetite: how\n"
-         "much longer training would be if all of that time were used. JSON has intervals.\n";
+  out << "harvest: work done, as time that the task needs for it alone on the same SMs, of\n"
+         "the bubbles' time; appetite: how much longer training would be at a harvest of\n"
+         "100 %; '-' where nothing can be told from the noise. JSON has the intervals.\n";
 }
 
 }  // namespace lull

@@ -23,8 +23,8 @@ struct task_profile {
   std::vector<in_bubbles> lengths;
 };
 
-/// By how many per cent a step is longer where the task uses all of the idle time, if what it costs is in proportion.
-/// Nothing where either was not measured, or nothing was harvested.
+/// By how many per cent a step would be longer at a harvest of 1, if what it costs is in proportion. Nothing where
+/// either was not measured, nothing was harvested, or the interval of the slowdown reaches down to 0.
 std::optional<double> appetite_percent(report const& found);
 
 /// JSON of schema "lull.profile/1" with a line end: one machine, one `profiles` entry for each task. What was not

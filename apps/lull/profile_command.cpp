@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t max_lengths = 16;
 constexpr auto a_replay = 400ms;  // about; at least so many iterations
+constexpr auto max_replays = 10min;
 constexpr std::uint32_t min_iterations = 3;
 constexpr std::uint32_t max_iterations = 10'000;
 
@@ -33,6 +34,9 @@ harvest_settings settings_of(profile_settings const& asked, std::string const& t
   made.pairs = asked.pairs;
   made.iterations = 1;
   std::chrono::nanoseconds const iteration = check(made).stage.length;
+  if (2 * asked.pairs * min_iterations * iteration > max_replays)
+    throw usage_error{"--bubbles " + longest + " with --pairs " + std::to_string(asked.pairs) +
+                      ": the replays would take more than 10 min; take shorter ones, or fewer pairs"};
   made.iterations = std::clamp(static_cast<std::uint32_t>(a_replay / iteration), min_iterations, max_iterations);
   return made;
 }
@@ -56,19 +60,29 @@ exit_code profile_command(profile_settings const& asked, std::ostream& out) {
   }
   std::vector<task_profile> profiles;
   bool good = true;
+  bool is_interrupted = false;  // what is whole is told
   for (auto const& of_task : all) {
     task_profile profile;
     for (harvest_settings const& each : of_task) {
       plan_of_harvest plan = check(each);
       if (profile.lengths.empty()) profile.memory = need_of(plan.tasks.front(), plan.kind);
       harvested done = measure_harvest(each, std::move(plan), unfinished_jobs::are_cancelled);
+      if (done.found.interrupted) {
+        is_interrupted = true;
+        break;
+      }
+      if (!done.was_on) throw usage_error{"nothing is harvested: LULL in the environment is off or observe; unset it"};
+      for (std::string const& line : done.lines)
+        say(each.tasks.front() + " in bubbles of " + each.max_bubble + ": " + line);
       good = good && done.good;
-      if (done.found.interrupted) return exit_code::interrupted;
       profile.lengths.push_back({each.max_bubble, std::move(done.found)});
     }
+    if (profile.lengths.empty()) break;
     profile.task = profile.lengths.front().found.config.tasks.front();
     profiles.push_back(std::move(profile));
+    if (is_interrupted) break;
   }
+  if (profiles.empty()) return exit_code::interrupted;
   std::string const text = profiles_json(profiles);
   if (asked.json) {
     out << text;
@@ -77,6 +91,7 @@ exit_code profile_command(profile_settings const& asked, std::ostream& out) {
   }
   out.flush();
   if (asked.out) write_file(*asked.out, text);
+  if (is_interrupted) return exit_code::interrupted;
   return good ? exit_code::done : exit_code::failed;
 }
 

@@ -363,9 +363,14 @@ void dispatcher::release() noexcept {
 
 std::uint64_t dispatcher::standing_kind() const {
   std::lock_guard const lock{mutex_};
-  auto const first =
-      std::find_if(places_.begin(), places_.end(), [](place const& each) { return each.at == place_state::standing; });
-  return first == places_.end() ? 0 : std::hash<std::string>{}(first->who->description().name) | 1;
+  std::uint64_t kind = 0;
+  for (place const& each : places_) {
+    if (each.at != place_state::filling && each.at != place_state::standing) continue;
+    if (!can_run(*each.who)) continue;
+    std::uint64_t const its = std::hash<std::string>{}(each.who->description().name) | 1;
+    if (its != kind) kind += its;  // two of one name are as one
+  }
+  return kind;
 }
 
 bool dispatcher::places_empty() const {

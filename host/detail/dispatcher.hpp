@@ -54,7 +54,7 @@ class dispatcher {
   void release() noexcept;
   /// All places are empty.
   bool places_empty() const;
-  /// Of the job that works first in the bubbles that come: the same for jobs of one name. 0: none stands.
+  /// Of the jobs that work in the bubbles that come: the same where they have the same names. 0: there are none.
   std::uint64_t standing_kind() const;
   /// What is over of the bubbles: a part of each round, and what is left to do when there are none any more.
   void collect();

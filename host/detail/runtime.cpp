@@ -338,8 +338,8 @@ class runtime::state {
         arrived = true;
         if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) dispatcher_->give_up();
-        steps_.collect(dispatcher_->standing_kind());
         next = dispatcher_->tick();
+        steps_.collect(dispatcher_->standing_kind());
         next = std::min(next, launcher_->tick());
       } catch (std::exception const& problem) {
         turn_off(problem);

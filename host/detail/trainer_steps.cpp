@@ -30,8 +30,11 @@ void trainer_steps::bound(double max_slowdown) {
 
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
   std::lock_guard const lock{mutex_};
-  if (looks_for_steps_.exchange(false) && found_ != 0) number_ = 0;  // as other ranks count
-  if (number && *number < number_) ++series_;                        // the trainer went back to a checkpoint
+  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now as other ranks count
+    number_ = 0;
+    ++series_;
+  }
+  if (number && *number < number_) ++series_;  // the trainer went back to a checkpoint
   begin(stream, number.value_or(number_));
 }
 

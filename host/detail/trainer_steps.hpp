@@ -33,13 +33,13 @@ class trainer_steps {
   void bound(double max_slowdown);
 
   /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
-  /// `number`: none: the last one's and 1.
+  /// `number`: none: the last one's plus 1.
   void next(stream_handle stream, std::optional<std::uint64_t> number = {});
   /// The step under way says nothing. With a bound no more side work begins in it.
   void skip();
   /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
   bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
-  /// Reads the lengths of steps that are over. `kind`: of the job that stands now, for steps to come; 0: none does.
+  /// Reads the lengths of steps that are over. `kind`: of the jobs that stand now, for steps to come; 0: none does.
   void collect(std::uint64_t kind);
   step_report report() const;
 
@@ -66,7 +66,7 @@ class trainer_steps {
   mutable std::mutex mutex_;                  // all that follows
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
-  std::uint64_t kind_ = 0;       // of the job that stands
+  std::uint64_t kind_ = 0;       // of the jobs that stand
   std::uint64_t last_kind_ = 0;  // … or stood last
   step_finder finder_;
   std::uint64_t found_ = 0;             // steps that the program did not mark

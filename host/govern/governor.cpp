@@ -115,14 +115,15 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
   auto const found =
       std::find_if(appetites_.begin(), appetites_.end(), [&](auto const& of) { return of.kind == kind; });
   if (found != appetites_.end()) {
-    std::rotate(found, found + 1, appetites_.end());
+    appetites_.splice(appetites_.end(), appetites_, found);
     return appetites_.back();
   }
   if (appetites_.size() == max_kinds) {
     forgotten_ += appetites_.front().loss();
     appetites_.pop_front();
   }
-  return appetites_.emplace_back(appetite{.kind = kind});
+  appetites_.emplace_back().kind = kind;
+  return appetites_.back();
 }
 
 double governor::appetite::loss() const noexcept {

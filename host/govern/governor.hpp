@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 
 #include <lull/host/govern/slowdown_estimate.hpp>
@@ -22,17 +23,17 @@ struct governor_options {
 };
 
 /// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
-/// the run. It aims at that: until five spells of either kind have ended, a fifth of the spells is harvested, whatever
-/// that costs (two spells that took half as long again end this), and a slowdown that rises is seen some spells later.
-/// What was lost then is made up for.
+/// the run. It aims at that: until five harvested and five withheld spells have ended, a fifth of the spells is
+/// harvested, whatever that costs (two spells that took half as long again end this), and a slowdown that rises is seen
+/// some spells later. What was lost then is made up for.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
 /// less what makes up for losses. Kinds of side work are told apart: each has an interval and a chance of its own, so a
-/// hungry one gives way and a tame one does not; losses of all are made up for together. A spell that takes more than
-/// three times as long as forecast counts as three times: a pause of the trainer says nothing of side work. Not
-/// thread-safe.
+/// hungry one gives way and a tame one does not; losses of all are made up for together, and a kind that is new waits
+/// for that. A spell that takes more than three times as long as forecast counts as three times: a pause of the trainer
+/// says nothing of side work. Not thread-safe.
 class governor {
  public:
   /// Throws usage_error.
@@ -50,8 +51,8 @@ class governor {
   /// Of the next spell, if its side work is of that kind; so, too, all that follows.
   double chance(std::uint64_t kind = 0) const;
   std::optional<slowdown_interval> interval(std::uint64_t kind = 0) const;
-  /// After how many steps in all the interval reaches no further than half of the bound to either side, with the noise
-  /// that was seen and this chance. 0: not known yet.
+  /// After how many steps with that kind of side work the interval reaches no further than half of the bound to either
+  /// side, with the noise that was seen and this chance. 0: not known yet.
   std::uint64_t steps_to_know(std::uint64_t kind = 0) const;
   /// Of a step's length around the forecast, as a share, as if steps were independent. None before 60 spells.
   std::optional<double> noise() const;
@@ -89,7 +90,7 @@ class governor {
   static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
   static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
   governor_options options_;
-  std::deque<appetite> appetites_;  // the latest one that ended a spell is the last
+  std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;
   double forgotten_ = 0;  // losses of kinds that are no longer told apart
   double usual_ns_ = 0;   // of a step without side work, as forecast

@@ -30,7 +30,7 @@ std::string bound_text(step_report const& steps) {
   }
   text += "; " + percent(steps.chance) + " of those to come may have it";
   bool const is_known = steps.slowdown && steps.slowdown->high - steps.slowdown->low <= steps.max_slowdown;
-  if (!is_known && steps.noise && steps.steps_to_know > steps.timed) {
+  if (!is_known && steps.noise) {
     text += "; with the noise seen, " + percent(*steps.noise) +
             " of a step, it will be known to half of the bound after about " + std::to_string(steps.steps_to_know) +
             " steps";

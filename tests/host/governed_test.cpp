@@ -199,7 +199,7 @@ TEST_F(governed, only_a_runtime_that_is_on_has_a_bound) {
   EXPECT_EQ(side->steps().begun, 1U);
 }
 
-/// Steps of which those with the hungry job are three times as long.
+/// Steps of which those with the hungry job are ten times as long.
 TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
   auto const side = make(bounded(0.2));
   std::array<job, 2> jobs{submit(*side, "tame"), submit(*side, "hungry")};
@@ -215,7 +215,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
       side->step(&trainer);
       open_result const opened = side->open(&trainer, site{"wait"});
       bool const is_long = is_hungry && opened.what == counted::opened;
-      trainer.enqueue([is_long] { std::this_thread::sleep_for(is_long ? 12ms : 4ms); });
+      trainer.enqueue([is_long] { std::this_thread::sleep_for(is_long ? 40ms : 4ms); });
       side->close(opened, &trainer);
       trainer.synchronize();
     }
@@ -225,6 +225,33 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
     await(*side, now, job_state::paused);
   }
   EXPECT_GT(chance[0], 2 * chance[1]);
+}
+
+TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
+  auto const side = make(bounded(0.5));
+  job const one = submit(*side, "one");
+  await(*side, one, job_state::placed);
+  for (int step = 0; step < 100; ++step) {
+    side->step(&trainer);
+    trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+    trainer.synchronize();
+  }
+  await_timed(*side, 98);
+  EXPECT_GT(side->steps().chance, 0.2);
+  auto const becomes = [&](auto const& so) {
+    for (int i = 0; i < 10'000 && !so(side->steps().chance); ++i) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(so(side->steps().chance)) << side->steps().chance;
+  };
+  job const same = submit(*side, "one");
+  await(*side, same, job_state::placed);
+  EXPECT_GT(side->steps().chance, 0.2);
+  job ended = same;
+  ended.cancel();
+  await(*side, same, job_state::cancelled);
+  job other = submit(*side, "other");
+  becomes([](double chance) { return chance == 0.2; });
+  other.cancel();
+  becomes([](double chance) { return chance > 0.2; });
 }
 
 TEST_F(governed, steps_are_found_by_a_site_where_the_program_marks_none) {

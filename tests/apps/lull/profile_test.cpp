@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `lull profile` makes of its measurements, and the command itself.
-#include <cmath>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,7 +23,10 @@ report measured(double ratio, double slowdown_percent) {
   found.harvest.ratio_without_rooms = ratio;
   found.harvest.solo_items_per_s = 1234;
   found.drain_us = {.n = 3, .p50 = 4, .p99 = 9, .p999 = 9, .max = 9};
-  found.training = slowdown{.pairs = 2, .baseline = 100, .with_side_tasks = 101, .percent = slowdown_percent,
+  found.training = slowdown{.pairs = 2,
+                            .baseline = 100,
+                            .with_side_tasks = 101,
+                            .percent = slowdown_percent,
                             .ci95_percent = interval95{0.1, 0.3}};
   return found;
 }
@@ -38,6 +41,8 @@ TEST(profile, appetite_is_what_all_of_the_idle_time_would_cost) {
   EXPECT_DOUBLE_EQ(appetite_percent(measured(0.8, 0.2)).value(), 0.25);
   EXPECT_FALSE(appetite_percent(measured(0, 0.2)));
   report found = measured(0.8, 0.2);
+  found.training->ci95_percent = interval95{-0.1, 0.3};
+  EXPECT_FALSE(appetite_percent(found));
   found.training.reset();
   EXPECT_FALSE(appetite_percent(found));
   EXPECT_FALSE(appetite_percent(report{}));
@@ -72,7 +77,9 @@ TEST(profile, what_was_not_measured_is_null_and_a_dash) {
     EXPECT_TRUE(read["profiles"][0]["lengths"][0][key].is_null()) << key;
   std::ostringstream out;
   print_profiles(out, none);
-  EXPECT_NE(out.str().find("  1ms                    -"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("  1ms                    -          - /        -                 -          -\n"),
+            std::string::npos)
+      << out.str();
 }
 
 TEST(profile, is_a_table_of_narrow_lines) {
@@ -82,17 +89,19 @@ TEST(profile, is_a_table_of_narrow_lines) {
   longest bubble   harvest    drain p50 / p99 us   training longer   appetite
   1ms               80.0 %        4.0 /      9.0           +0.20 %    +0.25 %
   10ms              95.0 %        4.0 /      9.0           +0.10 %    +0.11 %
-harvest: of the bubbles' time, on the SMs that workers may use; appetite: how
-much longer training would be if all of that time were used. JSON has intervals.
+harvest: work done, as time that the task needs for it alone on the same SMs, of
+the bubbles' time; appetite: how much longer training would be at a harvest of
+100 %; '-' where nothing can be told from the noise. JSON has the intervals.
 )");
 }
 
 using profiled = program;
 
 TEST_F(profiled, tasks_are_measured_at_each_length_and_do_not_run_to_their_end) {
-  outcome const found = ask(
-      "profile --executor threads --task compute:rounds=1000000000 --task streaming:rounds=32768 "
-      "--bubbles 1ms,2ms --pairs 2 --out " + file("p.json"));
+  outcome const found =
+      ask("profile --executor threads --task compute:rounds=1000000000 --task streaming:rounds=32768 "
+          "--bubbles 1ms,2ms --pairs 2 --out " +
+          file("p.json"));
   ASSERT_EQ(found.code, 0) << found.text;
   EXPECT_NE(found.text.find("CPU threads that stand for a GPU"), std::string::npos) << found.text;
   json const read = json::parse(content(file("p.json")));
@@ -108,6 +117,14 @@ TEST_F(profiled, tasks_are_measured_at_each_length_and_do_not_run_to_their_end) 
   }
 }
 
+TEST_F(profiled, a_runtime_that_is_off_is_no_profile) {
+  outcome const found =
+      ask("profile --executor threads --task compute --bubbles 1ms --pairs 2 --out " + file("p.json"), "LULL=off ");
+  EXPECT_EQ(found.code, 2) << found.text;
+  EXPECT_NE(found.text.find("nothing is harvested: LULL"), std::string::npos) << found.text;
+  EXPECT_FALSE(std::filesystem::exists(file("p.json")));
+}
+
 TEST_F(profiled, what_cannot_be_is_refused_before_anything_is_measured) {
   for (auto const& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
            {"", "--task is required"},
@@ -115,6 +132,8 @@ TEST_F(profiled, what_cannot_be_is_refused_before_anything_is_measured) {
            {"--task compute --task comput", "unknown task"},
            {"--task compute --bubbles 1ms,2", "--bubbles: \"2\" is not a duration"},
            {"--task compute --pairs 1", "--pairs"},
+           {"--task compute --bubbles 1ms,60s",
+            "--bubbles 60s with --pairs 6: the replays would take more than 10 min"},
            {"--task compute --out " + file("none/p.json"), "no folder"},
            {"--task compute --bubbles 1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms,1ms",
             "it may have 16"}}) {

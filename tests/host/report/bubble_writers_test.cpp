@@ -214,7 +214,7 @@ TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
   steps.slowdown = slowdown_interval{-0.0025, -0.00001, 0.0025};
   sum.tell(steps);
   EXPECT_TRUE(contains(flowing(bubble_text(sum)), "takes 0.00 % longer (95 % interval: -0.25 % to 0.25 %)"));
-  EXPECT_FALSE(contains(bubble_text(sum), "about 900 steps"));
+  EXPECT_FALSE(contains(bubble_text(sum), "about 900 steps"));  // it is known
   sum.tell(step_report{.max_slowdown = 0.005});
   EXPECT_TRUE(contains(flowing(bubble_text(sum)), "no step was marked, so no side work ran: call step."));
   EXPECT_EQ(json::parse(bubble_json(sum))["steps"]["max_slowdown_pct"], 0.5);
