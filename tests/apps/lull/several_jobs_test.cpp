@@ -178,7 +178,11 @@ TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {
   start(tasks(asked("a", std::make_unique<spoilt_owner>()), asked("b", std::make_unique<spoilt_owner>(2)),
               asked("c", std::make_unique<spoilt_owner>())),
         results_kept::all);
-  train(9);
+  auto const each_has_begun_again = [&] {
+    std::vector<std::uint64_t> const now = jobs_->items();
+    return std::all_of(now.begin(), now.end(), [](std::uint64_t each) { return each > items_of_one; });
+  };
+  train_until([&] { return jobs_->ended() >= 9 && each_has_begun_again(); });
   ASSERT_TRUE(side_.quiet(60s));
   std::vector<std::uint64_t> const items = jobs_->items();
   side_.release();
