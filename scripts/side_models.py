@@ -8,12 +8,7 @@ import functools
 import torch
 
 WARM_UPS = 3  # before a capture
-# Steps of one kind of kernel, each 50 to 100 µs long, which tell what in a model's step slows the stage around it.
-PROBES = {
-    "sleeps": "one thread that reads the clock: no power, no memory",
-    "copies": "128 MiB read and written: they leave nothing in the L2",
-    "products": "of matrices that the L2 holds: as much power as a GPU draws",
-}
+PROBES = ("sleeps", "copies", "products")
 PROBE_KERNELS = 80
 LEARNING_GROUPS = 14  # of the trainer, two steps each: with the warm-up 32 bubbles of a site, which it learns from
 
@@ -37,7 +32,9 @@ def bert(batch=16):
 
 
 def probe(name):
-    """Each changes the one tensor that its kernels write, as it is: so it has no state."""
+    """A step of one kind of kernel, each 50 to 100 µs long, which tells what in a model's step slows the stage around it:
+    one thread that reads the clock, 128 MiB read and written, or a product of matrices that the L2 holds. It has no
+    state."""
     if name == "sleeps":
         once = functools.partial(torch.cuda._sleep, 190_000)
     elif name == "copies":

@@ -19,9 +19,12 @@ void add_device_options(CLI::App& command, device_settings& into) {
       ->check(CLI::Range(0, 1023));
 }
 
+void add_executor_option(CLI::App& command, std::string& into) {
+  command.add_option("--executor", into, "[cuda if a device answers, else threads]")->type_name("cuda|threads");
+}
+
 void add_task_options(CLI::App& command, run_settings& into) {
-  command.add_option("--executor", into.executor, "[cuda if a device answers, else threads]")
-      ->type_name("cuda|threads");
+  add_executor_option(command, into.executor);
   add_device_options(command, into);
   CLI::Option* const tasks = command.add_option(
       "--task", into.tasks,
@@ -84,8 +87,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
 }
 
 void add_profile(CLI::App& command, profile_settings& into) {
-  command.add_option("--executor", into.executor, "[cuda if a device answers, else threads]")
-      ->type_name("cuda|threads");
+  add_executor_option(command, into.executor);
   add_device_options(command, into);
   command
       .add_option(

@@ -13,11 +13,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-template <class Value>
-json value_of(std::optional<Value> const& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 /// What the machine's report has of it already, in the same words.
 json taken(json const& of_report, std::initializer_list<char const*> keys) {
   json found;
@@ -27,11 +22,12 @@ json taken(json const& of_report, std::initializer_list<char const*> keys) {
 
 json value_of(task_profile::in_bubbles const& one) {
   json const told = json::parse(to_json(one.found));
+  auto const appetite = appetite_percent(one.found);
   json found{{"longest_bubble", one.longest},
              {"segment_ms", told["config"]["segment_ms"]},
              {"harvest_ratio", told["harvest"]["ratio"]},
              {"harvest_ratio_without_rooms", told["harvest"]["ratio_without_rooms"]},
-             {"appetite_pct", value_of(appetite_percent(one.found))}};
+             {"appetite_pct", appetite ? json(*appetite) : json(nullptr)}};
   found.update(taken(told, {"bubbles", "drain_us", "start_us", "training"}));
   found["iterations"] = told["config"]["iterations"];
   json const& gpu = told["machine"]["gpu"];
@@ -41,9 +37,7 @@ json value_of(task_profile::in_bubbles const& one) {
 
 json value_of(task_profile const& profile) {
   auto const bytes = [](std::uint64_t count) { return count != 0 ? json(count) : json(nullptr); };
-  report named = profile.lengths.front().found;
-  named.config.tasks = {profile.task};
-  json const told = json::parse(to_json(named));
+  json const told = json::parse(to_json(profile.lengths.front().found));
   json found{{"task", told["config"]["tasks"][0]},
              {"machine_bytes", bytes(profile.memory.machine_bytes)},
              {"host_bytes", bytes(profile.memory.host_bytes)},
@@ -82,8 +76,9 @@ std::string profiles_json(std::vector<task_profile> const& profiles) {
 
 void print_profiles(std::ostream& out, std::vector<task_profile> const& profiles) {
   for (task_profile const& each : profiles) {
-    out << name_of(each.task) << ":";
-    if (auto const solo = each.lengths.front().found.harvest.solo_items_per_s)
+    report const& of_task = each.lengths.front().found;
+    out << name_of(of_task.config.tasks.front()) << ":";
+    if (auto const solo = of_task.harvest.solo_items_per_s)
       out << " " << formatted("%.4g", *solo) << " items a second alone";
     if (each.memory.machine_bytes != 0)
       out << ", " << formatted("%.1f", static_cast<double>(each.memory.machine_bytes) / (1 << 20)) << " MiB";

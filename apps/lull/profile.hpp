@@ -18,9 +18,8 @@ struct task_profile {
     report found;
   };
 
-  task_setting task;
   memory_need memory;
-  std::vector<in_bubbles> lengths;
+  std::vector<in_bubbles> lengths;  // one at least; all of one task, which their reports name
 };
 
 /// By how many per cent a step would be longer at a harvest of 1, if what it costs is in proportion. Nothing where

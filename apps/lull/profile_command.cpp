@@ -78,7 +78,6 @@ exit_code profile_command(profile_settings const& asked, std::ostream& out) {
       profile.lengths.push_back({each.max_bubble, std::move(done.found)});
     }
     if (profile.lengths.empty()) break;
-    profile.task = profile.lengths.front().found.config.tasks.front();
     profiles.push_back(std::move(profile));
     if (is_interrupted) break;
   }

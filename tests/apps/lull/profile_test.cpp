@@ -32,9 +32,8 @@ report measured(double ratio, double slowdown_percent) {
 }
 
 std::vector<task_profile> two_lengths() {
-  return {{.task = {"mlp", {{"hidden", "64"}}},
-           .memory = {.machine_bytes = 3 << 20},
-           .lengths = {{"1ms", measured(0.8, 0.2)}, {"10ms", measured(0.95, 0.1)}}}};
+  return {
+      {.memory = {.machine_bytes = 3 << 20}, .lengths = {{"1ms", measured(0.8, 0.2)}, {"10ms", measured(0.95, 0.1)}}}};
 }
 
 TEST(profile, appetite_is_what_all_of_the_idle_time_would_cost) {
@@ -71,7 +70,9 @@ TEST(profile, its_json_has_the_machine_once_and_the_lengths_of_each_task) {
 }
 
 TEST(profile, what_was_not_measured_is_null_and_a_dash) {
-  std::vector<task_profile> const none{{.task = {"mlp", {}}, .memory = {}, .lengths = {{"1ms", report{}}}}};
+  report nothing;
+  nothing.config.tasks = {{"mlp", {}}};
+  std::vector<task_profile> const none{{.memory = {}, .lengths = {{"1ms", nothing}}}};
   json const read = json::parse(profiles_json(none));
   for (char const* const key : {"harvest_ratio", "appetite_pct", "power_w", "segment_ms"})
     EXPECT_TRUE(read["profiles"][0]["lengths"][0][key].is_null()) << key;
