@@ -32,8 +32,8 @@ def bert(batch=16):
 
 
 def probe(name):
-    """A step of one kind of kernel, each 50 to 100 µs long, which tells what in a model's step slows the stage around it:
-    one thread that reads the clock, 128 MiB read and written, or a product of matrices that the L2 holds. It has no
+    """A step of one kind of kernel, each 50 to 100 µs long, which tells what in a model's step slows the stage around
+    it: one thread that reads the clock, 128 MiB read and written, or a product of matrices that the L2 holds. It has no
     state."""
     if name == "sleeps":
         once = functools.partial(torch.cuda._sleep, 190_000)
