@@ -92,11 +92,12 @@ struct worker_params {
   slot_line* slot = nullptr;  // null: the launch that loads the kernel
   gate_ref gate;
   sm_filter sms{};
-  std::uint64_t max_lease_ns = 0;  // where it is shorter than the slot's; 0: it is not
-  std::uint32_t* skip = nullptr;   // not zero there: leave at once; null: nobody is asked
-  std::uint32_t in_graph = 0;      // launched ahead of its opening edge, which it then waits for
-  std::uint64_t bubble = 0;        // for which it was launched; 0: not one alone
-  usual_length usual{};            // of its site's bubbles: a hint
+  std::uint64_t max_lease_ns = 0;     // where it is shorter than the slot's; 0: it is not
+  std::uint32_t* skip = nullptr;      // not zero there: leave at once; null: nobody is asked
+  std::uint32_t* withheld = nullptr;  // the same, for steps without side work
+  std::uint32_t in_graph = 0;         // launched ahead of its opening edge, which it then waits for
+  std::uint64_t bubble = 0;           // for which it was launched; 0: not one alone
+  usual_length usual{};               // of its site's bubbles: a hint
 };
 
 /// The functor in a slot, as the task that it is.

@@ -33,8 +33,8 @@ class stay {
     std::uint64_t bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
     std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
-    bool const skipped =
-        params_.skip != nullptr && World::template load<order::relaxed, scope::device>(*params_.skip) != 0;
+    bool const skipped = is_set(params_.skip);
+    bool const withheld = is_set(params_.withheld);
     if (bubble < params_.bubble) {
       value = look_again(params_.gate.line, params_.bubble, started_ns);
       bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
@@ -48,7 +48,8 @@ class stay {
       found = tagged_cursor{World::template load<order::relaxed, scope::device>(slot.at)};
     }
     kept_.record = &params_.gate.records[bubble & params_.gate.record_mask];
-    bool const wanted = entered && is_open(value) && bubble >= params_.bubble && !skipped && found.at() != nullptr;
+    bool const wanted =
+        entered && is_open(value) && bubble >= params_.bubble && !skipped && !withheld && found.at() != nullptr;
     if (!wanted || !(block_.may_stay(params_.sms, beside) || finds_place(started_ns))) {
       // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble
       // before.
@@ -70,6 +71,11 @@ class stay {
     kept_.claims.leave(params_.slot->entry);
     block_.count_out(params_.sms);
     add<World>(*kept_.record, kept_.claims.account());
+  }
+
+  /// relaxed: what a block that misses a change costs is one bubble
+  LULL_HD static bool is_set(std::uint32_t* word) noexcept {
+    return word != nullptr && World::template load<order::relaxed, scope::device>(*word) != 0;
   }
 
   worker_params const& params_;

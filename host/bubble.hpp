@@ -39,6 +39,7 @@ enum class counted : std::uint8_t {
   no_job,           // no job was ready
   too_short,        // the site's bubbles are not worth it
   all_handed_back,  // at this site, workers handed back all of their chunks lately
+  withheld,         // the step has no side work, so that max_slowdown is kept
   nested,           // another bubble is open on this stream
   records_unread,   // the runtime has not read the records of earlier bubbles yet
   no_gate,          // too many streams are harvested at a time
@@ -49,7 +50,6 @@ enum class counted : std::uint8_t {
   armed,      // whose workers were enqueued before they opened
   released,   // armed ones whose workers the host let go before the opening: they had waited too long, or another could
               // work
-  withheld,   // opened in a step without side work, so that max_slowdown is kept
   unmatched,  // closes of nothing, ignored
   abandoned,  // never closed: ended by the next opening at the same site, or by any opening after the lease
   replayed,   // of captured ones: opened by replays, as far as read
@@ -62,10 +62,9 @@ inline constexpr std::size_t counted_kinds = static_cast<std::size_t>(counted::d
 /// Returns a kind's name, as reports tell it.
 constexpr std::string_view name_of(counted what) noexcept {
   constexpr std::array<std::string_view, counted_kinds> names{
-      "opened",  "captured",       "off",      "no_job",         "too_short",    "all_handed_back",
-      "nested",  "records_unread", "no_gate",  "foreign_stream", "not_captured", "launches",
-      "armed",   "released",       "withheld", "unmatched",      "abandoned",    "replayed",
-      "held_up", "groups_added",   "dropped"};
+      "opened",   "captured",       "off",       "no_job",         "too_short",    "all_handed_back", "withheld",
+      "nested",   "records_unread", "no_gate",   "foreign_stream", "not_captured", "launches",        "armed",
+      "released", "unmatched",      "abandoned", "replayed",       "held_up",      "groups_added",    "dropped"};
   return names[static_cast<std::size_t>(what)];
 }
 
@@ -89,8 +88,7 @@ class runtime_counts {
   std::array<std::uint64_t, counted_kinds> of_{};
 };
 
-/// What a call of `open` did. Where it opened nothing, `bubble` is 0, and `what` says why. A bubble that is open and
-/// has no side work is `withheld`.
+/// What a call of `open` did. Where it opened nothing, `bubble` is 0, and `what` says why.
 struct open_result : bubble_id {
   counted what = counted::off;
 };

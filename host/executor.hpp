@@ -119,9 +119,16 @@ class machine_memory {
   /// Returns zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Returns how much `allocate` can still give: what is free on the device, and within the memory limit. Another
-  /// process may take it first. On CPU threads, without a limit, all that a number can say.
+  /// Returns how much `allocate` can still give: what is free on the device beside the reserve, and within the memory
+  /// limit. Another process may take it first. On CPU threads, without a limit, all that a number can say.
   virtual bytes_left free_bytes() const = 0;
+  /// Returns what the device has free, for anybody. On CPU threads what is left of the memory limit.
+  virtual std::uint64_t device_free_bytes() const = 0;
+  /// Of a piece that belongs to a job_memory: gives what is behind its addresses back to the driver. Nothing that was
+  /// enqueued may use it. `restore` puts memory there again, whose contents are unspecified, and throws limit_error as
+  /// `allocate` does.
+  virtual void withdraw(void* memory) = 0;
+  virtual void restore(void* memory) = 0;
   /// Returns zeroed memory from an arena made at start. Throws limit_error when that is used up.
   virtual mapped_memory map(std::size_t bytes) = 0;
   virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;
@@ -143,8 +150,8 @@ class machine_memory {
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
 };
 
-/// Bubbles on the trainer's streams: edges and workers. `look_at`, `open_edge`, `close_edge`, `launch` and `note` are
-/// enqueue only. The other calls are for Lull's threads.
+/// Bubbles on the trainer's streams: edges and workers. `look_at`, `open_edge`, `close_edge`, `write_word`, `launch`
+/// and `note` are enqueue only. The other calls are for Lull's threads.
 class bubble_streams {
  public:
   virtual ~bubble_streams() = default;
@@ -158,6 +165,8 @@ class bubble_streams {
                          bubble_mark& mark, bool timed) = 0;
   virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                           closing how) = 0;
+  /// Enqueues that a word of the machine's becomes `value`, for all that comes behind it on the stream.
+  virtual void write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) = 0;
   /// Returns the time from when a worker's block first sees a close until the stream's next kernel may be placed.
   virtual std::chrono::nanoseconds launch_gap() const noexcept = 0;
   /// Bubbles that may have workers on the workers' stream at a time, each for the job that is current and its
@@ -275,6 +284,7 @@ struct executor_options {
   int rooms = 2;                       // groups of SMs kept off; 0: none
   bool solo = false;                   // nothing else uses the machine: with no rooms and no cap, workers may fill it
   std::size_t memory_limit_bytes = 0;  // 0: no limit
+  std::size_t reserve_bytes = 0;       // of the device's memory, left free for the trainer
   int processors = 0;                  // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                  // threads of a block on the threads executor
   edge_setter closes = edge_setter::memory_operation;

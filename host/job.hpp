@@ -9,14 +9,16 @@
 
 #include <lull/device/cursor.hpp>
 #include <lull/device/side_task.hpp>
+#include <lull/host/job_memory.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
 
-/// `queued`: waits for a place. `placed`: runs in bubbles, as at most two jobs of a runtime do at a time. `paused`:
-/// keeps what it has done, and no block is inside. `finished`, `failed` and `cancelled` are final. Where a job failed,
-/// `job_progress::why` is the task's reason, or `none` for an error of the machine.
-enum class job_state { queued, placed, paused, finished, failed, cancelled };
+/// `queued`: waits for a place. `placed`: runs in bubbles, as at most two jobs of a runtime do at a time. `evicted`:
+/// its memory gives way to the trainer, or is on its way back. `paused`: keeps what it has done, and no block is
+/// inside. `finished`, `failed` and `cancelled` are final. Where a job failed, `job_progress::why` is the task's
+/// reason, or `none` for an error of the machine.
+enum class job_state { queued, placed, evicted, paused, finished, failed, cancelled };
 
 char const* name_of(job_state state) noexcept;
 
@@ -25,11 +27,15 @@ struct job_description {
   task_type type;
   functor_bytes functor;
   std::string name = "job";
-  int priority = 0;                     // higher goes first; equal ones in order of submission
-  std::uint32_t grain = 1;              // items per chunk
-  int blocks_per_processor = 0;         // 0: the executor chooses
-  std::uint64_t first_round = 0;        // rounds before it are over
-  std::shared_ptr<void const> keeps{};  // what the functor points to, where the job shall own it
+  int priority = 0;                      // higher goes first; equal ones in order of submission
+  std::uint32_t grain = 1;               // items per chunk
+  int blocks_per_processor = 0;          // 0: the executor chooses
+  std::uint64_t first_round = 0;         // rounds before it are over
+  std::shared_ptr<void const> keeps{};   // what the functor points to, where the job shall own it
+  std::shared_ptr<job_memory> memory{};  // what may give way to the trainer; null: nothing of it
+  /// Where there is no time to save its memory, the job may go back to where it was saved last: it writes nothing that
+  /// is not in `memory`, and is not fed.
+  bool may_go_back = false;
 };
 
 template <side_task Task>
@@ -61,8 +67,8 @@ job handle_of(std::shared_ptr<job_record> state);
 job_record& state_of(job const& handle);
 }  // namespace detail
 
-/// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` blocks, and `feed` blocks for its
-/// own small copy; all other calls return at once. No call touches the trainer's stream. May outlive
+/// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` and `hold` block, and `feed` blocks
+/// for its own small copy; all other calls return at once. No call touches the trainer's stream. May outlive
 /// its runtime, which cancels the job when it ends. On an empty handle every call but `operator bool` throws
 /// usage_error.
 class job {
@@ -70,14 +76,20 @@ class job {
   job() = default;
 
   job_progress progress() const;
-  /// Takes effect within the time of a chunk. The job keeps what it has done. Once its state is `paused`, no block is
-  /// inside until `resume`.
+  /// Takes effect within the time of a chunk; of an evicted job when its memory is back. The job keeps what it has
+  /// done. Once its state is `paused`, no block is inside until `resume`, and its memory stays.
   void pause();
   void resume();
-  /// Cannot be undone. The task's arrays may be freed once `wait` has returned true.
+  /// Cannot be undone. The task's arrays may be freed once `wait` has returned true. What they hold is lost where the
+  /// job was evicted and there is no room for its memory.
   void cancel();
-  /// Returns how many rounds are over. What they wrote may be read from the machine while the job goes on. Reads
-  /// mapped memory, without a call to the device.
+  /// Returns true when the job's memory is on the machine, where it stays until `let_go`; false when the time was over
+  /// before. For a program that reads or writes the arrays of a job that may be evicted, while it is not over. As many
+  /// calls of `let_go` are needed as calls that returned true.
+  [[nodiscard]] bool hold(std::chrono::nanoseconds at_most);
+  void let_go() noexcept;
+  /// Returns how many rounds are over. What they wrote may be read from the machine while the job goes on, under `hold`
+  /// if it may be evicted. Reads mapped memory, without a call to the device.
   std::uint64_t rounds() const;
   /// Sets what the `extent` of a fed task is given from now on. The phases that this opens see everything that was
   /// written to the machine before the call. Blocks for its own small copy only.

@@ -138,13 +138,15 @@ typedef struct lull_options {
   double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
                           cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
                           before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
-                          Captured bubbles are not bounded yet */
+                          In captured graphs a mark counts for what the stream replays behind it */
   uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
+  uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
+  uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
@@ -165,6 +167,15 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
 lull_status lull_release(lull_runtime* runtime);
+/* Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Of tasks, and of graphs with
+   `memory`: they leave the bubbles, what they hold is saved in `saved_bytes`, or the job goes back to where it was
+   saved last, if time is short and it may; then their memory goes back to the driver. They go on when there is room, a
+   second later or more, with the same bits. `*given` is what went back: less than `bytes` where jobs have no more, or
+   the time was over; more where a job has more, since all of one goes. Blocks for that; enqueues nothing on the
+   trainer's streams. */
+lull_status lull_give_back(lull_runtime* runtime, uint64_t bytes, uint64_t at_most_ns, uint64_t* given);
+/* The same, of what the device lacks of reserve_bytes now: for an allocator that is about to ask the driver. */
+lull_status lull_keep_reserve(lull_runtime* runtime, uint64_t at_most_ns, uint64_t* given);
 /* Blocks until every job of the runtime has finished, failed or been cancelled; else returns LULL_TIMED_OUT. */
 lull_status lull_drain(lull_runtime* runtime, uint64_t at_most_ns);
 
@@ -191,7 +202,7 @@ typedef struct lull_counts {
   uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
   uint64_t no_gate;      /* opens on a stream while 16 other streams have gates, ignored */
   uint64_t off;          /* opens while the runtime is off */
-  uint64_t withheld;     /* bubbles without side work, in steps that are compared with the others; 0 without a bound */
+  uint64_t withheld;     /* opens in steps without side work, ignored, so that max_slowdown is kept */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
@@ -276,7 +287,8 @@ typedef enum lull_job_state {
   LULL_JOB_PAUSED = 2,
   LULL_JOB_FINISHED = 3,
   LULL_JOB_FAILED = 4,
-  LULL_JOB_CANCELLED = 5
+  LULL_JOB_CANCELLED = 5,
+  LULL_JOB_EVICTED = 6 /* its memory gives way to the trainer, or is on its way back */
 } lull_job_state;
 
 typedef struct lull_job_status {
@@ -295,6 +307,15 @@ typedef struct lull_job_status {
    may be null. At most 4,096 jobs live at a time. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
+/* Which device memory a job works on, so that it can give way to the trainer and come back. What a thread takes by
+   lull_pool_allocate between lull_memory_enter and lull_memory_leave belongs to it; they nest. At most 4,096 live at a
+   time. A job that was submitted with one keeps it. LULL_ERROR_STATE: the thread has entered none. */
+typedef struct lull_memory lull_memory;
+lull_status lull_memory_create(lull_memory** memory);
+lull_status lull_memory_enter(lull_memory* memory);
+lull_status lull_memory_leave(void);
+lull_status lull_memory_destroy(lull_memory* memory);
+
 /* How a CUDA graph runs as side work: lull_graph_options options = LULL_GRAPH_OPTIONS; */
 typedef struct lull_graph_options {
   uint32_t size;          /* sizeof(lull_graph_options) */
@@ -305,9 +326,12 @@ typedef struct lull_graph_options {
   int32_t is_fed;         /* not 0: a step behind the first begins only when lull_job_feed has said so */
   int32_t no_hint;        /* not 0: it uses the gate alone, and not how long bubbles were lately */
   char const* name;       /* for reports; null: "graph" */
+  lull_memory* memory;    /* what may give way to the trainer; null: nothing */
+  int32_t may_go_back;    /* not 0: it is not fed, and writes nothing that is not in `memory` */
+  int32_t reserved;       /* must be 0 */
 } lull_graph_options;
 #define LULL_GRAPH_OPTIONS \
-  { sizeof(lull_graph_options), 0, 1, 0, 0, 0, 0, 0 }
+  { sizeof(lull_graph_options), 0, 1, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* `graph` is a cudaGraph_t of kernels, copies and memsets on the runtime's device, which may be destroyed afterwards.
    What it reads and writes must live until the job is over. The first step runs at once, beside the trainer's work: how
@@ -331,6 +355,11 @@ void lull_pool_free(void* memory, size_t bytes, int32_t device, void* stream);
 /* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this
    call. Blocks for a small copy of its own. LULL_ERROR_STATE for another job. */
 lull_status lull_job_feed(lull_job* job, uint64_t fed);
+
+/* LULL_OK: the job's memory is on the device, and stays until lull_job_let_go, so that the program may read or write
+   there while the job is not over; else LULL_TIMED_OUT. A job that is paused or over has it there, too. */
+lull_status lull_job_hold(lull_job* job, uint64_t at_most_ns);
+lull_status lull_job_let_go(lull_job* job);
 
 /* Costs no call to the device. */
 lull_status lull_job_get_status(lull_job* job, lull_job_status* status);

@@ -49,10 +49,14 @@ struct runtime_options {
   /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.
   /// Side work then runs in some steps only, as the program marks them with `runtime::step`, and in none before the
   /// first mark. Where a program has marked none in 512 bubbles, openings at one site stand for marks, and a line is
-  /// logged. Captured bubbles are not bounded yet. How it is kept, and what it takes: docs/decisions/governor.md.
+  /// logged. In captured graphs a mark counts for what the stream replays behind it. How it is kept, and what it takes:
+  /// docs/decisions/governor.md.
   double max_slowdown = 0;
   /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
   std::uint64_t trainer = 0;
+  /// Pinned host memory, taken at start, for the memory of jobs that give way (`give_back`, `machine.reserve_bytes`).
+  /// Without it no job that names its memory gives way.
+  std::uint64_t saved_bytes = 0;
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.
   std::vector<task_type> tasks = {};
@@ -123,6 +127,17 @@ class runtime {
   /// and leave at once. Each call that returned true needs its own `release`.
   [[nodiscard]] bool quiet(std::chrono::nanoseconds at_most);
   void release() noexcept;
+  /// Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Those that named theirs in
+  /// `job_description::memory` leave the bubbles; what they hold is saved on the host, in `saved_bytes`, or the job
+  /// goes back to where it was saved last, if time is short and it may; then their memory goes back to the driver. They
+  /// go on when there is room, a second later or more, with the same bits. Returns how many bytes went back: fewer than
+  /// `bytes` where jobs have no more, or the time was over; more where a job has more, since all of one goes. Blocks
+  /// for that, but enqueues nothing on a stream of the trainer's. Of 20 GB that takes about half a second.
+  std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
+  /// The same, of what the device lacks of `machine.reserve_bytes` now: for an allocator that is about to ask the
+  /// driver for memory. Costs a call to the driver where nothing is lacking.
+  std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
+
   /// Blocks until every submitted job is finished, failed or cancelled (true), or until the time is over (false).
   bool drain(std::chrono::nanoseconds at_most);
 

@@ -42,6 +42,7 @@ from step_sections import (
     STEP,
     connections,
     governed,
+    memory,
     our_threads,
     pending,
     settling,
@@ -284,6 +285,7 @@ SECTIONS = {
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     **{name: ("as named", lambda build, name=name: stage_kernels(build, KERNELS[name])) for name in KERNELS},
     "settling": ("ms", settling),
+    "memory": ("ms and bytes as named", memory),
     **{
         f"governed:{task.removeprefix('step:')}": ("as named", lambda build, task=task: governed(build, task))
         for task in GOVERNED

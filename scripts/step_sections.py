@@ -135,6 +135,18 @@ def governed(build, task):
     return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
 
 
+def memory(build):
+    """How long 20 GB of a job take to go back to the driver, and whether a trainer that takes memory to the brim ever
+    runs out of it."""
+    command = [f"{build}/bin/bench/give_back"]
+    given = paired(command, *(read_json(shell(command, 120)) for _ in range(2)))
+    script = ["scripts/measure_memory.py", "--hook"]
+    return [
+        {"of": "give_back", **given},
+        {"of": "pressure", **once(script, read_json(shell(with_lull(build, script), 240)))},
+    ]
+
+
 def pending(build):
     """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are
     inside."""

@@ -15,6 +15,7 @@
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
+#include <lull/host/job_memory.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
 #include <lull/host/task/owner.hpp>
@@ -44,9 +45,13 @@ struct held_job {
   std::unique_ptr<feeder_thread> served;  // last: it uses the owner and the handle
 };
 
+/// What a lull_memory* stands for.
+using held_memory = std::shared_ptr<job_memory>;
+
 using runtime_table = handle_table<held_runtime, 1, 64>;
 using job_table = handle_table<held_job, 2, 4096>;
 using stream_table = handle_table<threads_stream, 3, 256>;
+using memory_table = handle_table<held_memory, 4, 4096>;
 
 template <class Table, class Handle>
 void require_not_parents(Handle const* handle) {

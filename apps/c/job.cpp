@@ -13,6 +13,12 @@ using namespace lull::c;
 
 constexpr std::size_t max_name = 255;
 
+/// What the calling thread has entered, and not left.
+std::vector<std::unique_ptr<job_memory::scope>>& scopes() {
+  thread_local std::vector<std::unique_ptr<job_memory::scope>> entered;
+  return entered;
+}
+
 /// Keeps the name that a job has where none is asked for.
 void rename(std::string& name, char const* asked) {
   if (asked == nullptr) return;
@@ -35,10 +41,13 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
                   .steps = asked.steps,
                   .priority = asked.priority,
                   .is_fed = asked.is_fed != 0};
+  require_zero(asked.reserved, "options->reserved");
   if (asked.segment_ns != 0) work.segment = nanoseconds_of(asked.segment_ns);
   work.node_limit =
       asked.node_limit_ns != 0 ? nanoseconds_of(asked.node_limit_ns) : std::max(work.node_limit, work.segment);
   if (asked.no_hint != 0) work.hint = length_hint::off;
+  if (asked.memory != nullptr) work.memory = *alive<memory_table>(asked.memory);
+  work.may_go_back = asked.may_go_back != 0;
   rename(work.name, asked.name);
   return work;
 }
@@ -55,6 +64,8 @@ lull_job_state in_c(job_state state) {
       return LULL_JOB_QUEUED;
     case job_state::placed:
       return LULL_JOB_PLACED;
+    case job_state::evicted:
+      return LULL_JOB_EVICTED;
     case job_state::paused:
       return LULL_JOB_PAUSED;
     case job_state::finished:
@@ -124,8 +135,13 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     made->owner->check_outputs();
     job_need const need{request.name, made->owner->needs(made->machine->kind())};
     check_memory({&need, 1}, *made->machine);
-    made->owner->prepare(*made->machine);
-    job_description const what = described(*made->owner, asked);
+    auto const memory = std::make_shared<job_memory>();
+    {
+      job_memory::scope const its{memory};
+      made->owner->prepare(*made->machine);
+    }
+    job_description what = described(*made->owner, asked);
+    if (what.may_go_back = !made->owner->is_fed(); what.may_go_back) what.memory = memory;
     *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
   });
 }
@@ -164,6 +180,44 @@ void* lull_pool_allocate(std::ptrdiff_t bytes, std::int32_t device, void*) {
 }
 
 void lull_pool_free(void* memory, std::size_t, std::int32_t device, void*) { release_from_pool(memory, device); }
+
+lull_status lull_memory_create(lull_memory** memory) {
+  return guarded("lull_memory_create", [&] {
+    require(memory, "memory");
+    *memory = nullptr;
+    auto made = std::make_unique<held_memory>(std::make_shared<job_memory>());
+    *memory = handle_of<lull_memory>(memory_table::insert(std::move(made)));
+  });
+}
+
+lull_status lull_memory_enter(lull_memory* memory) {
+  return guarded("lull_memory_enter", [&] {
+    auto const entered = alive<memory_table>(memory);
+    scopes().push_back(std::make_unique<job_memory::scope>(*entered));
+  });
+}
+
+lull_status lull_memory_leave(void) {
+  return guarded("lull_memory_leave", [&] {
+    if (scopes().empty()) throw refusal{LULL_ERROR_STATE, "this thread has entered no memory that it has not left"};
+    scopes().pop_back();
+  });
+}
+
+lull_status lull_memory_destroy(lull_memory* memory) {
+  return guarded("lull_memory_destroy", [&] { ending<memory_table>(memory).take().reset(); });
+}
+
+lull_status lull_job_hold(lull_job* job, std::uint64_t at_most_ns) {
+  return guarded("lull_job_hold", [&] {
+    auto const one = alive<job_table>(job);
+    return wait_in_pieces(one, at_most_ns, [&](std::chrono::nanoseconds piece) { return one->handle.hold(piece); });
+  });
+}
+
+lull_status lull_job_let_go(lull_job* job) {
+  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->handle.let_go(); });
+}
 
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
   return guarded("lull_job_feed", [&] {

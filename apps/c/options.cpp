@@ -62,6 +62,8 @@ runtime_options read_options(lull_options const& asked) {
   if (mode == LULL_MODE_OBSERVE) made.mode = runtime_mode::observe;
   bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
   made.launch = at_open ? launch_time::at_open : launch_time::at_close;
+  made.machine.reserve_bytes = asked.reserve_bytes;
+  made.saved_bytes = asked.saved_bytes;
   made.max_slowdown = asked.max_slowdown;
   made.trainer = asked.trainer;
   made.tasks = types_of(asked.tasks);

@@ -150,6 +150,22 @@ lull_status lull_release(lull_runtime* runtime) {
   });
 }
 
+lull_status lull_give_back(lull_runtime* runtime, std::uint64_t bytes, std::uint64_t at_most_ns, std::uint64_t* given) {
+  return guarded("lull_give_back", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    require(given, "given");
+    *given = side->side->give_back(bytes, nanoseconds_of(at_most_ns));
+  });
+}
+
+lull_status lull_keep_reserve(lull_runtime* runtime, std::uint64_t at_most_ns, std::uint64_t* given) {
+  return guarded("lull_keep_reserve", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    require(given, "given");
+    *given = side->side->keep_reserve(nanoseconds_of(at_most_ns));
+  });
+}
+
 lull_status lull_drain(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_drain", [&] {
     auto const side = alive<runtime_table>(runtime);

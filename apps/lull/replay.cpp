@@ -99,8 +99,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       on.wait(idle.length, arrival);
       if (side != nullptr) side->close(opened, on.stream());
       one.number = opened.bubble;
-      bool const has_worker = opened.bubble != 0 && opened.what != counted::withheld;
-      if (side != nullptr && !has_worker) one.cause = cause_of(opened.what);
+      if (side != nullptr && opened.bubble == 0) one.cause = cause_of(opened.what);
       if (side != nullptr && side->mode() == runtime_mode::observe) one.cause = lost_cause::no_job;
       done.bubbles.push_back(std::move(one));
     }

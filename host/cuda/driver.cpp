@@ -48,6 +48,13 @@ cuda_driver resolve_all() {
   resolve(found.function_attribute, "cuFuncGetAttribute", 12000);
   resolve(found.kernel_attribute, "cuKernelGetAttribute", 12000);
   resolve(found.encode_tensor_map, "cuTensorMapEncodeTiled", 12000);
+  resolve(found.create_memory, "cuMemCreate", 12000);
+  resolve(found.release_memory, "cuMemRelease", 12000);
+  resolve(found.reserve_addresses, "cuMemAddressReserve", 12000);
+  resolve(found.free_addresses, "cuMemAddressFree", 12000);
+  resolve(found.map_memory, "cuMemMap", 12000);
+  resolve(found.unmap_memory, "cuMemUnmap", 12000);
+  resolve(found.set_access, "cuMemSetAccess", 12000);
   resolve(found.error_name, "cuGetErrorName", 12000);
   if (!found.memory_operations || !found.device_get || !found.retain_primary || !found.push_context ||
       !found.pop_context || !found.stream_id) {

@@ -34,11 +34,22 @@ struct cuda_driver {
   decltype(&cuFuncGetAttribute) function_attribute = nullptr;
   decltype(&cuKernelGetAttribute) kernel_attribute = nullptr;
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
+  decltype(&cuMemCreate) create_memory = nullptr;
+  decltype(&cuMemRelease) release_memory = nullptr;
+  decltype(&cuMemAddressReserve) reserve_addresses = nullptr;
+  decltype(&cuMemAddressFree) free_addresses = nullptr;
+  decltype(&cuMemMap) map_memory = nullptr;
+  decltype(&cuMemUnmap) unmap_memory = nullptr;
+  decltype(&cuMemSetAccess) set_access = nullptr;
   decltype(&cuGetErrorName) error_name = nullptr;
 
   bool has_green_contexts() const noexcept {
     return device_resource && split_sms && describe_resources && create_green && destroy_green && create_green_stream &&
            green_resource && context_of_green;
+  }
+  bool can_map_memory() const noexcept {
+    return create_memory && release_memory && reserve_addresses && free_addresses && map_memory && unmap_memory &&
+           set_access;
   }
   bool can_cut_graphs() const noexcept {
     return add_node && set_node_attribute && set_executable_node && launch_kernel && function_name && kernel_name &&

@@ -12,6 +12,7 @@
 #include <lull/host/cuda/device_guard.hpp>
 #include <lull/host/cuda/kernel_handle.hpp>
 #include <lull/host/cuda/kernels.hpp>
+#include <lull/host/cuda/marks.hpp>
 
 namespace lull {
 
@@ -39,69 +40,19 @@ constexpr std::size_t max_steps = 15;
 /// bounded length.
 constexpr std::uint64_t max_wait_ns = 50'000;
 
-/// Events are made when they are first recorded: an observed bubble has no worker, another one is not timed.
-class cuda_mark final : public bubble_mark {
- public:
-  explicit cuda_mark(int device) : device_(device) {}
-  ~cuda_mark() override {
-    destroy_on(device_, [this] {
-      left_.reset();
-      opened_.reset();
-      closed_.reset();
-    });
-  }
-  cuda_mark(cuda_mark const&) = delete;
-  cuda_mark& operator=(cuda_mark const&) = delete;
-  cudaEvent_t left() { return made(left_, event_timing::off); }  // after the last worker
-  cudaEvent_t opened() { return made(opened_, event_timing::on); }
-  cudaEvent_t closed() { return made(closed_, event_timing::on); }
-  bool has_workers() const noexcept { return left_.has_value(); }
-  bool is_timed() const noexcept { return opened_ && closed_; }
-
- private:
-  static cudaEvent_t made(std::optional<cuda_event>& event, event_timing timing) {
-    if (!event) event.emplace(timing);
-    return event->get();
-  }
-
-  int const device_;
-  std::optional<cuda_event> left_;
-  std::optional<cuda_event> opened_;
-  std::optional<cuda_event> closed_;
-};
-
-class cuda_moment final : public stream_moment {
- public:
-  explicit cuda_moment(int device) : device_(device), event_(event_timing::on) {}
-  ~cuda_moment() override {
-    destroy_on(device_, [this] { event_.reset(); });
-  }
-  cuda_moment(cuda_moment const&) = delete;
-  cuda_moment& operator=(cuda_moment const&) = delete;
-  cudaEvent_t event() const { return event_->get(); }
-
- private:
-  int const device_;
-  std::optional<cuda_event> event_;
-};
-
-/// Nothing while one of the events has not been reached, or was never recorded.
-std::optional<std::chrono::nanoseconds> time_between(cudaEvent_t from, cudaEvent_t to) {
-  float ms = 0;
-  cudaError_t const code = cudaEventElapsedTime(&ms, from, to);
-  if (code != cudaSuccess) {
-    cudaGetLastError();
-    if (code == cudaErrorNotReady || code == cudaErrorInvalidResourceHandle) return std::nullopt;
-    LULL_CUDA(code);
-  }
-  return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(ms) * 1e6)};
-}
-
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
 void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
   LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments,
                              shape.shared_bytes, stream));
+}
+
+CUstreamBatchMemOpParams writing(std::uint32_t* word, std::uint32_t value) {
+  CUstreamBatchMemOpParams made{};
+  made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  made.writeValue.address = reinterpret_cast<CUdeviceptr>(word);
+  made.writeValue.value = value;
+  return made;
 }
 
 }  // namespace
@@ -125,7 +76,7 @@ cuda_executor::cuda_executor(executor_options const& options)
       green_context_(options.green_context),
       place_(device_, options.rooms, options.processors, options.green_context),
       closes_(options.closes),
-      memory_(device_, options.memory_limit_bytes),
+      memory_(device_, options.memory_limit_bytes, options.reserve_bytes),
       control_(priorities().highest),
       plain_(priorities().lowest),
       inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))),
@@ -242,6 +193,11 @@ void cuda_executor::open_edge(stream_handle stream, gate_ref gate, std::uint32_t
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).opened(), stream_of(stream)));
 }
 
+void cuda_executor::write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
+  CUstreamBatchMemOpParams write = writing(word, value);
+  LULL_DRIVER(driver().memory_operations(stream_of(stream), 1, &write, 0));
+}
+
 void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                                closing how) {
   std::array<CUstreamBatchMemOpParams, 1 + max_steps> all{};
@@ -249,10 +205,7 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
   if (closes_ == edge_setter::kernel) {
     detail::launch_close_edge(stream_of(stream), gate.line, value);
   } else {
-    auto& write = all[count++].writeValue;
-    write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    write.address = reinterpret_cast<CUdeviceptr>(&gate.line->value);
-    write.value = value;
+    all[count++] = writing(&gate.line->value, value);
   }
   // Waits for what is true already: each takes a step.
   for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {

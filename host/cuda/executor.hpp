@@ -31,6 +31,9 @@ class cuda_executor final : public executor {
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
   bytes_left free_bytes() const override { return memory_.free_bytes(); }
+  std::uint64_t device_free_bytes() const override { return memory_.device_free_bytes(); }
+  void withdraw(void* memory) override { memory_.withdraw(memory); }
+  void restore(void* memory) override { memory_.restore(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { memory_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { memory_.write(to, from, bytes); }
@@ -51,6 +54,7 @@ class cuda_executor final : public executor {
                  bool timed) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   closing how) override;
+  void write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) override;
   std::chrono::nanoseconds launch_gap() const noexcept override;
   void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
               start_when when) override;

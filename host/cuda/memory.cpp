@@ -20,15 +20,9 @@ constexpr std::chrono::minutes max_wait{1};
 
 }  // namespace
 
-cuda_memory::cuda_memory(int device, std::size_t limit_bytes) : device_(device), limit_bytes_(limit_bytes) {
+cuda_memory::cuda_memory(int device, std::size_t limit_bytes, std::size_t reserve_bytes)
+    : device_(device), limit_bytes_(limit_bytes), reserve_bytes_(reserve_bytes) {
   stream_ = cuda_stream{priorities().lowest};
-  cudaMemPoolProps properties{};
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location = {cudaMemLocationTypeDevice, device};
-  LULL_CUDA(cudaMemPoolCreate(&pool_, &properties));
-  std::uint64_t keep = ~std::uint64_t{
-      0};  // what was freed goes back when we say so: otherwise it would at a synchronisation of the trainer's
-  LULL_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
   void* small = nullptr;
   LULL_CUDA(cudaMalloc(&small, small_arena_bytes));
   small_device_ = static_cast<unsigned char*>(small);
@@ -46,7 +40,9 @@ cuda_memory::~cuda_memory() {
   // The end of the runtime may wait; errors have nobody to go to.
   destroy_on(device_, [this] {
     cudaStreamSynchronize(stream_.get());
-    if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
+    allocated_.clear();
+    late_ranges_.clear();
+    stray_.reset();
     if (arena_host_ != nullptr) cudaFreeHost(arena_host_);
     if (small_device_ != nullptr) cudaFree(small_device_);
     for (pinned const& each : pinned_) cudaFreeHost(each.memory);
@@ -72,78 +68,115 @@ void cuda_memory::wait() {
   }
 }
 
+/// Whether Lull's stream is idle; waits some milliseconds for that.
+bool cuda_memory::is_idle() noexcept try {
+  constexpr int max_looks = 100;
+  for (int looks = 0; !is_done(cudaStreamQuery(stream_.get())); ++looks) {
+    if (looks == max_looks) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+  return true;
+} catch (device_error const&) {  // the device is gone, and what was under way with it
+  return true;
+}
+
 void* cuda_memory::allocate(std::size_t bytes) { return take(bytes, true); }
 
 void* cuda_memory::allocate_unfilled(std::size_t bytes) { return take(bytes, false); }
 
-/// Without zeros it is of the pool, also where it is small: it may outlive the small arena.
-void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
-  cuda_device_guard const here{device_};
-  std::unique_lock lock{mutex_};
+/// The caller holds the mutex.
+void cuda_memory::require_allowed(std::size_t bytes) const {
   if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
                       " bytes reached: " + std::to_string(used_bytes_) + " are in use, and a task needs " +
                       std::to_string(bytes) + " more; raise memory_limit"};
   }
-  void* memory = nullptr;
+}
+
+void cuda_memory::require_unreserved(std::size_t bytes) const {
+  if (reserve_bytes_ == 0) return;
+  std::uint64_t const free = device_free_bytes();
+  if (free < bytes || free - bytes < reserve_bytes_) {
+    throw limit_error{"the device has " + std::to_string(free) + " bytes free, of which reserve_bytes keeps " +
+                      std::to_string(reserve_bytes_) + " for the trainer, and a task needs " + std::to_string(bytes) +
+                      " more; choose a smaller input for it"};
+  }
+}
+
+/// Without zeros it is a range, also where it is small: it may outlive the small arena.
+void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
+  cuda_device_guard const here{device_};
+  std::shared_ptr<job_memory> const of_job = job_memory::of_this_thread();
+  std::unique_lock lock{mutex_};
+  require_allowed(bytes);
   std::optional<std::size_t> const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
+  allocation made{bytes, nullptr, of_job};
+  void* memory = nullptr;
   if (small) {
     memory = small_device_ + *small;
   } else {
-    from_pool(&memory, bytes);
+    require_unreserved(bytes);
+    made.range = std::make_unique<device_range>(device_, bytes);
+    memory = made.range->data();
   }
-  allocated_[memory] = bytes;
   used_bytes_ += bytes;
+  allocated_.emplace(memory, std::move(made));
   try {
     if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
-    wait();        // other streams use it next: also for what this one still does to memory that was freed
-  } catch (...) {  // the zeroing may still come: the next owner's stands behind it on the same stream
+    if (with_zeros) wait();  // other streams use it next
     lock.unlock();
+    if (of_job != nullptr) of_job->add(memory, {bytes, !small});
+  } catch (...) {  // the zeroing may still come: `release` sees to that
+    if (lock.owns_lock()) lock.unlock();
     release(memory);
     throw;
   }
   return memory;
 }
 
-void cuda_memory::from_pool(void** memory, std::size_t bytes) {
-  cudaError_t const code = cudaMallocFromPoolAsync(memory, std::max<std::size_t>(bytes, 1), pool_, stream_.get());
-  if (code == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw limit_error{"out of device memory: " + std::to_string(bytes) +
-                      " bytes more are not free; choose a smaller input for the side task"};
-  }
-  LULL_CUDA(code);
-}
-
 void cuda_memory::release(void* memory) noexcept {
   if (memory == nullptr) return;
   std::unique_lock lock{mutex_};
-  auto const found = allocated_.find(memory);
-  if (found == allocated_.end()) return;
-  std::size_t const bytes = found->second;
-  used_bytes_ -= bytes;
-  allocated_.erase(found);
-  auto* const at = static_cast<unsigned char*>(memory);
-  if (at >= small_device_ && at < small_device_ + small_arena_bytes) {
-    small_.give_back(static_cast<std::size_t>(at - small_device_), bytes);
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end()) return;
+  if (std::shared_ptr<job_memory> const of_job = known->second.of_job; of_job != nullptr) {
+    lock.unlock();  // it may wait
+    of_job->remove(memory);
+    lock.lock();
+  }
+  auto const ended = allocated_.extract(memory);
+  if (ended.empty()) return;
+  allocation const& was = ended.mapped();
+  if (was.range == nullptr) {
+    used_bytes_ -= was.bytes;
+    auto* const at = static_cast<unsigned char*>(memory);
+    small_.give_back(static_cast<std::size_t>(at - small_device_), was.bytes);
     return;
   }
-  destroy_on(device_, [&] { cudaFreeAsync(memory, stream_.get()); });
-  lock.unlock();
-  if (bytes >= min_given_back) give_back();
+  if (!was.range->is_away()) used_bytes_ -= was.bytes;
+  late_ranges_.push_back(std::move(ended.mapped().range));
+  destroy_on(device_, [this] {
+    if (is_idle()) late_ranges_.clear();  // else with the next
+  });
 }
 
-bytes_left cuda_memory::free_bytes() const {
+std::unique_ptr<device_range> cuda_memory::surrender(void* memory) noexcept {
+  std::lock_guard const lock{mutex_};
+  auto const ended = allocated_.extract(memory);
+  return ended.empty() ? nullptr : std::move(ended.mapped().range);
+}
+
+std::uint64_t cuda_memory::device_free_bytes() const {
   cuda_device_guard const here{device_};
   std::size_t free = 0;
   std::size_t all = 0;
-  std::uint64_t reserved = 0;
-  std::uint64_t used = 0;
   LULL_CUDA(cudaMemGetInfo(&free, &all));
-  // The driver does not call free what the pool keeps, but `allocate` gives it.
-  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  LULL_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
-  free += reserved - std::min(reserved, used);
+  return free;
+}
+
+bytes_left cuda_memory::free_bytes() const {
+  std::uint64_t free = device_free_bytes();
+  free -= std::min<std::uint64_t>(free, reserve_bytes_);
   free -= free / 16;
   std::lock_guard const lock{mutex_};
   std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, used_bytes_);
@@ -151,21 +184,25 @@ bytes_left cuda_memory::free_bytes() const {
   return {free};
 }
 
-/// What was freed is the trainer's again: this waits for no kernel and keeps up no launch
-/// (docs/decisions/memory-goes-back.md). It goes when the stream has come to the free. Should that stand behind
-/// something of the trainer's, then with the next that is freed.
-void cuda_memory::give_back() noexcept {
-  try {
-    cuda_device_guard const here{device_};
-    constexpr int max_looks = 100;
-    for (int looks = 0; !is_done(cudaStreamQuery(stream_.get())); ++looks) {
-      if (looks == max_looks) return;
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
-    cudaStreamSynchronize(stream_.get());  // it is done: only behind this does the pool take what was freed for free
-    if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) cudaGetLastError();
-  } catch (device_error const&) {  // the device is gone, and its memory with it
-  }
+void cuda_memory::withdraw(void* memory) {
+  cuda_device_guard const here{device_};
+  std::lock_guard const lock{mutex_};
+  allocation& known = allocated_.at(memory);
+  if (known.range->is_away()) return;
+  used_bytes_ -= known.bytes;
+  if (stray_ == nullptr) stray_ = std::make_shared<device_piece>(device_, device_range::granularity);
+  known.range->withdraw(stray_);
+}
+
+void cuda_memory::restore(void* memory) {
+  cuda_device_guard const here{device_};
+  std::lock_guard const lock{mutex_};
+  allocation& known = allocated_.at(memory);
+  if (!known.range->is_away()) return;
+  require_allowed(known.bytes);
+  require_unreserved(known.bytes);
+  known.range->restore();
+  used_bytes_ += known.bytes;
 }
 
 mapped_memory cuda_memory::map(std::size_t bytes) {

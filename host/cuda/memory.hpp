@@ -11,19 +11,21 @@
 #include <cuda_runtime_api.h>
 
 #include <lull/host/cuda/arena.hpp>
+#include <lull/host/cuda/device_range.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/job_memory.hpp>
 
 namespace lull {
 
-/// Device memory from a stream-ordered pool of our own, small pieces of it (gates, slots, cursors) from one arena made
-/// at start, for stream memory operations refuse addresses of a pool; host memory from one pinned arena. Nothing here
-/// frees or allocates with a call that waits for the trainer. Thread-safe, on any device and while any stream is being
-/// captured; each call waits for its own copy, and at most for a part of another's.
+/// Device memory in ranges of addresses of our own, small pieces of it (gates, slots, cursors) from one arena made at
+/// start; host memory from one pinned arena. Nothing here frees or allocates with a call that waits for the trainer.
+/// Thread-safe, on any device and while any stream is being captured; each call waits for its own copy, and at most for
+/// a part of another's.
 class cuda_memory {
  public:
-  /// `limit_bytes` 0: no limit but the device's.
-  cuda_memory(int device, std::size_t limit_bytes);
+  /// `limit_bytes` 0: no limit but the device's. `reserve_bytes` stay free on the device.
+  cuda_memory(int device, std::size_t limit_bytes, std::size_t reserve_bytes);
   ~cuda_memory();
   cuda_memory(cuda_memory const&) = delete;
   cuda_memory& operator=(cuda_memory const&) = delete;
@@ -33,9 +35,13 @@ class cuda_memory {
   void* allocate_unfilled(std::size_t bytes);
   int device() const noexcept { return device_; }
   void release(void* memory) noexcept;
-  /// What the driver calls free and what our pool keeps unused, less a sixteenth, within the limit. Throws
-  /// device_error.
+  /// Another's memory from now on: it may outlive this. Null: none of our ranges.
+  std::unique_ptr<device_range> surrender(void* memory) noexcept;
+  /// What the driver calls free and is not reserved, less a sixteenth, within the limit. Throws device_error.
   bytes_left free_bytes() const;
+  std::uint64_t device_free_bytes() const;
+  void withdraw(void* memory);
+  void restore(void* memory);
   mapped_memory map(std::size_t bytes);
   void unmap(mapped_memory memory, std::size_t bytes) noexcept;
   void write(void* to, void const* from, std::size_t bytes);
@@ -49,7 +55,6 @@ class cuda_memory {
   static constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;  // on the device
   static constexpr std::size_t max_small_bytes = std::size_t{1} << 20;
   static constexpr std::size_t staging_bytes = std::size_t{8} << 20;
-  static constexpr std::size_t min_given_back = std::size_t{4} << 20;  // smaller pieces go with the next that is larger
 
   struct pinned {
     void* memory;
@@ -57,21 +62,30 @@ class cuda_memory {
     bool in_use;
   };
 
+  struct allocation {
+    std::size_t bytes;
+    std::unique_ptr<device_range> range;  // null: of the small arena
+    std::shared_ptr<job_memory> of_job;   // null: nobody's
+  };
+
   void* take(std::size_t bytes, bool with_zeros);
-  void from_pool(void** memory, std::size_t bytes);
+  void require_allowed(std::size_t bytes) const;
+  void require_unreserved(std::size_t bytes) const;
   void wait();  // for the stream, without a call that blocks
-  void give_back() noexcept;
+  bool is_idle() noexcept;
 
   int const device_;
   mutable std::mutex mutex_;       // of what is allocated
   std::mutex staging_mutex_;       // of the staging memory
   std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;
+  std::size_t const reserve_bytes_;
   std::size_t used_bytes_ = 0;
-  std::map<void*, std::size_t> allocated_;
+  std::map<void*, allocation> allocated_;
+  std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use
+  std::shared_ptr<device_piece const> stray_;               // behind the addresses of memory that is away
   std::vector<pinned> pinned_;
   cuda_stream stream_;
-  cudaMemPool_t pool_ = nullptr;
   unsigned char* arena_host_ = nullptr;  // arena, then staging
   unsigned char* arena_device_ = nullptr;
   arena mapped_{arena_bytes};

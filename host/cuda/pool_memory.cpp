@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace {
 
 struct lender_table {
   std::mutex mutex;
-  std::vector<cuda_memory*> lend;      // the last comes first
-  std::map<void*, cuda_memory*> lent;  // null: it is gone, and the driver keeps its pool for this memory
+  std::vector<cuda_memory*> lend;  // the last comes first
+  std::map<void*, cuda_memory*> lent;
+  std::map<void*, std::unique_ptr<device_range>> left;  // of those that are gone
 };
 
 lender_table& lenders() {
@@ -36,8 +38,11 @@ void detail::end_lending(cuda_memory& memory) noexcept {
   lender_table& table = lenders();
   std::lock_guard const lock{table.mutex};
   std::erase(table.lend, &memory);
-  for (auto& [at, lender] : table.lent) {
-    if (lender == &memory) lender = nullptr;
+  for (auto each = table.lent.begin(); each != table.lent.end();) {
+    auto const lent = each++;
+    if (lent->second != &memory) continue;
+    table.left[lent->first] = memory.surrender(lent->first);
+    table.lent.erase(lent);
   }
 }
 
@@ -59,15 +64,12 @@ void* allocate_for_pool(int device, std::size_t bytes) noexcept {
 void release_from_pool(void* memory, int device) noexcept {
   lender_table& table = lenders();
   std::lock_guard const lock{table.mutex};
+  if (auto left = table.left.extract(memory)) destroy_on(device, [&] { left.mapped().reset(); });
   auto const found = table.lent.find(memory);
   if (found == table.lent.end()) return;
   cuda_memory* const lender = found->second;
   table.lent.erase(found);
-  if (lender != nullptr) {
-    lender->release(memory);
-  } else {
-    destroy_on(device, [&] { cudaFree(memory); });
-  }
+  lender->release(memory);
 }
 
 }  // namespace lull

@@ -221,6 +221,8 @@ job_description describe(executor& machine, graph_task const& work, cut_graph* c
   std::memcpy(made.functor.bytes, &functor, sizeof functor);
   made.name = work.name;
   made.priority = work.priority;
+  made.memory = work.memory;
+  made.may_go_back = work.may_go_back && !work.is_fed;
   made.first_round = program->first_steps();
   if (cut != nullptr) {
     *cut = program->cut();

@@ -45,6 +45,8 @@ struct graph_task {
   /// not fed, up to two further steps run at once. A fed graph may be submitted again once its memory is put back.
   std::chrono::nanoseconds node_limit = std::chrono::milliseconds{2};
   length_hint hint = length_hint::learnt;
+  std::shared_ptr<job_memory> memory{};  // as of a job_description
+  bool may_go_back = false;              // the graph writes nothing that is not in `memory`
 };
 
 /// A stream on the SMs of workers, where a graph may be warmed up and captured: libraries that choose kernels by trying

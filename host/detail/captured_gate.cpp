@@ -14,7 +14,7 @@ constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 }  // namespace
 
 captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line,
-                             std::uint32_t* skips, std::uint64_t capture, stream_handle stream,
+                             std::uint32_t* skips, std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                              std::span<captured_type const> types)
     : machine_(machine),
       known_sites_(sites),
@@ -24,6 +24,7 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       ring_(machine, records),
       skip_(machine, max_sites),
       skips_(skips),
+      withheld_(withheld),
       slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
       no_room_is_kept_(machine.place().owned_processors + machine.place().reserved_later == machine.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
@@ -62,6 +63,7 @@ open_result captured_gate::open(stream_handle stream, site where) {
     worker_params params;
     params.slot = each.slot;
     params.gate = ref_;
+    params.withheld = withheld_;
     params.skip = at < max_sites ? skip_.data() + at : nullptr;
     if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, each.grid, params});
@@ -137,7 +139,7 @@ bool captured_gate::was_held_up(bubble_record const& record) const {
   return hold_ups::is_one(between(record.last_out_ns, record.closed_ns), between(record.opened_ns, record.last_out_ns));
 }
 
-/// What a replayed bubble says of its site. One that was skipped says only how long it was.
+/// What a replayed bubble says of its site. One that was skipped, or had no worker, says only how long it was.
 void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
                           std::deque<bubble_report>& into) {
   site_here& at = sites_[record.site];
@@ -146,6 +148,8 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
   if (at.skipped) {
     ++(length < min_bubble ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
+    site.past.add_length(length);
+  } else if (record.blocks == 0) {
     site.past.add_length(length);
   } else {
     bool const held_up = was_held_up(record);

@@ -72,9 +72,11 @@ class captured_gate {
     std::uint64_t count() const noexcept { return past - from; }
   };
 
-  /// `line` is zero. `skips`: (max_sites,) of pinned memory, for this gate alone while it lives.
+  /// `line` is zero. `skips`: (max_sites,) of pinned memory, for this gate alone while it lives. `withheld`: as of
+  /// captured_gates.
   captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
-                std::uint64_t capture, stream_handle stream, std::span<captured_type const> types);
+                std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
+                std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
   captured_gate& operator=(captured_gate const&) = delete;
 
@@ -132,6 +134,7 @@ class captured_gate {
   machine_array<bubble_record> ring_;  // (records,)
   machine_array<std::uint32_t> skip_;  // (max_sites,)
   std::uint32_t* const skips_;         // what stands there, or soon will
+  std::uint32_t* const withheld_;
   bool skips_changed_ = false;
   bool ring_is_mixed_ = false;
   machine_array<slot_line> slot_lines_;

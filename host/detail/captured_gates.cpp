@@ -10,16 +10,20 @@
 
 namespace lull::detail {
 
-captured_gates::captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log)
+captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds,
+                               std::function<void(std::string_view)> log)
     : machine_(machine),
       first_index_(first_index),
       log_(std::move(log)),
+      withheld_(machine, 1),
       lines_(machine, max_gates),
       found_(machine, max_gates),
       pinned_(machine, captured_gate::records + max_copied),
       skips_(machine, max_gates * captured_gate::max_sites),
       free_(max_gates) {
   std::iota(free_.rbegin(), free_.rend(), first_index_);
+  std::uint32_t const first = withholds ? 1 : 0;
+  withheld_.write({&first, 1});
 }
 
 void captured_gates::enable(worker_kernel const& kernel, worker_grid const& grid) {
@@ -58,9 +62,8 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
       gate_line const zero{};
       gate_line* const line = lines_.data() + (index - first_index_);
       machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
-      made = std::make_shared<captured_gate>(machine_, sites_, index, line,
-                                             skips_.data() + (index - first_index_) * captured_gate::max_sites, capture,
-                                             stream, types);
+      std::uint32_t* const skips = skips_.data() + (index - first_index_) * captured_gate::max_sites;
+      made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips, withheld(), capture, stream, types);
     } catch (limit_error const& full) {
       why = full.what();
     } catch (...) {

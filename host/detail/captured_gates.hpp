@@ -29,8 +29,12 @@ class captured_gates {
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
 
-  /// `first_index`: of its gates.
-  captured_gates(executor& machine, std::uint32_t first_index, std::function<void(std::string_view)> log);
+  /// `first_index`: of its gates. `withholds`: what `withheld` is at first.
+  captured_gates(executor& machine, std::uint32_t first_index, bool withholds,
+                 std::function<void(std::string_view)> log);
+
+  /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.
+  std::uint32_t* withheld() const noexcept { return withheld_.data(); }
 
   /// Later captures hold a worker for it.
   void enable(worker_kernel const& kernel, worker_grid const& grid);
@@ -80,12 +84,13 @@ class captured_gates {
   std::uint32_t const first_index_;
   std::function<void(std::string_view)> log_;
   captured_sites sites_;
-  machine_array<gate_line> lines_;      // (max_gates,)
-  pinned_array<gate_line> found_;       // (max_gates,): copies of them
-  pinned_array<bubble_record> pinned_;  // (captured_gate::records + max_copied,): zeros, and copies
-  pinned_array<std::uint32_t> skips_;   // (max_gates × captured_gate::max_sites,)
-  std::vector<stream_handle> streams_;  // that reports have told of
-  std::vector<copied> copied_;          // under way
+  machine_array<std::uint32_t> withheld_;  // (1,)
+  machine_array<gate_line> lines_;         // (max_gates,)
+  pinned_array<gate_line> found_;          // (max_gates,): copies of them
+  pinned_array<bubble_record> pinned_;     // (captured_gate::records + max_copied,): zeros, and copies
+  pinned_array<std::uint32_t> skips_;      // (max_gates × captured_gate::max_sites,)
+  std::vector<stream_handle> streams_;     // that reports have told of
+  std::vector<copied> copied_;             // under way
   /// Their lines are under way; whether they were over before.
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;
   std::optional<std::string> held_up_;

@@ -10,12 +10,8 @@ namespace lull::detail {
 
 namespace {
 
-/// Higher priority first, then in order of submission.
-bool goes_before(job_record const& one, job_record const& other) {
-  int const priority = one.description().priority;
-  int const others = other.description().priority;
-  return priority != others ? priority > others : one.order < other.order;
-}
+/// Jobs of one name are of one kind. Never 0.
+std::uint64_t kind_of(job_record const& job) { return std::hash<std::string>{}(job.description().name) | 1; }
 
 char const* reason(failure why) {
   return why == failure::no_launch ? "the device could not launch its next segment, three times"
@@ -26,13 +22,14 @@ char const* reason(failure why) {
 
 dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
                        captured_gates& captured, device_clock& clock, std::shared_ptr<wake_signal> wakes,
-                       std::function<void(std::string_view)> log)
+                       job_memories::limits const& of_memory, std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
       gates_(gates),
       captured_(captured),
       log_(std::move(log)),
       clock_(clock),
       wakes_(std::move(wakes)),
+      memories_(*machine_, of_memory),
       lane_(machine_->make_copy_lane()),
       summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
       lease_(lease_at_close({})) {
@@ -93,8 +90,10 @@ dispatcher::time_point dispatcher::tick() {
     job_state const now = job->move_to(given_up_ ? job_state::failed : job_state::queued);
     return now == job_state::cancelled || now == job_state::failed;
   });
+  memories_.tick(all_jobs(), std::chrono::steady_clock::now());
+  answered_.notify_all();
   for (int p = 0; p < places; ++p) look_after(p, lock);
-  return next_tick();
+  return std::min(next_tick(), memories_.next());
 }
 
 dispatcher::time_point dispatcher::next_tick() const {
@@ -178,7 +177,8 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   if (here.at == place_state::standing) {
     phase_state const reached = here.who->reached();
     bool const over = reached == phase_state::finished || reached == phase_state::failed;
-    if (!over && quiet_ == 0 && here.who->wanted() == job_record::wish::run && !gives_way(index)) {
+    bool const stays = here.who->wanted() == job_record::wish::run && !here.who->is_asked_to_leave();
+    if (!over && quiet_ == 0 && stays && !gives_way(index)) {
       move_slots(index, true);  // of graphs and streams that came since
       return;
     }
@@ -187,7 +187,7 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   }
   if (here.at == place_state::emptying && move_slots(index, false)) {
     job_state const now = settle(*here.who, lock);
-    if (now == job_state::paused || now == job_state::queued) queue(here.who);
+    if (now == job_state::paused || now == job_state::queued || now == job_state::evicted) queue(here.who);
     here.who.reset();
     here.at = place_state::empty;
   }
@@ -195,11 +195,23 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
 
 /// One that cannot run comes last.
 std::shared_ptr<job_record> dispatcher::best_waiting() const {
-  auto const wants = [](auto const& job) { return job->wanted() == job_record::wish::run; };
+  auto const wants = [](auto const& job) {
+    return job->wanted() == job_record::wish::run && !job->is_asked_to_leave();
+  };
   auto const runs = [&](auto const& job) { return wants(job) && can_run(*job); };
   auto found = std::find_if(waiting_.begin(), waiting_.end(), runs);
+  for (auto other = found; other != waiting_.end(); ++other) {
+    if (runs(*other) && is_far_tamer(**other, **found)) found = other;
+  }
   if (found == waiting_.end()) found = std::find_if(waiting_.begin(), waiting_.end(), wants);
   return found != waiting_.end() ? *found : nullptr;
+}
+
+/// Whether training feels one far less than another of its priority, so that it goes first. Far: the chances change a
+/// little all the time, and jobs shall not change places for that.
+bool dispatcher::is_far_tamer(job_record const& one, job_record const& than) const {
+  return chance_ && one.description().priority == than.description().priority &&
+         chance_(kind_of(one)) > 2 * chance_(kind_of(than));
 }
 
 /// Whether it could in the bubbles that came lately.
@@ -214,12 +226,15 @@ bool dispatcher::gives_way(int index) const {
   place const& other = places_[static_cast<std::size_t>(1 - index)];
   if (index == 0 && !can_run(*here.who))
     return next != nullptr || (other.at == place_state::standing && can_run(*other.who));
+  // Beside a far tamer one it would take that one's bubbles away: the two would be a kind of their own.
+  if (other.at == place_state::standing && can_run(*other.who) && is_far_tamer(*other.who, *here.who)) return true;
+  if (next != nullptr && is_far_tamer(*next, *here.who)) return true;
   int const mine = here.who->description().priority;
   if (index == 0 && other.at == place_state::standing && can_run(*other.who) &&
       other.who->description().priority > mine)
     return true;
   if (index == 1 && other.at == place_state::empty && can_run(*here.who) &&
-      (next != nullptr ? mine > next->description().priority : in_graphs()))
+      (next != nullptr ? mine > next->description().priority || is_far_tamer(*here.who, *next) : in_graphs()))
     return true;
   if (next == nullptr) return false;
   bool const last = other.who == nullptr || goes_before(*other.who, *here.who);
@@ -235,6 +250,8 @@ void dispatcher::choose_for(int index) {
   if (behind != nullptr && can_run(*behind) &&
       (behind->description().priority > next->description().priority || !can_run(*next)))
     return;
+  place const& other = places_[static_cast<std::size_t>(1 - index)];
+  if (other.who != nullptr && can_run(*other.who) && is_far_tamer(*other.who, *next)) return;
   if (next->move_to(job_state::queued) != job_state::queued)
     return;  // its owner has paused or cancelled it a moment ago
   where.who = next;
@@ -367,7 +384,7 @@ std::uint64_t dispatcher::standing_kind() const {
   for (place const& each : places_) {
     if (each.at != place_state::filling && each.at != place_state::standing) continue;
     if (!can_run(*each.who)) continue;
-    std::uint64_t const its = std::hash<std::string>{}(each.who->description().name) | 1;
+    std::uint64_t const its = kind_of(*each.who);
     if (its != kind) kind += its;  // two of one name are as one
   }
   return kind;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <lull/host/detail/captured_gates.hpp>
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/job_memories.hpp>
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/report/bubble_summary.hpp>
@@ -33,11 +35,15 @@ class dispatcher {
   static constexpr std::chrono::milliseconds later{5};  // a round, while a job stands ready, or graphs may be replayed
 
   /// `clock` learns the moments of bubbles that are over; `wakes` is notified when an owner wishes something else of a
-  /// job.
+  /// job. Throws limit_error.
   dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
-             device_clock& clock, std::shared_ptr<wake_signal> wakes, std::function<void(std::string_view)> log);
+             device_clock& clock, std::shared_ptr<wake_signal> wakes, job_memories::limits const& of_memory,
+             std::function<void(std::string_view)> log);
   ~dispatcher();
 
+  /// `chance`: that side work of a kind runs in a step to come. Of jobs of one priority, one with a far smaller chance
+  /// than another waits for it. Before the first tick; without it all run alike.
+  void choose_by(std::function<double(std::uint64_t kind)> chance) { chance_ = std::move(chance); }
   /// Throws limit_error.
   void add(std::shared_ptr<job_record> job);
   /// Returns when the next one should come.
@@ -49,6 +55,8 @@ class dispatcher {
   /// The machine is lost: nobody shall wait for its jobs any more.
   void fail_all() noexcept;
   bool empty() const;
+  /// As runtime::give_back.
+  std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
   /// While anybody is quiet all places are emptied and none is filled. Counts.
   void be_quiet() noexcept;
   void release() noexcept;
@@ -116,15 +124,18 @@ class dispatcher {
   bool only_in_graphs() const;
   bool can_run(job_record const& job) const;
   std::shared_ptr<job_record> best_waiting() const;
+  bool is_far_tamer(job_record const& one, job_record const& than) const;
   bool move_slots(int index, bool fill);
   job_state settle(job_record& job, std::unique_lock<std::mutex>& lock);
   void queue(std::shared_ptr<job_record> job);
+  std::vector<std::shared_ptr<job_record>> all_jobs() const;
   void renew_leases();
 
   std::shared_ptr<executor> machine_;
   std::vector<std::unique_ptr<gate>>& gates_;
   captured_gates& captured_;
   std::function<void(std::string_view)> log_;
+  std::function<double(std::uint64_t)> chance_{};  // of a kind; none: of all alike
   std::uint64_t next_id_ = 1;
   device_clock& clock_;
   std::shared_ptr<wake_signal> const wakes_;
@@ -135,9 +146,11 @@ class dispatcher {
   std::uint64_t submitted_ = 0;
   std::deque<std::shared_ptr<job_record>> waiting_;  // the next one first
   std::array<place, places> places_;
-  std::unique_ptr<copy_lane> lane_;  // of records
-  std::vector<gate*> copying_;       // gates whose records are under way on it
-  bool copying_captures_ = false;    // and those of graphs
+  job_memories memories_;
+  std::condition_variable answered_;  // some requests for memory may be over
+  std::unique_ptr<copy_lane> lane_;   // of records
+  std::vector<gate*> copying_;        // gates whose records are under way on it
+  bool copying_captures_ = false;     // and those of graphs
   std::deque<bubble_report> bubbles_;
   std::uint64_t groups_added_ = 0;
   bool said_no_more_ = false;

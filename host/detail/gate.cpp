@@ -74,8 +74,8 @@ open_result gate::pass_over(counted why) {
   return {{}, why};
 }
 
-open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
-                       bool is_withheld) {
+open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode,
+                       launch_time launch) {
   std::lock_guard const edges{edges_};
   std::unique_lock lock{mutex_};
   if (stream_id != this->stream_id()) return pass_over(counted::no_gate);  // it was taken back a moment ago
@@ -110,7 +110,6 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .where = at,
                    .timed = timed,
                    .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
-                   .withheld = !timed && is_withheld,
                    .host_ahead = {},
                    .length = {},
                    .lease = lease_,
@@ -125,8 +124,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   placed_of(bubble).range = begin_range(at->name.c_str());
   open_ = true;
   ++counts_[counted::opened];
-  counts_[counted::withheld] += now.withheld ? 1 : 0;
-  return {{index_, bubble}, now.withheld ? counted::withheld : counted::opened};
+  return {{index_, bubble}, counted::opened};
 }
 
 void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked) {
@@ -170,7 +168,7 @@ std::optional<launch_request> gate::request() const {
   auto const after_call = of.where->opens.after_call();
   return launch_request{
       .bubble = next,
-      .wanted = !of.timed && !of.abandoned && !of.withheld,
+      .wanted = !of.timed && !of.abandoned,
       .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
       .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
       .opened_ns = opened_ns(),

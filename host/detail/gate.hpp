@@ -86,8 +86,7 @@ class gate {
   void stand(int place, armed_worker what) noexcept;
   bool ready() const noexcept;
 
-  open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
-                   bool is_withheld);
+  open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch);
   /// Closes the bubble if it is the open one and `stream` is the one that it was opened on, and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
@@ -138,7 +137,6 @@ class gate {
     bool at_open = false;                        // its workers need not wait for the closing edge
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
-    bool withheld = false;  // it gets its edges and no worker
     bool after_pause = false;
     bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};

@@ -117,7 +117,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   site_state& at = *was.where;
   if (was.timed) {
     if (length) at.past.add_length(*length);
-  } else if (!was.withheld) {
+  } else {
     // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it
     // waited for them its own length is not known.
     std::chrono::nanoseconds const at_least =

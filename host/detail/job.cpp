@@ -29,6 +29,8 @@ char const* name_of(job_state state) noexcept {
       return "queued";
     case job_state::placed:
       return "placed";
+    case job_state::evicted:
+      return "evicted";
     case job_state::paused:
       return "paused";
     case job_state::finished:
@@ -46,6 +48,10 @@ void job::pause() { checked(state_).want(detail::job_record::wish::pause); }
 void job::resume() { checked(state_).want(detail::job_record::wish::run); }
 void job::cancel() { checked(state_).want(detail::job_record::wish::cancel); }
 std::uint64_t job::rounds() const { return checked(state_).rounds(); }
+bool job::hold(std::chrono::nanoseconds at_most) { return checked(state_).hold(at_most); }
+void job::let_go() noexcept {
+  if (state_ != nullptr) state_->let_go();
+}
 void job::feed(std::uint64_t fed) { checked(state_).feed(fed); }
 std::uint64_t job::fed() const { return checked(state_).fed(); }
 bool job::wait(std::chrono::nanoseconds at_most) const { return checked(state_).wait(at_most); }
@@ -110,6 +116,7 @@ job_state job_record::move_to(job_state next) {
   {
     std::lock_guard const lock{mutex_};
     if (is_final(state_)) return state_;
+    if (next == job_state::queued && leaves_) next = job_state::evicted;
     if (next == job_state::queued && wish_ == wish::cancel) next = job_state::cancelled;
     if (next == job_state::queued && wish_ == wish::pause) next = job_state::paused;
     now = state_ = next;
@@ -118,13 +125,49 @@ job_state job_record::move_to(job_state next) {
   return now;
 }
 
-bool job_record::wait(std::chrono::nanoseconds at_most) {
-  auto const deadline = deadline_after(at_most);
+bool job_record::ask_to_leave() {
+  std::lock_guard const lock{mutex_};
+  if (is_final(state_) || holds_ != 0 || wish_ != wish::run) return false;
+  return leaves_ = true;
+}
+
+void job_record::is_back() {
+  {
+    std::lock_guard const lock{mutex_};
+    leaves_ = false;
+  }
+  changed_.notify_all();
+}
+
+bool job_record::is_asked_to_leave() const {
+  std::lock_guard const lock{mutex_};
+  return leaves_;
+}
+
+bool job_record::hold(std::chrono::nanoseconds at_most) {
   std::unique_lock lock{mutex_};
+  if (!wait_until(lock, at_most, [this] { return !leaves_; })) return false;
+  ++holds_;
+  return true;
+}
+
+void job_record::let_go() noexcept {
+  std::lock_guard const lock{mutex_};
+  if (holds_ != 0) --holds_;
+}
+
+bool job_record::wait(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock{mutex_};
+  return wait_until(lock, at_most, [this] { return is_final(state_); });
+}
+
+template <class So>
+bool job_record::wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds at_most, So so) {
+  auto const deadline = deadline_after(at_most);
   for (;;) {
     // In pieces of a day: some standard libraries add what they wait for to another clock, and that sum could overflow.
     auto const piece = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{24});
-    if (changed_.wait_for(lock, piece, [this] { return is_final(state_); })) return true;
+    if (changed_.wait_for(lock, piece, so)) return true;
     if (left_until(deadline).count() == 0) return false;
   }
 }

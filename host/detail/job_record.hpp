@@ -40,9 +40,17 @@ class job_record {
   wish wanted() const;
   job_state state() const;
   /// The one place where the state changes; returns what it has become. A final state stays. `queued` asks for a job
-  /// that no block works on: it is queued, paused or cancelled, as its owner wishes, and only one that is queued may be
-  /// placed. So after `paused` is seen no block is inside until the job is resumed.
+  /// that no block works on: it is evicted while its memory is asked for or away; else queued, paused or cancelled, as
+  /// its owner wishes. Only one that is queued may be placed. So after `paused` is seen no block is inside until the
+  /// job is resumed.
   job_state move_to(job_state next);
+  /// Asks that it leave its place, and be evicted. Returns false where its owner holds or has paused it, or it is over.
+  bool ask_to_leave();
+  /// Its memory is on the machine, and may be used.
+  void is_back();
+  bool is_asked_to_leave() const;
+  bool hold(std::chrono::nanoseconds at_most);
+  void let_go() noexcept;
   bool wait(std::chrono::nanoseconds at_most);
 
   /// Fresh words from the mapped line; no call to the machine.
@@ -64,6 +72,8 @@ class job_record {
   void read_totals();
 
  private:
+  template <class So>
+  bool wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds at_most, So so);
   cursor read() const;
   void write(cursor const& words);
   progress_word where() const noexcept;
@@ -79,9 +89,18 @@ class job_record {
   std::atomic<std::uint64_t> fed_ = 0;
   mutable std::mutex mutex_;
   wish wish_ = wish::run;
+  bool leaves_ = false;      // its memory is asked for, or away
+  std::uint64_t holds_ = 0;  // of its owner's
   std::condition_variable changed_;
   job_state state_ = job_state::queued;
   job_progress totals_;
 };
+
+/// Higher priority first, then in order of submission.
+inline bool goes_before(job_record const& one, job_record const& other) {
+  int const priority = one.description().priority;
+  int const others = other.description().priority;
+  return priority != others ? priority > others : one.order < other.order;
+}
 
 }  // namespace lull::detail

@@ -39,6 +39,13 @@ class trainer_steps {
   void skip();
   /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
   bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
+  /// That side work of a kind runs in a step to come.
+  double chance(std::uint64_t kind) const {
+    std::lock_guard const lock{mutex_};
+    return governor_ ? governor_->chance(kind) : 1;
+  }
+  /// Whether side work may run in the step under way.
+  bool may_harvest() const noexcept { return may_harvest_; }
   /// Reads the lengths of steps that are over. `kind`: of the jobs that stand now, for steps to come; 0: none does.
   void collect(std::uint64_t kind);
   step_report report() const;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <lull/device/threads_world.hpp>
@@ -151,6 +152,7 @@ int default_processors(int asked) {
 
 threads_executor::threads_executor(executor_options const& options)
     : limit_bytes_(options.memory_limit_bytes),
+      reserve_bytes_(options.reserve_bytes),
       pool_(default_processors(options.processors), options.team_width),
       plain_pool_(default_processors(options.processors), options.team_width) {}
 
@@ -169,41 +171,6 @@ worker_grid threads_executor::load(worker_kernel const& kernel, int) {
 stream_found threads_executor::look_at(stream_handle stream, thread_state) {
   if (auto const capture = capture_of(stream)) return {stream_found::captured, *capture};
   return {.is = stream_found::plain, .id = stream_of(stream).id()};
-}
-
-void* threads_executor::allocate(std::size_t bytes) {
-  std::lock_guard const lock{memory_mutex_};
-  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, allocated_bytes_)) {
-    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
-                      " bytes reached: " + std::to_string(allocated_bytes_) + " are in use, and a task needs " +
-                      std::to_string(bytes) + " more; raise memory_limit"};
-  }
-  void* memory = nullptr;
-  try {
-    memory = ::operator new(std::max<std::size_t>(bytes, 1), line);
-  } catch (std::bad_alloc const&) {
-    throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
-  }
-  std::memset(memory, 0, bytes);
-  allocated_[memory] = bytes;
-  allocated_bytes_ += bytes;
-  return memory;
-}
-
-void threads_executor::release(void* memory) noexcept {
-  if (memory == nullptr) return;
-  std::lock_guard const lock{memory_mutex_};
-  auto const found = allocated_.find(memory);
-  if (found == allocated_.end()) return;
-  allocated_bytes_ -= found->second;
-  allocated_.erase(found);
-  ::operator delete(memory, line);
-}
-
-bytes_left threads_executor::free_bytes() const {
-  std::lock_guard const lock{memory_mutex_};
-  if (limit_bytes_ == 0) return {std::numeric_limits<std::uint64_t>::max()};
-  return {limit_bytes_ - std::min(limit_bytes_, allocated_bytes_), true};
 }
 
 mapped_memory threads_executor::map(std::size_t bytes) {
@@ -277,6 +244,10 @@ void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint
     if (how.waits) await_leaving<w>(*gate.line, max_wait_ns);
     both.closed();
   });
+}
+
+void threads_executor::write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
+  enqueue(stream, [word, value] { w::store<order::relaxed, scope::device>(*word, value); });
 }
 
 void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_params const& params,

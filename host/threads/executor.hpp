@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include <lull/host/executor.hpp>
+#include <lull/host/job_memory.hpp>
 #include <lull/host/threads/block_pool.hpp>
 #include <lull/host/threads/stream.hpp>
 
@@ -31,6 +33,9 @@ class threads_executor : public executor {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   bytes_left free_bytes() const override;
+  std::uint64_t device_free_bytes() const override;
+  void withdraw(void* memory) override;
+  void restore(void* memory) override;
   mapped_memory map(std::size_t bytes) override;
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
   void write(void* to, void const* from, std::size_t bytes) override;
@@ -48,6 +53,7 @@ class threads_executor : public executor {
                  bool timed) override;
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   closing how) override;
+  void write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) override;
   void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params, bubble_mark* mark,
               start_when when) override;
   std::chrono::nanoseconds launch_gap() const noexcept override { return {}; }
@@ -79,9 +85,19 @@ class threads_executor : public executor {
   template <class F>
   void enqueue(stream_handle stream, F operation);
 
+  static constexpr std::size_t min_leaving_bytes = std::size_t{64} << 10;
+  struct allocation {
+    std::size_t bytes;
+    std::shared_ptr<job_memory> of_job;  // null: nobody's
+    bool is_away = false;
+  };
+
+  void require_free(std::size_t bytes) const;
+
   std::size_t const limit_bytes_;
+  std::size_t const reserve_bytes_;
   mutable std::mutex memory_mutex_;
-  std::map<void*, std::size_t> allocated_;
+  std::map<void*, allocation> allocated_;
   std::size_t allocated_bytes_ = 0;
   std::atomic<std::uint64_t> on_their_way_{0};
   block_pool pool_;

@@ -58,6 +58,8 @@ class Options(ctypes.Structure):
         ("report", ctypes.c_char_p),
         ("max_slowdown", ctypes.c_double),
         ("trainer", ctypes.c_uint64),
+        ("reserve_bytes", ctypes.c_uint64),
+        ("saved_bytes", ctypes.c_uint64),
     ]
 
 
@@ -81,6 +83,9 @@ class GraphOptions(ctypes.Structure):
         ("is_fed", ctypes.c_int32),
         ("no_hint", ctypes.c_int32),
         ("name", ctypes.c_char_p),
+        ("memory", ctypes.c_void_p),
+        ("may_go_back", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 
@@ -166,6 +171,8 @@ _CALLS = {
     "lull_get_mode": [_P, _INT],
     "lull_quiet": [_P, _U64],
     "lull_release": [_P],
+    "lull_give_back": [_P, _U64, _U64, ctypes.POINTER(_U64)],
+    "lull_keep_reserve": [_P, _U64, ctypes.POINTER(_U64)],
     "lull_drain": [_P, _U64],
     "lull_get_counts": [_P, ctypes.POINTER(Counts)],
     "lull_report": [_P, ctypes.c_int, *_TEXT],
@@ -180,6 +187,12 @@ _CALLS = {
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],
     "lull_graph_stream": [_P, ctypes.POINTER(_P)],
+    "lull_memory_create": [ctypes.POINTER(_P)],
+    "lull_memory_enter": [_P],
+    "lull_memory_leave": [],
+    "lull_memory_destroy": [_P],
+    "lull_job_hold": [_P, _U64],
+    "lull_job_let_go": [_P],
     "lull_job_feed": [_P, _U64],
     "lull_job_get_status": [_P, ctypes.POINTER(JobStatus)],
     "lull_job_pause": [_P],

@@ -120,9 +120,10 @@ class Captured:
         self._on_workers = on_workers
         self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
         self._memory = StepMemory(torch, self.device)
+        self._slots = StepMemory(torch, self.device)  # of no job: the feeder copies at any time
         self._numbers = Numbers(torch, self.device, asked.seed if saved_seed is None else saved_seed)
         try:
-            with self._memory.in_use():
+            with self._slots.in_use():
                 self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
                 self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
             self._kept = Kept(torch, asked.state)
@@ -154,13 +155,15 @@ class Captured:
         with self._memory.in_use():
             for _ in range(self._asked.warm_ups):
                 returned = self._outputs(step())
-            self.slots_out = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in returned]
+            shapes = [(t.shape, t.dtype) for t in returned]
             del returned
+        with self._slots.in_use():
+            self.slots_out = [torch.zeros((SLOTS, *shape), dtype=kind, **on_device) for shape, kind in shapes]
         stream.synchronize()
         self._numbers.find(stream)
         self.graph = torch.cuda.CUDAGraph(keep_graph=True)
         try:
-            with capturing(torch, self.graph, self.device, self._memory.id):
+            with self._memory.entered(), capturing(torch, self.graph, self.device, self._memory.id):
                 with torch.autograd.set_multithreading_enabled(False):
                     self._run()
         except Exception as why:
@@ -207,6 +210,12 @@ class Captured:
         self.graph = self._kept = self._slot = None
         self.slots_in, self.slots_out = [], []
         self._memory.release()
+        self._slots.release()
+
+    @property
+    def memory(self) -> Any:
+        """What may give way to the trainer."""
+        return self._memory.handle
 
     def submitted(self) -> None:
         """What a failed submission needs is no longer kept."""

@@ -15,7 +15,7 @@ from .binding import Error, Status, check, load, text_of
 log = logging.getLogger("lull")
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
-_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled")
+_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled", "evicted")
 FINAL = ("finished", "failed", "cancelled")
 
 
@@ -62,8 +62,8 @@ class Job(Made):
         self._result: str | None = None
 
     def status(self) -> dict[str, Any]:
-        """A dictionary: state, phases, round, step, failure, items. The state is queued, placed, paused, finished,
-        failed or cancelled."""
+        """A dictionary: state, phases, round, step, failure, items. The state is queued, placed, evicted, paused,
+        finished, failed or cancelled."""
         if self._handle is not None and not self._is_parents:
             now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
             check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
@@ -87,6 +87,16 @@ class Job(Made):
 
     def cancel(self) -> None:
         check(load().lull_job_cancel(self._live()))
+
+    def hold(self, seconds: float) -> bool:
+        """True when the job's memory is on the device, where it stays until `let_go`; False when the time was over.
+        For a program that reads or writes there while the job is not over."""
+        self._refuse_parents()
+        return self._handle is None or check(load().lull_job_hold(self._handle, in_ns(seconds)))
+
+    def let_go(self) -> None:
+        if self._handle is not None:
+            check(load().lull_job_let_go(self._live()))
 
     def wait(self, seconds: float) -> bool:
         """True when the job is over and no block works on it, False when the time is."""

@@ -55,6 +55,12 @@ def _one_of(name, value, known):
     return known[value]
 
 
+def _bytes(name, value):
+    if not 0 <= value < 1 << 64:
+        raise Error(f"{name} is {value}: it must be at least 0 and below 2**64")
+    return value
+
+
 MAX_ARMED_AHEAD_S = 1000
 
 
@@ -79,7 +85,8 @@ class Runtime(Made):
     format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
     bubble is open, not before. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
-    0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share."""
+    0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
+    memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had."""
 
     def __init__(
         self,
@@ -91,6 +98,8 @@ class Runtime(Made):
         rooms: int | None = None,
         processors: int = 0,
         memory_limit_bytes: int = 0,
+        reserve_bytes: int = 0,
+        saved_bytes: int = 0,
         armed_ahead: float | None = None,
         max_slowdown: float = 0,
         trainer: int = 0,
@@ -108,7 +117,9 @@ class Runtime(Made):
             rooms=0 if rooms is None else (rooms or -1),
             processors=processors,
             armed_ahead_us=_armed_ahead_us(armed_ahead),
-            memory_limit_bytes=memory_limit_bytes,
+            memory_limit_bytes=_bytes("memory_limit_bytes", memory_limit_bytes),
+            reserve_bytes=_bytes("reserve_bytes", reserve_bytes),
+            saved_bytes=_bytes("saved_bytes", saved_bytes),
             tasks=None if tasks is None else ",".join(tasks).encode(),
             log=heard.CALLBACK,
             report=None if report is None else os.fsencode(report),
@@ -186,7 +197,7 @@ class Runtime(Made):
         seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
         more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how
         long bubbles were lately, or by the gate alone."""
-        job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint)
+        job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint, None)
         self.jobs.append(job)
         return job
 
@@ -198,7 +209,7 @@ class Runtime(Made):
         check(self._library.lull_graph_stream(self._handle, ctypes.byref(stream)))
         return stream.value or 0
 
-    def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint) -> GraphJob:
+    def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint, memory) -> GraphJob:
         self._refuse_parents()
         refuse_lengths(segment, node_limit)
         if steps < 1:
@@ -212,10 +223,24 @@ class Runtime(Made):
             is_fed=is_fed,
             no_hint=not hint,
             name=name.encode(),
+            memory=memory,
         )
         handle = ctypes.c_void_p()
         check(self._library.lull_submit_graph(self._handle, graph, ctypes.byref(options), ctypes.byref(handle)))
         return GraphJob(handle, name)
+
+    @property
+    def handle(self) -> ctypes.c_void_p | None:
+        """Of the C library's; None when it has ended."""
+        return self._handle
+
+    def keep_reserve(self, seconds: float = 10) -> int:
+        """As `give_back`, of what the device lacks of `reserve_bytes` now."""
+        if self._is_parents:
+            return 0
+        given = ctypes.c_uint64()
+        check(self._library.lull_keep_reserve(self._handle, in_ns(seconds), ctypes.byref(given)))
+        return given.value
 
     @property
     def mode(self) -> str:
@@ -294,6 +319,16 @@ class Runtime(Made):
     def close_bubble(self, bubble: int, stream: int) -> None:
         if not self._is_parents:
             check(self._library.lull_close(self._handle, bubble, stream))
+
+    def give_back(self, bytes: int, seconds: float = 10) -> int:
+        """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many
+        seconds."""
+        if self._is_parents:
+            return 0
+        given = ctypes.c_uint64()
+        wanted = _bytes("bytes", bytes)
+        check(self._library.lull_give_back(self._handle, wanted, in_ns(seconds), ctypes.byref(given)))
+        return given.value
 
     def drain(self, seconds: float) -> bool:
         """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""

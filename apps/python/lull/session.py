@@ -9,7 +9,6 @@ import importlib
 import logging
 import os
 import pathlib
-import re
 import shutil
 import sys
 import tempfile
@@ -18,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from . import arrivals, waits
+from . import arrivals, torch_hook, waits
 from .binding import Error
 from .captured_step import SideStep
 from .job import Job
 from .ranks import own_file
 from .runtime import Runtime
 from .streams import pointer_of
+from .task_lists import loaded_at_start
 
 log = logging.getLogger("lull")
 
@@ -88,6 +88,12 @@ class Session:
             self._runtime.bound_slowdown(max_slowdown)
         if self._waits is not None:
             self._waits.marks_steps = max_slowdown != 0 and not self._marks_steps
+
+    def give_back(self, bytes: int, seconds: float = 10) -> int:
+        """Asks jobs for device memory, the lowest first, before the trainer allocates it. They are evicted, as with
+        `reserve_bytes`. Returns how many bytes went back to the driver within so many seconds: less where jobs have no
+        more, more where one has more. 0 when off."""
+        return 0 if self._runtime is None else self._runtime.give_back(bytes, seconds)
 
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
         """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks
@@ -192,7 +198,10 @@ class Session:
             named = pathlib.Path(options["report"])
             options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
         options, too_late = _with_rooms(options)
-        self._runtime = Runtime(mode=mode, tasks=_loaded_at_start(tasks) or None, **options)
+        hooks = options.pop("hook_allocator", False)
+        self._runtime = Runtime(mode=mode, tasks=loaded_at_start(tasks) or None, **options)
+        if hooks:
+            torch_hook.install(self._runtime.handle)
         for task in tasks:
             self.submit(task)
         if bracket_waits:
@@ -214,6 +223,7 @@ class Session:
         if placed is not None:
             placed.remove()
         runtime, self._runtime = self._runtime, None
+        torch_hook.remove()
         try:
             if runtime is not None:
                 atexit.unregister(self._stop)
@@ -239,55 +249,6 @@ class Session:
         self._runtime = self._folder = None
         self.why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)
-
-
-_OPTION = re.compile(r"""[^=,]*(?:=\s*(?:"(?:\\.|[^"\\])*"|'[^']*')?[^,]*)?""")  # up to a comma outside quotes
-_LIBRARY = re.compile(  # its path, and the colon before the task's name
-    r"""\s*(?:(?P<quoted>"(?:\\.|[^"\\])*"|'[^']*')\s*|(?P<plain>[^/:,;=]*/[^:]*)):?"""
-)
-_MAX_LOADED, _MAX_LOADED_BYTES = 1000, 1 << 16  # of the C library's list
-
-
-def _loaded_at_start(tasks):
-    """The tasks as the C library's list of those that are loaded at start has them: an option may decide what is
-    loaded, and in the list semicolons separate options. Of more than the list may hold, the names: then a task may
-    load code when it is submitted."""
-    listed = sorted({_listed(task) for task in tasks})
-    if len(listed) <= _MAX_LOADED and len(",".join(listed).encode()) <= _MAX_LOADED_BYTES:
-        return listed
-    return sorted({_named(task)[0] for task in tasks})
-
-
-def _listed(task):
-    name, begin, options = _named(task)
-    each = (option.strip() for option in _OPTION.findall(options))
-    return begin.join(filter(None, (name, ";".join(_quoted(option) for option in each if option))))
-
-
-def _named(task):
-    """What names a task, as the list has it, what its options begin with there, and its options."""
-    library = _LIBRARY.match(task)
-    if library is None:
-        name, _, options = task.partition(":")
-        return name.strip(), ":", options
-    path = library["quoted"] or library["plain"].strip()
-    if path[0] not in "\"'" and "," in path:
-        path = _in_quotes(path)
-    name, *options = re.split("[:,]", task[library.end() :], maxsplit=1)
-    return ":".join(filter(None, (path, name.strip()))), ";", "".join(options)
-
-
-def _quoted(option):
-    """A plain value with a semicolon in it would end there."""
-    key, equals, value = option.partition("=")
-    value = value.lstrip()
-    if ";" in value and value[0] not in "\"'":
-        value = _in_quotes(value)
-    return key + equals + value
-
-
-def _in_quotes(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _with_rooms(options):
@@ -330,6 +291,9 @@ def harvest(
     rooms: int | None = None,
     processors: int = 0,
     memory_limit_bytes: int = 0,
+    reserve_bytes: int = 0,
+    saved_bytes: int = 0,
+    hook_allocator: bool = False,
     armed_ahead: float | None = None,
     max_slowdown: float = 0,
     trainer: int = 0,
@@ -350,8 +314,12 @@ def harvest(
     0: workers are enqueued when the bubble is open, not before. `max_slowdown`: by how much training steps may take
     longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
     optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
-    Captured bubbles are not bounded yet. `trainer`: a number that all ranks of a trainer share, so that they withhold
-    side work in the same steps.
+    In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
+    trainer share, so that they withhold side work in the same steps. `reserve_bytes` of device memory stay free for
+    the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the same
+    bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
+    `hook_allocator`: torch asks for what the reserve lacks before it asks the driver for memory; that needs a C++
+    compiler, and half a minute the first time.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on
@@ -364,6 +332,9 @@ def harvest(
         "rooms": rooms,
         "processors": processors,
         "memory_limit_bytes": memory_limit_bytes,
+        "reserve_bytes": reserve_bytes,
+        "saved_bytes": saved_bytes,
+        "hook_allocator": hook_allocator,
         "armed_ahead": armed_ahead,
         "max_slowdown": max_slowdown,
         "trainer": trainer,

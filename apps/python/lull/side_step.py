@@ -63,7 +63,10 @@ def side_step(
     process group has its own: step.pt → step.rank3.pt. It needs as much pinned host memory as `state` takes.
 
     The step's memory is the runtime's, within its `memory_limit_bytes`, and is given back when the job is over, but for
-    what the step made for good, such as the optimizer's state: that stays until the program drops it.
+    what the step made for good, such as the optimizer's state: that stays until the program drops it. It may give way
+    to the trainer (`reserve_bytes`, `give_back`): look at what the step made, such as gradients or the optimizer's
+    state, when the job is over or paused, or between `job.hold` and `job.let_go`. Parameters are the program's, and
+    stay.
 
     `segment`: about the seconds that a bubble which closes waits for, but for longer kernels. `node_limit`: a step is
     refused if a kernel takes more seconds twice; None: 0.002, or `segment` if that is more. `hint`: whether the job
@@ -126,6 +129,7 @@ class StepJob(GraphJob):
                 priority=priority,
                 name=name or getattr(asked.step, "__name__", "step"),
                 hint=asked.hint,
+                memory=captured.memory,
             )
             made = _submitted(submit, captured.begin)
         except BaseException as why:

@@ -141,7 +141,12 @@ class Feeder(threading.Thread):
         done = self.captured.done + self._job.rounds()
         self._take(done)
         if self.captured.is_saved and done != self._saved and done in (self._last, self._next_save()):
-            self.captured.save(done)
+            if not self._job.hold(0):  # its memory is away: later
+                return self._saved
+            try:
+                self.captured.save(done)
+            finally:
+                self._job.let_go()
             self._saved = done
         return done
 

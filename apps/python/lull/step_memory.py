@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 from collections.abc import Iterator
 from typing import Any
 
-from .binding import POOL_CALLS, Error, load
+from .binding import POOL_CALLS, Error, check, load
 from .streams import torch_with_cuda
 
 OLDEST = "2.8"  # torch: graphs that are kept after their capture, and pools of one thread
@@ -33,12 +34,15 @@ def refuse_unfit(torch: Any) -> None:
 class StepMemory:
     """A pool of torch's that takes its memory from Lull, within the runtime's memory_limit_bytes, and gives it back
     without a call that waits for the trainer. Optimizer state and gradients that the step made for good stay in it
-    until the program drops them, also after the runtime's end."""
+    until the program drops them, also after the runtime's end. What is allocated `in_use` or `entered` may give way to
+    the trainer with the job that is submitted with `handle`."""
 
     def __init__(self, torch: Any, device: int) -> None:
         self._torch, self._device = torch, device
         with torch.cuda.device(device):
             self._pool = torch.cuda.MemPool(_allocator())
+        self.handle = ctypes.c_void_p()
+        check(load().lull_memory_create(ctypes.byref(self.handle)))
 
     @property
     def id(self) -> Any:
@@ -48,13 +52,25 @@ class StepMemory:
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
         """What the calling thread allocates comes from the pool. Backward passes run on that thread."""
-        with self._torch.autograd.set_multithreading_enabled(False):
+        with self._torch.autograd.set_multithreading_enabled(False), self.entered():
             with self._torch.cuda.use_mem_pool(self._pool, self._device):
                 yield
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """What the calling thread brings to the pool may give way."""
+        check(load().lull_memory_enter(self.handle))
+        try:
+            yield
+        finally:
+            check(load().lull_memory_leave())
 
     def release(self) -> None:
         """After the last graph that was captured with it."""
         self._pool = None
+        if self.handle:
+            check(load().lull_memory_destroy(self.handle))
+            self.handle = ctypes.c_void_p()
 
 
 _broken: list[Any] = []  # graphs whose capture failed: torch's allocator of pinned memory keeps pointers to them

@@ -13,7 +13,7 @@ def tensors_of(torch: Any, part: Any) -> list[Any]:
     """The tensors of a module, an optimizer, or a tensor itself, in a fixed order. Of an optimizer, those that are
     values in its state and its groups."""
     if isinstance(part, torch.Tensor):
-        return [part]
+        return [part.detach()]  # a copy of a parameter itself would tie its gradient to the stream of the copy
     if isinstance(part, torch.nn.Module):
         return [each.detach() for each in (*part.parameters(), *part.buffers())]
     if isinstance(part, torch.optim.Optimizer):
@@ -53,8 +53,9 @@ class Kept:
     def __init__(self, torch: Any, parts: Sequence[Any]) -> None:
         self._torch, self._parts = torch, parts
         self._was = [(t, t.clone()) for part in parts for t in tensors_of(torch, part)]
-        modules = [part for part in parts if isinstance(part, torch.nn.Module)]
-        self._gradients = [(each, each.grad) for module in modules for each in module.parameters()]
+        leaves = [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad]
+        leaves += [each for part in parts if isinstance(part, torch.nn.Module) for each in part.parameters()]
+        self._gradients = [(each, each.grad) for each in leaves]
         self._states = [(part, _entries(part)) for part in parts if isinstance(part, torch.optim.Optimizer)]
 
     def put_back(self) -> None:

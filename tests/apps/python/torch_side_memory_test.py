@@ -4,6 +4,7 @@ not be run here."""
 
 import gc
 import sys
+import time
 import unittest
 
 import lull
@@ -60,6 +61,57 @@ class ItsMemory(unittest.TestCase):
             self.train(side, lambda: job.wait(0))
         self.assertEqual(job.state, "finished")
         self.assertFalse(all(self.torch.equal(a, b) for a, b in zip(kept, model.tensors(), strict=True)))
+
+    def test_gives_way_and_the_parameters_have_the_bits_of_an_undisturbed_run(self):
+        def trained(evicts):
+            model = Model(self.torch)
+            with lull.harvest(tasks=[], executor="cuda", saved_bytes=512 * MIB if evicts else 0) as side:
+                job = side.submit(model.asked(2000))
+                given, asked = [], [0.0]
+
+                def is_over():
+                    if evicts and time.monotonic() - asked[0] > 0.05 and len(given) < 3:
+                        bytes_back = side.give_back(1)
+                        given.extend([bytes_back] if bytes_back else [])
+                        asked[0] = time.monotonic()
+                    return job.wait(0)
+
+                self.train(side, is_over)
+                self.assertEqual((job.state, len(given)), ("finished", 3 if evicts else 0))
+                self.assertTrue(all(bytes_back >= 2 * MIB for bytes_back in given), given)
+                outputs = job.outputs()
+            return [t.clone() for t in model.tensors()], outputs
+
+        (kept, outputs), (again, others) = trained(False), trained(True)
+        self.assertTrue(all(self.torch.equal(a, b) for a, b in zip(kept, again, strict=True)))
+        self.assertEqual(len(outputs), 2000)
+        for one, other in zip(outputs, others, strict=True):
+            self.assertTrue(all(self.torch.equal(a, b) for a, b in zip(one, other, strict=True)))
+
+    def test_of_parameters_that_are_in_no_module_is_state_too(self):
+        torch = self.torch
+        torch.manual_seed(3)
+        weight = torch.nn.Parameter(torch.randn(512, device="cuda"))
+        sgd = torch.optim.SGD([weight], 0.1)
+
+        def step():
+            sgd.zero_grad(set_to_none=True)
+            loss = weight.pow(2).mean()
+            loss.backward()
+            sgd.step()
+            return loss
+
+        was = weight.detach().clone()
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            with self.assertRaisesRegex(lull.Error, "node"):
+                side.submit(lull.side_step(step, steps=3, state=(weight, sgd), segment=1e-9, node_limit=1e-9))
+            self.assertTrue(torch.equal(weight.detach(), was))
+            self.assertIsNone(weight.grad)
+            job = side.submit(lull.side_step(step, steps=3, state=(weight, sgd)))
+            self.train(side, lambda: job.wait(0))
+            losses = [loss.item() for (loss,) in job.outputs()]
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.assertEqual(losses[0], was.pow(2).mean().item())
 
     def test_of_an_optimizers_state_outlives_the_runtime(self):
         model = Model(self.torch)

@@ -63,7 +63,7 @@ class launching : public testing::Test {
     held_stream& stream = *streams_[static_cast<std::size_t>(at)];
     gate& of = gate_of(at);
     stream.wait();
-    bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close, false);
+    bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close);
     stream.wait();
     of.close(id, stream.get(), {.is = stream_found::plain, .id = stream.get()->id()}, closing{});
     seen_.take();

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <cuda.h>
+
+namespace lull {
+
+/// A piece of one device's memory, owned, and not mapped anywhere.
+class device_piece {
+ public:
+  /// `bytes`: a multiple of `granularity`. Throws limit_error where the device has no more, device_error.
+  device_piece(int device, std::size_t bytes);
+  ~device_piece();
+  device_piece(device_piece const&) = delete;
+  device_piece& operator=(device_piece const&) = delete;
+  CUmemGenericAllocationHandle get() const noexcept { return handle_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  CUmemGenericAllocationHandle handle_ = 0;
+  std::size_t const bytes_;
+};
+
+/// Addresses of one device, owned, with memory behind them. The memory can go back to the driver while the addresses
+/// stay. No call here waits for a kernel, so nothing that was enqueued may use the memory when it goes
+/// (docs/decisions/memory-goes-back.md). Not thread-safe.
+class device_range {
+ public:
+  /// Rounds up. What the memory holds is unspecified. Throws limit_error, device_error.
+  device_range(int device, std::size_t bytes);
+  ~device_range();
+  device_range(device_range const&) = delete;
+  device_range& operator=(device_range const&) = delete;
+
+  void* data() const noexcept { return reinterpret_cast<void*>(at_); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  bool is_away() const noexcept { return memory_ == nullptr; }
+  /// Gives the memory back to the driver. The addresses then lead into `instead`, of `granularity` bytes: what strays
+  /// there does no harm. Throws device_error, and they lead nowhere then.
+  void withdraw(std::shared_ptr<device_piece const> instead);
+  /// Puts memory behind the addresses again; what it holds is unspecified. Throws limit_error, and nothing has changed
+  /// then; device_error, and they lead nowhere then.
+  void restore();
+
+  static constexpr std::size_t granularity = std::size_t{2} << 20;
+
+ private:
+  void map(CUmemGenericAllocationHandle piece, std::size_t piece_bytes);
+  void unmap() noexcept;
+
+  int const device_;
+  std::size_t const bytes_;
+  CUdeviceptr at_ = 0;
+  std::unique_ptr<device_piece> memory_;         // null: away
+  std::shared_ptr<device_piece const> instead_;  // of one that is away
+};
+
+}  // namespace lull

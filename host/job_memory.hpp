@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+namespace lull {
+
+/// The memory of one machine that one job works on. It can go back to the driver while the job is evicted, and come
+/// back with what was in it, because its addresses stay; pieces that are too small to go stay (docs/6-limits.md).
+/// Memory belongs to it that a thread allocated inside a `scope`, until it is released. Thread-safe.
+class job_memory {
+ public:
+  job_memory() = default;
+  job_memory(job_memory const&) = delete;
+  job_memory& operator=(job_memory const&) = delete;
+
+  /// Bytes of the pieces that can go, on the machine or away.
+  std::uint64_t bytes() const {
+    std::lock_guard const lock{mutex_};
+    return std::accumulate(pieces_.begin(), pieces_.end(), std::uint64_t{0}, [](std::uint64_t sum, auto const& each) {
+      return sum + (each.second.can_go ? each.second.bytes : 0);
+    });
+  }
+
+  /// While it lives, what the calling thread allocates on any machine belongs to `memory`. Scopes nest.
+  class scope {
+   public:
+    explicit scope(std::shared_ptr<job_memory> memory) : before_(std::exchange(current(), std::move(memory))) {}
+    ~scope() { current() = std::move(before_); }
+    scope(scope const&) = delete;
+    scope& operator=(scope const&) = delete;
+
+   private:
+    std::shared_ptr<job_memory> before_;
+  };
+
+  // What follows is for executors and the runtime.
+
+  /// What the calling thread allocates belongs to; null outside all scopes.
+  static std::shared_ptr<job_memory> const& of_this_thread() { return current(); }
+  struct piece {
+    std::size_t bytes = 0;
+    bool can_go = false;  // by machine_memory::withdraw
+    bool operator==(piece const&) const = default;
+  };
+  using piece_map = std::map<void*, piece>;
+  void add(void* at, piece const& made) {
+    std::unique_lock lock{mutex_};
+    until_at_rest(lock);
+    pieces_[at] = made;
+  }
+  /// Before the piece is released. Waits while it is being copied.
+  void remove(void* at) {
+    std::unique_lock lock{mutex_};
+    until_at_rest(lock);
+    pieces_.erase(at);
+  }
+
+  /// While it lives no piece comes or goes: those that add or remove one wait. One at a time.
+  class move {
+   public:
+    explicit move(job_memory& memory) : memory_(memory) {
+      std::unique_lock lock{memory_.mutex_};
+      memory_.until_at_rest(lock);
+      memory_.moves_ = true;
+    }
+    ~move() {
+      {
+        std::lock_guard const lock{memory_.mutex_};
+        memory_.moves_ = false;
+      }
+      memory_.rests_.notify_all();
+    }
+    move(move const&) = delete;
+    move& operator=(move const&) = delete;
+    piece_map const& pieces() const noexcept { return memory_.pieces_; }
+
+   private:
+    job_memory& memory_;
+  };
+
+ private:
+  static std::shared_ptr<job_memory>& current() {
+    thread_local std::shared_ptr<job_memory> memory;
+    return memory;
+  }
+  void until_at_rest(std::unique_lock<std::mutex>& lock) {
+    rests_.wait(lock, [this] { return !moves_; });
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable rests_;
+  bool moves_ = false;
+  piece_map pieces_;
+};
+
+}  // namespace lull

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is allocated on CPU threads, and what of it is away.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <lull/host/error.hpp>
+#include <lull/host/threads/executor.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::align_val_t line{128};
+
+}  // namespace
+
+/// The caller holds the mutex. The reserve is of what the limit allows: here that is the machine's memory.
+void threads_executor::require_free(std::size_t bytes) const {
+  if (limit_bytes_ == 0) return;
+  std::size_t const left = limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
+  if (bytes > left) {
+    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
+                      " bytes reached: " + std::to_string(allocated_bytes_) + " are in use, and a task needs " +
+                      std::to_string(bytes) + " more; raise memory_limit"};
+  }
+}
+
+void* threads_executor::allocate(std::size_t bytes) {
+  std::shared_ptr<job_memory> const of_job = job_memory::of_this_thread();
+  void* memory = nullptr;
+  {
+    std::lock_guard const lock{memory_mutex_};
+    require_free(bytes + (of_job != nullptr ? reserve_bytes_ : 0));
+    try {
+      memory = ::operator new(std::max<std::size_t>(bytes, 1), line);
+    } catch (std::bad_alloc const&) {
+      throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
+    }
+    std::memset(memory, 0, bytes);
+    allocated_[memory] = {bytes, of_job};
+    allocated_bytes_ += bytes;
+  }
+  if (of_job != nullptr) of_job->add(memory, {bytes, bytes >= min_leaving_bytes});
+  return memory;
+}
+
+void threads_executor::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  std::unique_lock lock{memory_mutex_};
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end()) return;
+  if (std::shared_ptr<job_memory> const of_job = known->second.of_job; of_job != nullptr) {
+    lock.unlock();  // it may wait
+    of_job->remove(memory);
+    lock.lock();
+  }
+  auto const ended = allocated_.extract(memory);
+  if (ended.empty()) return;
+  if (!ended.mapped().is_away) allocated_bytes_ -= ended.mapped().bytes;
+  ::operator delete(memory, line);
+}
+
+bytes_left threads_executor::free_bytes() const {
+  if (limit_bytes_ == 0) return {std::numeric_limits<std::uint64_t>::max()};
+  std::uint64_t const free = device_free_bytes();
+  return {free - std::min<std::uint64_t>(free, reserve_bytes_), true};
+}
+
+std::uint64_t threads_executor::device_free_bytes() const {
+  std::lock_guard const lock{memory_mutex_};
+  if (limit_bytes_ == 0) return std::numeric_limits<std::uint64_t>::max();
+  return limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
+}
+
+/// What was there is gone; the pages themselves are the process's.
+void threads_executor::withdraw(void* memory) {
+  std::lock_guard const lock{memory_mutex_};
+  allocation& known = allocated_.at(memory);
+  if (std::exchange(known.is_away, true)) return;
+  std::memset(memory, 0xA5, known.bytes);
+  allocated_bytes_ -= known.bytes;
+}
+
+void threads_executor::restore(void* memory) {
+  std::lock_guard const lock{memory_mutex_};
+  allocation& known = allocated_.at(memory);
+  if (!known.is_away) return;
+  require_free(known.bytes + reserve_bytes_);
+  known.is_away = false;
+  allocated_bytes_ += known.bytes;
+}
+
+}  // namespace lull

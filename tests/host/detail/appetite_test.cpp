@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of several jobs stand in bubbles, where training feels one far more than another.
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/detail/dispatcher.hpp>
+#include <lull/host/detail/gate.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/tests/support/probe_task.hpp>
+
+namespace lull::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+class appetites : public testing::Test {
+ protected:
+  appetites() {
+    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0));
+    dispatcher_ = std::make_unique<dispatcher>(machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
+                                               job_memories::limits{}, std::function<void(std::string_view)>{});
+    dispatcher_->choose_by([this](std::uint64_t kind) {
+      auto const known = chances_.find(kind);
+      return known != chances_.end() ? known->second : 0.2;
+    });
+  }
+  ~appetites() override {
+    dispatcher_->cancel_all();
+    while (!dispatcher_->empty()) dispatcher_->tick();
+  }
+
+  std::shared_ptr<job_record> add(std::string const& name, double chance, int priority = 0) {
+    chances_[std::hash<std::string>{}(name) | 1] = chance;
+    job_description what = describe(probe_task{}, name);
+    what.priority = priority;
+    auto made = std::make_shared<job_record>(machine_, what, 64);
+    made->grid = machine_->load(made->kernel(), 0);
+    dispatcher_->add(made);
+    return made;
+  }
+  void chance_of(std::string const& name, double chance) { chances_[std::hash<std::string>{}(name) | 1] = chance; }
+  /// Until nothing changes: names of those that stand.
+  std::string standing(std::vector<std::shared_ptr<job_record>> const& jobs) {
+    for (int tick = 0; tick < 100; ++tick) {
+      dispatcher_->tick();
+      std::this_thread::sleep_for(100us);
+    }
+    std::string found;
+    for (auto const& each : jobs) {
+      if (each->state() == job_state::placed) found += each->description().name + " ";
+    }
+    return found;
+  }
+
+  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::vector<std::unique_ptr<gate>> gates_;
+  captured_gates captured_{*machine_, 1, false, {}};
+  device_clock clock_;
+  std::map<std::uint64_t, double> chances_;
+  std::unique_ptr<dispatcher> dispatcher_;
+};
+
+TEST_F(appetites, alike_stand_together_in_order) {
+  auto const first = add("first", 0.9);
+  auto const second = add("second", 0.5);
+  auto const third = add("third", 0.9);
+  EXPECT_EQ(standing({first, second, third}), "first second ");
+}
+
+TEST_F(appetites, a_hungry_job_waits_for_a_tame_one) {
+  auto const hungry = add("hungry", 0.1);
+  EXPECT_EQ(standing({hungry}), "hungry ");
+  auto const tame = add("tame", 0.9);
+  EXPECT_EQ(standing({hungry, tame}), "tame ");
+  EXPECT_EQ(hungry->state(), job_state::queued);
+  tame->want(job_record::wish::pause);
+  EXPECT_EQ(standing({hungry, tame}), "hungry ");
+  tame->want(job_record::wish::run);
+  EXPECT_EQ(standing({hungry, tame}), "tame ");
+}
+
+TEST_F(appetites, one_that_turns_hungry_gives_way_and_one_that_turns_tame_comes_back) {
+  auto const one = add("one", 0.9);
+  auto const other = add("other", 0.9);
+  EXPECT_EQ(standing({one, other}), "one other ");
+  chance_of("one", 0.1);
+  EXPECT_EQ(standing({one, other}), "other ");
+  chance_of("one", 0.5);
+  EXPECT_EQ(standing({one, other}), "one other ");
+}
+
+TEST_F(appetites, priority_goes_before) {
+  auto const hungry = add("hungry", 0.1, 1);
+  auto const tame = add("tame", 0.9, 0);
+  EXPECT_EQ(standing({hungry, tame}), "hungry tame ");
+}
+
+}  // namespace
+}  // namespace lull::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and is withheld all the same.
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/stream.hpp>
+#include <lull/tests/support/cursor_state.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(captured_steps, that_are_withheld_have_no_side_work) {
+  threads_stream trainer;
+  runtime_options bounded{.machine = {.kind = executor_kind::threads, .processors = 2}};
+  bounded.max_slowdown = 0.01;
+  bounded.tasks = {type_of<probe_task>()};
+  runtime side{bounded};
+  trainer.begin_capture();
+  for (int each = 0; each < 3; ++each) {
+    bubble const idle{side, &trainer, site{"wait"}};
+    trainer.enqueue([] { std::this_thread::sleep_for(1ms); });
+  }
+  threads_graph const graph = trainer.end_capture();
+  probe_arrays arrays{{1U << 30}};
+  job work = side.submit(arrays.task());
+  while (work.progress().state != job_state::placed) std::this_thread::sleep_for(100us);
+  auto const ran_in_a_replay = [&] {
+    trainer.launch(graph);
+    trainer.synchronize();
+    while (!side.machine().workers_done()) std::this_thread::sleep_for(100us);
+    std::uint64_t items = 0;
+    std::size_t found = 0;
+    while (found < 3) {
+      std::this_thread::sleep_for(1ms);
+      for (bubble_report const& each : side.take_bubbles()) {
+        items += each.record().items;
+        ++found;
+      }
+    }
+    return items != 0;
+  };
+  EXPECT_FALSE(ran_in_a_replay()) << "before the first step";
+  int harvested = 0;
+  for (int step = 0; step < 60; ++step) {
+    std::uint64_t const before = side.steps().withheld;
+    side.step(&trainer);
+    bool const is_withheld = side.steps().withheld != before;
+    harvested += is_withheld ? 0 : 1;
+    EXPECT_EQ(ran_in_a_replay(), !is_withheld) << step;
+  }
+  EXPECT_GT(harvested, 0);
+  side.bound_slowdown(0);
+  side.step(&trainer);
+  EXPECT_TRUE(ran_in_a_replay());
+  work.cancel();
+  EXPECT_TRUE(work.wait(60s));
+}
+
+}  // namespace
+}  // namespace lull
