@@ -72,14 +72,14 @@ class Pressure:
         self.events += 1
         self.next = time.monotonic() + 0.02
         size = self.draw.randrange(1 << 20, int(self.given.reserve * GIB) // 2)
-        if self.bytes + size <= self.most and self.draw.random() < 0.7:
+        if self.bytes + size <= self.most and self.draw.random() < 0.95:
             try:
                 self.held.append(self.torch.empty(size, dtype=self.torch.uint8, device="cuda"))
                 self.bytes += size
             except self.torch.OutOfMemoryError:
                 self.failures += 1
         elif self.held:
-            for _ in range(self.draw.randrange(1, 1 + len(self.held))):
+            for _ in range(1 + len(self.held) // 2):
                 self.bytes -= self.held.pop(self.draw.randrange(len(self.held))).numel()
             self.torch.cuda.empty_cache()
         self.min_free = min(self.min_free, self.torch.cuda.mem_get_info()[0])

@@ -37,11 +37,33 @@ device_piece::device_piece(int device, std::size_t bytes) : bytes_(bytes) {
 
 device_piece::~device_piece() { driver().release_memory(handle_); }
 
+stray_memory::stray_memory(int device, bool with_large)
+    : small_(device, small_bytes),
+      large_(with_large ? std::make_unique<device_piece const>(device, large_bytes) : nullptr) {}
+
+/// Throws with nothing mapped.
+template <class At>
+void device_range::map(At at) {
+  std::size_t mapped = 0;
+  try {
+    while (mapped < bytes_) {
+      device_piece const& piece = at(mapped);
+      LULL_DRIVER(driver().map_memory(at_ + mapped, piece.bytes(), 0, piece.get(), 0));
+      mapped += piece.bytes();
+    }
+    CUmemAccessDesc const access{.location = on(device_), .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    LULL_DRIVER(driver().set_access(at_, bytes_, &access, 1));
+  } catch (...) {
+    if (mapped != 0) driver().unmap_memory(at_, mapped);
+    throw;
+  }
+}
+
 device_range::device_range(int device, std::size_t bytes)
     : device_(device), bytes_(rounded(bytes)), memory_(std::make_unique<device_piece>(device, bytes_)) {
   LULL_DRIVER(driver().reserve_addresses(&at_, bytes_, granularity, 0, 0));
   try {
-    map(memory_->get(), bytes_);
+    map([this](std::size_t) -> device_piece const& { return *memory_; });
   } catch (...) {
     driver().free_addresses(at_, bytes_);
     throw;
@@ -53,29 +75,18 @@ device_range::~device_range() {
   driver().free_addresses(at_, bytes_);
 }
 
-/// The same piece again and again, where it is smaller than the range. Throws with nothing mapped.
-void device_range::map(CUmemGenericAllocationHandle piece, std::size_t piece_bytes) {
-  std::size_t mapped = 0;
-  try {
-    for (; mapped < bytes_; mapped += piece_bytes)
-      LULL_DRIVER(driver().map_memory(at_ + mapped, piece_bytes, 0, piece, 0));
-    CUmemAccessDesc const access{.location = on(device_), .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    LULL_DRIVER(driver().set_access(at_, bytes_, &access, 1));
-  } catch (...) {
-    if (mapped != 0) driver().unmap_memory(at_, mapped);
-    throw;
-  }
-}
-
 void device_range::unmap() noexcept {
   if (memory_ != nullptr || instead_ != nullptr) driver().unmap_memory(at_, bytes_);
 }
 
-void device_range::withdraw(std::shared_ptr<device_piece const> instead) {
+void device_range::withdraw(std::shared_ptr<stray_memory const> instead) {
   if (is_away()) return;
   unmap();
   memory_.reset();
-  map(instead->get(), instead->bytes());
+  map([&](std::size_t mapped) -> device_piece const& {
+    device_piece const* const large = instead->large();
+    return large != nullptr && bytes_ - mapped >= large->bytes() ? *large : instead->small();
+  });
   instead_ = std::move(instead);
 }
 
@@ -84,7 +95,7 @@ void device_range::restore() {
   auto memory = std::make_unique<device_piece>(device_, bytes_);
   unmap();
   instead_.reset();
-  map(memory->get(), bytes_);
+  map([&](std::size_t) -> device_piece const& { return *memory; });
   memory_ = std::move(memory);
 }
 

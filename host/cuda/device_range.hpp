@@ -24,6 +24,23 @@ class device_piece {
   std::size_t const bytes_;
 };
 
+/// What the addresses of memory that is away lead into, of all ranges of a device. To map a piece takes some 25 µs
+/// whatever its size: 20 GB of the small one alone would take a quarter of a second.
+class stray_memory {
+ public:
+  static constexpr std::size_t small_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t large_bytes = std::size_t{64} << 20;
+
+  /// With a large piece for ranges that are large. Throws limit_error, device_error.
+  stray_memory(int device, bool with_large);
+  device_piece const& small() const noexcept { return small_; }
+  device_piece const* large() const noexcept { return large_.get(); }  // null: there is none
+
+ private:
+  device_piece const small_;
+  std::unique_ptr<device_piece const> large_;
+};
+
 /// Addresses of one device, owned, with memory behind them. The memory can go back to the driver while the addresses
 /// stay. No call here waits for a kernel, so nothing that was enqueued may use the memory when it goes
 /// (docs/decisions/memory-goes-back.md). Not thread-safe.
@@ -38,24 +55,27 @@ class device_range {
   void* data() const noexcept { return reinterpret_cast<void*>(at_); }
   std::size_t bytes() const noexcept { return bytes_; }
   bool is_away() const noexcept { return memory_ == nullptr; }
-  /// Gives the memory back to the driver. The addresses then lead into `instead`, of `granularity` bytes: what strays
-  /// there does no harm. Throws device_error, and they lead nowhere then.
-  void withdraw(std::shared_ptr<device_piece const> instead);
+  /// Gives the memory back to the driver. The addresses then lead into `instead`: what strays there does no harm.
+  /// Throws device_error, and they lead nowhere then.
+  void withdraw(std::shared_ptr<stray_memory const> instead);
   /// Puts memory behind the addresses again; what it holds is unspecified. Throws limit_error, and nothing has changed
   /// then; device_error, and they lead nowhere then.
   void restore();
 
   static constexpr std::size_t granularity = std::size_t{2} << 20;
+  static constexpr std::size_t large_bytes = std::size_t{512} << 20;  // from which on the large stray piece is worth it
 
  private:
-  void map(CUmemGenericAllocationHandle piece, std::size_t piece_bytes);
+  /// Pieces one behind the other, each given by `at`(where); together as long as the range.
+  template <class At>
+  void map(At at);
   void unmap() noexcept;
 
   int const device_;
   std::size_t const bytes_;
   CUdeviceptr at_ = 0;
   std::unique_ptr<device_piece> memory_;         // null: away
-  std::shared_ptr<device_piece const> instead_;  // of one that is away
+  std::shared_ptr<stray_memory const> instead_;  // of one that is away
 };
 
 }  // namespace lull

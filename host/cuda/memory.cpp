@@ -190,7 +190,9 @@ void cuda_memory::withdraw(void* memory) {
   allocation& known = allocated_.at(memory);
   if (known.range->is_away()) return;
   used_bytes_ -= known.bytes;
-  if (stray_ == nullptr) stray_ = std::make_shared<device_piece>(device_, device_range::granularity);
+  bool const is_large = known.range->bytes() >= device_range::large_bytes;
+  if (stray_ == nullptr || (is_large && stray_->large() == nullptr))
+    stray_ = std::make_shared<stray_memory>(device_, is_large);
   known.range->withdraw(stray_);
 }
 

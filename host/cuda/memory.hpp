@@ -83,7 +83,7 @@ class cuda_memory {
   std::size_t used_bytes_ = 0;
   std::map<void*, allocation> allocated_;
   std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use
-  std::shared_ptr<device_piece const> stray_;               // behind the addresses of memory that is away
+  std::shared_ptr<stray_memory const> stray_;               // behind the addresses of memory that is away
   std::vector<pinned> pinned_;
   cuda_stream stream_;
   unsigned char* arena_host_ = nullptr;  // arena, then staging

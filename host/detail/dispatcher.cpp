@@ -10,9 +10,6 @@ namespace lull::detail {
 
 namespace {
 
-/// Jobs of one name are of one kind. Never 0.
-std::uint64_t kind_of(job_record const& job) { return std::hash<std::string>{}(job.description().name) | 1; }
-
 char const* reason(failure why) {
   return why == failure::no_launch ? "the device could not launch its next segment, three times"
                                    : "a phase has more items than a cursor can count";
@@ -191,72 +188,6 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
     here.who.reset();
     here.at = place_state::empty;
   }
-}
-
-/// One that cannot run comes last.
-std::shared_ptr<job_record> dispatcher::best_waiting() const {
-  auto const wants = [](auto const& job) {
-    return job->wanted() == job_record::wish::run && !job->is_asked_to_leave();
-  };
-  auto const runs = [&](auto const& job) { return wants(job) && can_run(*job); };
-  auto found = std::find_if(waiting_.begin(), waiting_.end(), runs);
-  for (auto other = found; other != waiting_.end(); ++other) {
-    if (runs(*other) && is_far_tamer(**other, **found)) found = other;
-  }
-  if (found == waiting_.end()) found = std::find_if(waiting_.begin(), waiting_.end(), wants);
-  return found != waiting_.end() ? *found : nullptr;
-}
-
-/// Whether training feels one far less than another of its priority, so that it goes first. Far: the chances change a
-/// little all the time, and jobs shall not change places for that.
-bool dispatcher::is_far_tamer(job_record const& one, job_record const& than) const {
-  return chance_ && one.description().priority == than.description().priority &&
-         chance_(kind_of(one)) > 2 * chance_(kind_of(than));
-}
-
-/// Whether it could in the bubbles that came lately.
-bool dispatcher::can_run(job_record const& job) const { return !job.kernel().conducts || !only_in_graphs(); }
-
-/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest:
-/// it is the only one that captured graphs have. A job that cannot run leaves that to any that can.
-bool dispatcher::gives_way(int index) const {
-  std::shared_ptr<job_record> next = best_waiting();
-  if (next != nullptr && !can_run(*next)) next = nullptr;
-  place const& here = places_[static_cast<std::size_t>(index)];
-  place const& other = places_[static_cast<std::size_t>(1 - index)];
-  if (index == 0 && !can_run(*here.who))
-    return next != nullptr || (other.at == place_state::standing && can_run(*other.who));
-  // Beside a far tamer one it would take that one's bubbles away: the two would be a kind of their own.
-  if (other.at == place_state::standing && can_run(*other.who) && is_far_tamer(*other.who, *here.who)) return true;
-  if (next != nullptr && is_far_tamer(*next, *here.who)) return true;
-  int const mine = here.who->description().priority;
-  if (index == 0 && other.at == place_state::standing && can_run(*other.who) &&
-      other.who->description().priority > mine)
-    return true;
-  if (index == 1 && other.at == place_state::empty && can_run(*here.who) &&
-      (next != nullptr ? mine > next->description().priority || is_far_tamer(*here.who, *next) : in_graphs()))
-    return true;
-  if (next == nullptr) return false;
-  bool const last = other.who == nullptr || goes_before(*other.who, *here.who);
-  return last && next->description().priority > mine;
-}
-
-void dispatcher::choose_for(int index) {
-  if (quiet_ != 0) return;
-  place& where = places_[static_cast<std::size_t>(index)];
-  std::shared_ptr<job_record> const next = best_waiting();
-  job_record const* const behind = index == 0 ? places_[1].who.get() : nullptr;
-  if (next == nullptr) return;
-  if (behind != nullptr && can_run(*behind) &&
-      (behind->description().priority > next->description().priority || !can_run(*next)))
-    return;
-  place const& other = places_[static_cast<std::size_t>(1 - index)];
-  if (other.who != nullptr && can_run(*other.who) && is_far_tamer(*other.who, *next)) return;
-  if (next->move_to(job_state::queued) != job_state::queued)
-    return;  // its owner has paused or cancelled it a moment ago
-  where.who = next;
-  std::erase(waiting_, next);
-  where.at = place_state::filling;
 }
 
 bool dispatcher::in_graphs() const {

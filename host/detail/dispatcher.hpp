@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,11 @@ class dispatcher {
              std::function<void(std::string_view)> log);
   ~dispatcher();
 
-  /// `chance`: that side work of a kind runs in a step to come. Of jobs of one priority, one with a far smaller chance
-  /// than another waits for it. Before the first tick; without it all run alike.
-  void choose_by(std::function<double(std::uint64_t kind)> chance) { chance_ = std::move(chance); }
+  using chance_of_kind = std::function<std::optional<double>(std::uint64_t kind)>;
+
+  /// `chance`: that side work of a kind runs in a step to come; none: not known yet. Of jobs of one priority, one with
+  /// a far smaller chance than another waits for it. Before the first tick; without it all run alike.
+  void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
   /// Throws limit_error.
   void add(std::shared_ptr<job_record> job);
   /// Returns when the next one should come.
@@ -135,7 +138,7 @@ class dispatcher {
   std::vector<std::unique_ptr<gate>>& gates_;
   captured_gates& captured_;
   std::function<void(std::string_view)> log_;
-  std::function<double(std::uint64_t)> chance_{};  // of a kind; none: of all alike
+  chance_of_kind chance_{};
   std::uint64_t next_id_ = 1;
   device_clock& clock_;
   std::shared_ptr<wake_signal> const wakes_;

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <lull/host/array.hpp>
@@ -95,6 +97,9 @@ class job_record {
   job_state state_ = job_state::queued;
   job_progress totals_;
 };
+
+/// Jobs of one name are of one kind. Never 0.
+inline std::uint64_t kind_of(job_record const& job) { return std::hash<std::string>{}(job.description().name) | 1; }
 
 /// Higher priority first, then in order of submission.
 inline bool goes_before(job_record const& one, job_record const& other) {

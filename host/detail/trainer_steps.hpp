@@ -39,10 +39,10 @@ class trainer_steps {
   void skip();
   /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
   bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
-  /// That side work of a kind runs in a step to come.
-  double chance(std::uint64_t kind) const {
+  /// That side work of a kind runs in a step to come. None: what it costs is not known yet, or there is no bound.
+  std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
-    return governor_ ? governor_->chance(kind) : 1;
+    return governor_ && governor_->interval(kind) ? std::optional{governor_->chance(kind)} : std::nullopt;
   }
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_harvest_; }

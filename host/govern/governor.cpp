@@ -17,10 +17,10 @@ constexpr double devouring = 0.5;           // excess of the first harvested spe
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
 constexpr double max_excess = 2;
-constexpr int max_off_in_a_row = 6;     // spells: then the trainer's steps are of another length
-constexpr double aim = 0.98;            // of the bound: spells that are drawn scatter around their chance
-constexpr double reserve = 6;           // harvested spells that could be paid for at any time
-constexpr double horizon = 40;          // spells within which a loss is made up for
+constexpr int max_off_in_a_row = 6;  // spells: then the trainer's steps are of another length
+constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step after it is not seen, about a tenth
+constexpr double reserve = 6;   // harvested spells that could be paid for at any time
+constexpr double horizon = 40;  // spells within which a loss is made up for
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
 constexpr double withheld_weight = 0.2, harvested_weight = 0.06;  // of the last spell in the forecast
 constexpr double spread_weight = 0.05;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,7 +31,7 @@ class appetites : public testing::Test {
                                                job_memories::limits{}, std::function<void(std::string_view)>{});
     dispatcher_->choose_by([this](std::uint64_t kind) {
       auto const known = chances_.find(kind);
-      return known != chances_.end() ? known->second : 0.2;
+      return known != chances_.end() ? std::optional{known->second} : std::nullopt;
     });
   }
   ~appetites() override {
@@ -38,8 +39,9 @@ class appetites : public testing::Test {
     while (!dispatcher_->empty()) dispatcher_->tick();
   }
 
-  std::shared_ptr<job_record> add(std::string const& name, double chance, int priority = 0) {
-    chances_[std::hash<std::string>{}(name) | 1] = chance;
+  static std::uint64_t kind_of(std::string const& name) { return std::hash<std::string>{}(name) | 1; }
+  std::shared_ptr<job_record> add(std::string const& name, std::optional<double> chance, int priority = 0) {
+    if (chance) chance_of(kind_of(name), *chance);
     job_description what = describe(probe_task{}, name);
     what.priority = priority;
     auto made = std::make_shared<job_record>(machine_, what, 64);
@@ -47,7 +49,7 @@ class appetites : public testing::Test {
     dispatcher_->add(made);
     return made;
   }
-  void chance_of(std::string const& name, double chance) { chances_[std::hash<std::string>{}(name) | 1] = chance; }
+  void chance_of(std::uint64_t kind, double chance) { chances_[kind] = chance; }
   /// Until nothing changes: names of those that stand.
   std::string standing(std::vector<std::shared_ptr<job_record>> const& jobs) {
     for (int tick = 0; tick < 100; ++tick) {
@@ -92,10 +94,20 @@ TEST_F(appetites, one_that_turns_hungry_gives_way_and_one_that_turns_tame_comes_
   auto const one = add("one", 0.9);
   auto const other = add("other", 0.9);
   EXPECT_EQ(standing({one, other}), "one other ");
-  chance_of("one", 0.1);
+  chance_of(kind_of("one"), 0.1);
   EXPECT_EQ(standing({one, other}), "other ");
-  chance_of("one", 0.5);
+  chance_of(kind_of("one"), 0.5);
   EXPECT_EQ(standing({one, other}), "one other ");
+}
+
+TEST_F(appetites, one_that_is_not_known_is_tried_beside_another_and_waits_if_the_two_are_hungry) {
+  auto const tame = add("tame", 0.9);
+  auto const unknown = add("unknown", {});
+  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
+  chance_of(kind_of("tame") + kind_of("unknown"), 0.1);
+  EXPECT_EQ(standing({tame, unknown}), "tame ");
+  chance_of(kind_of("unknown"), 0.8);
+  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
 }
 
 TEST_F(appetites, priority_goes_before) {

@@ -72,12 +72,12 @@ TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_
   }
 }
 
-/// Tells it steps of a trainer without noise, whose side work is of two kinds by turns, each for 50 steps.
+/// Tells it steps of a trainer without noise, whose side work is of two kinds by turns, each for 48 steps.
 double train_by_turns(governor& of, std::uint64_t steps, std::array<double, 2> slowdowns,
                       std::array<std::uint64_t, 2>& harvested) {
   double longer = 0;
   for (std::uint64_t step = 0; step < steps; ++step) {
-    std::uint64_t const kind = step / 50 % 2;
+    std::uint64_t const kind = step / 48 % 2;
     bool const harvests = of.harvests(step, kind);
     harvested.at(kind) += harvests ? 1 : 0;
     longer += harvests ? slowdowns.at(kind) : 0;
@@ -147,7 +147,7 @@ TEST(governor, does_without_steps_that_are_told_late_or_never) {
   }
   ASSERT_TRUE(of.interval());
   EXPECT_NEAR(of.interval()->estimate, 0.02, 1e-3);
-  EXPECT_NEAR(of.chance(), 0.98 * 0.005 / 0.02, 0.02);
+  EXPECT_NEAR(of.chance(), 0.9 * 0.005 / 0.02, 0.02);
 }
 
 TEST(governor, hardly_harvests_while_nothing_is_told_for_64_spells) {
@@ -191,7 +191,7 @@ TEST(governor, ends_the_beginning_where_side_work_devours_the_step) {
     of.took(step, step_ns * (is_harvested ? 2 : 1));
   }
   EXPECT_GE(harvested, 4);
-  EXPECT_LE(harvested, 10);  // 5 would be 0.5 % of 1,000
+  EXPECT_LE(harvested, 16);  // 5 would be 0.5 % of 1,000, and a spell is 4
 }
 
 TEST(governor, is_wary_when_a_harmless_job_turns_hungry_and_makes_up_for_it) {
@@ -251,7 +251,8 @@ TEST(governor, keeps_its_bound_beside_trainers_of_all_kinds) {
     for (double const bound : {0.003, 0.01}) {
       for (std::uint64_t seed = 1'001; seed <= 1'010; ++seed, ++runs) {
         bench::governed_run const run = bench::run_governed(trainer, bound, 2'000, seed);
-        EXPECT_LE(run.slowdown_behind, 1.3 * bound) << trainer.name << ", seed " << seed;
+        double const a_spell = trainer.slowdown * 4 / 1'800;  // what the first one costs, before anything is known
+        EXPECT_LE(run.slowdown_behind, 1.3 * bound + (a_spell > bound ? a_spell : 0)) << trainer.name << ", " << seed;
         over += run.slowdown_behind > bound ? 1 : 0;
       }
     }
