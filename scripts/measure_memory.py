@@ -92,7 +92,7 @@ def measure(torch, lull, given):
     reserve = int(given.reserve * GIB)
     step, state = model(torch, given.gigabytes)
     pressure = Pressure(torch, given)
-    saved = int((given.gigabytes * 4 + 1) * GIB)
+    saved = int((given.gigabytes * 7 + 1) * GIB)
     with lull.harvest(
         tasks=[], executor="cuda", reserve_bytes=reserve, saved_bytes=saved, hook_allocator=given.hook
     ) as side:
@@ -103,6 +103,8 @@ def measure(torch, lull, given):
         before = torch.cuda.mem_get_info()[0]
         job = side.submit(lull.side_step(step, steps=given.steps, state=state, segment=2e-3, node_limit=0.05))
         took = before - torch.cuda.mem_get_info()[0]
+        if took > saved:
+            sys.exit(f"measure_memory.py: the job took {took} bytes, and {saved} can be saved")
         evicted, was, away_s, seen = 0, False, 0.0, time.monotonic()
 
         def so(_):
@@ -133,7 +135,7 @@ def measure(torch, lull, given):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, value in (("gigabytes", 4.0), ("reserve", 4.0)):
+    for name, value in (("gigabytes", 2.0), ("reserve", 4.0)):
         parser.add_argument(f"--{name}", type=float, default=value)
     for name, value in (("events", 1000), ("steps", 400), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)

@@ -29,7 +29,7 @@ class device_piece {
 class stray_memory {
  public:
   static constexpr std::size_t small_bytes = std::size_t{2} << 20;
-  static constexpr std::size_t large_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t large_bytes = std::size_t{256} << 20;
 
   /// With a large piece for ranges that are large. Throws limit_error, device_error.
   stray_memory(int device, bool with_large);
@@ -63,10 +63,10 @@ class device_range {
   void restore();
 
   static constexpr std::size_t granularity = std::size_t{2} << 20;
-  static constexpr std::size_t large_bytes = std::size_t{512} << 20;  // from which on the large stray piece is worth it
+  static constexpr std::size_t large_bytes = std::size_t{4} << 30;  // from which on the large stray piece is worth it
 
  private:
-  /// Pieces one behind the other, each given by `at`(where); together as long as the range.
+  /// `at`(offset): the piece that is mapped there; together they are as long as the range.
   template <class At>
   void map(At at);
   void unmap() noexcept;

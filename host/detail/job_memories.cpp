@@ -181,12 +181,11 @@ void job_memories::move(tenant& of) {
 }
 
 /// No block is inside.
-void job_memories::leave(tenant& of) try {
+void job_memories::leave(tenant& of) {
   if (of.why == purpose::dropping) {
     of.job->restore(of.at);
     return withdraw(of);
   }
-  of.at.clear();
   of.has_run = false;
   while (of.pages.size() < pages_needed(of)) {
     std::shared_ptr<std::byte> page = pages_.take();
@@ -203,8 +202,6 @@ void job_memories::leave(tenant& of) try {
   each_part(of, [this](std::byte* to, std::byte* piece, std::size_t at, std::size_t bytes) {
     lane_->copy_out(to, piece + at, bytes);
   });
-} catch (limit_error const&) {  // it has handed back more than can be noted
-  stay(of);
 }
 
 /// Whose copy is not whole then.
@@ -225,7 +222,12 @@ void job_memories::end_copy(tenant& of) {
   bytes_a_second_ = static_cast<double>(of.memory().bytes()) / std::max(took.count(), 1e-6);
   auto const pause = std::chrono::duration_cast<std::chrono::nanoseconds>(took * saves_pause);
   of.next_save = now_ + std::max<std::chrono::nanoseconds>(pause, min_saves_pause);
-  if (of.now == movement::saves) of.at = of.job->save();
+  if (of.now != movement::saves) return;
+  of.at.clear();
+  try {
+    of.at = of.job->save();
+  } catch (limit_error const&) {  // it has handed back more than can be noted: it cannot go back to here
+  }
 }
 
 void job_memories::withdraw(tenant& of) {

@@ -29,7 +29,7 @@ class TheLibrary(unittest.TestCase):
         )
         types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
         types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
-        types_of |= {"double": ctypes.c_double}
+        types_of |= {"double": ctypes.c_double, "lull_memory*": ctypes.c_void_p}
         options = (binding.Options, binding.JobOptions, binding.GraphOptions)
         structs = (*options, binding.JobStatus, binding.Counts, binding.RoomNeed, binding.Steps)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))

@@ -12,11 +12,12 @@ import unittest
 import lull
 
 SPELLS, CHANGE = 120, 60  # at the second a rank starts late, and another starts again
+STEPS = 4  # of a spell
 TRAINER = 12
 
 
 def rank(first, last, cost):
-    """Of each spell, which has two steps: its number, its chance, and whether side work may run in it."""
+    """Of each spell: its number, its chance, and whether side work may run in it."""
     found = []
     with lull.harvest(executor="threads", max_slowdown=0.02, trainer=TRAINER, bracket_waits=False) as side:
         with contextlib.closing(lull.ThreadsStream()) as stream:
@@ -24,9 +25,9 @@ def rank(first, last, cost):
                 stream.synchronize()
                 while (before := side.steps())["timed"] + 1 < before["begun"]:
                     time.sleep(0.0002)
-                for number in (2 * spell, 2 * spell + 1):
+                for number in range(STEPS * spell, STEPS * (spell + 1)):
                     side.step(stream, number)
-                    if number % 2 == 0:
+                    if number % STEPS == 0:
                         may_run = side.steps()["withheld"] == before["withheld"]
                         found.append((spell, before["chance"], may_run))
                     stream.sleep(0.001 + cost * may_run)

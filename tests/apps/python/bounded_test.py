@@ -93,8 +93,8 @@ class Steps(fake_torch.WithFakeTorch):
             while side.steps()["timed"] < 19:
                 time.sleep(0.001)
             self.assertNotIn("steps_to_know", side.steps())
-            self.steps(120)
-            while side.steps()["timed"] < 139:
+            self.steps(280)
+            while side.steps()["timed"] < 299:
                 time.sleep(0.001)
             found = side.steps()
             self.assertGreater(found["noise"], 0)

@@ -75,7 +75,7 @@ class Captured:
         self.slots_in, self.slots_out = [], [Tensor([0.0] * SLOTS)]
         self.graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
         self.saves, self.is_released, self.is_undone, self.save_raises = [], False, False, None
-        self.begun = 0
+        self.begun, self.memory = 0, None
 
     def save(self, steps):
         if self.save_raises is not None:
@@ -100,6 +100,14 @@ class Library:
 
     def __init__(self, steps):
         self.steps, self.rounds, self.fed, self.state = steps, 0, 1, "placed"
+        self.holds, self.is_evicted = 0, False
+
+    def hold(self, seconds):
+        self.holds += 0 if self.is_evicted else 1
+        return not self.is_evicted
+
+    def let_go(self):
+        self.holds -= 1
 
     def status(self):
         return {"state": self.state, "round": self.rounds}
@@ -129,6 +137,8 @@ class AJob(unittest.TestCase):
             mock.patch.object(Job, "cancel", library.cancel),
             mock.patch.object(Job, "wait", library.wait),
             mock.patch.object(GraphJob, "feed", library.feed),
+            mock.patch.object(Job, "hold", library.hold),
+            mock.patch.object(Job, "let_go", library.let_go),
         ):
             patch.start()
             self.addCleanup(patch.stop)
@@ -271,6 +281,17 @@ class AJob(unittest.TestCase):
         may_write.set()
         self.assertTrue(job.wait(5))
         self.assertEqual(job.state, "finished")
+
+    def test_is_saved_only_while_its_memory_is_there(self):
+        job = self.submit(checkpoint="step.pt", every=5)
+        self.library.is_evicted = True
+        self.run_steps(job, 5)
+        time.sleep(0.05)
+        self.assertEqual(self.captured.saves, [])
+        self.library.is_evicted = False
+        self.run_steps(job, 5)
+        self.assertTrue(job.wait(5))
+        self.assertEqual((self.captured.saves, self.library.holds), ([5, 10], 0))
 
     def test_whose_checkpoint_is_slow_at_the_end_gives_its_memory_back(self):
         job, may_write = self.submit(checkpoint="step.pt"), threading.Event()

@@ -27,8 +27,10 @@ TEST(captured_steps, that_are_withheld_have_no_side_work) {
     trainer.enqueue([] { std::this_thread::sleep_for(1ms); });
   }
   threads_graph const graph = trainer.end_capture();
-  probe_arrays arrays{{1U << 30}};
-  job work = side.submit(arrays.task());
+  probe_arrays arrays{{1U << 20}};
+  probe_task slow = arrays.task();
+  slow.polls = 4'096;
+  job work = side.submit(slow);
   while (work.progress().state != job_state::placed) std::this_thread::sleep_for(100us);
   auto const ran_in_a_replay = [&] {
     trainer.launch(graph);

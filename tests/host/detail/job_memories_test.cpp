@@ -310,6 +310,10 @@ TEST_F(job_memories, below_the_reserve_gives_way_and_comes_back_only_when_it_fit
   now_ += 100s;
   settle();
   EXPECT_TRUE(is_evicted(job)) << "3 pages beside 10 leave less than the reserve";
+  trainers = std::make_unique<machine_array<char>>(*machine_, page + page / 2 + page / 4);
+  now_ += 100s;
+  settle();
+  EXPECT_TRUE(is_evicted(job)) << "it would have to go again at the next page";
   trainers.reset();
   tick_until([&] { return !is_evicted(job); });
   EXPECT_EQ(job.bits(), bits);
