@@ -123,6 +123,8 @@ class pagerank_owner final : public task_owner {
     throw too_large();
   }
 
+  bool may_give_way() const override { return true; }
+
   job_description describe() const override {
     job_description made = lull::describe(arrays_.value().task(), "pagerank");
     made.grain = static_cast<std::uint32_t>(values_.integer("grain"));

@@ -126,9 +126,9 @@ class machine_memory {
   virtual std::uint64_t device_free_bytes() const = 0;
   /// Of a piece that belongs to a job_memory: gives what is behind its addresses back to the driver. Nothing that was
   /// enqueued may use it. `restore` puts memory there again, whose contents are unspecified, and throws limit_error as
-  /// `allocate` does.
+  /// `allocate` does; false: it was not away. Other memory is left alone.
   virtual void withdraw(void* memory) = 0;
-  virtual void restore(void* memory) = 0;
+  virtual bool restore(void* memory) = 0;
   /// Returns zeroed memory from an arena made at start. Throws limit_error when that is used up.
   virtual mapped_memory map(std::size_t bytes) = 0;
   virtual void unmap(mapped_memory memory, std::size_t bytes) noexcept = 0;

@@ -34,7 +34,7 @@ struct job_description {
   std::shared_ptr<void const> keeps{};   // what the functor points to, where the job shall own it
   std::shared_ptr<job_memory> memory{};  // what may give way to the trainer; null: nothing of it
   /// Where there is no time to save its memory, the job may go back to where it was saved last: it writes nothing that
-  /// is not in `memory`, and is not fed.
+  /// is not in `memory`, and is not fed. Its rounds and progress then go back, too.
   bool may_go_back = false;
 };
 

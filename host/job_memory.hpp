@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,12 @@ class job_memory {
     });
   }
 
-  /// While it lives, what the calling thread allocates on any machine belongs to `memory`. Scopes nest.
+  /// What was in it could not come back. It may only be released.
+  bool is_lost() const noexcept { return is_lost_; }
+  void lose() noexcept { is_lost_ = true; }
+
+  /// While it lives, what the calling thread allocates on any machine belongs to `memory`; null: to no job. Scopes
+  /// nest.
   class scope {
    public:
     explicit scope(std::shared_ptr<job_memory> memory) : before_(std::exchange(current(), std::move(memory))) {}
@@ -95,6 +101,7 @@ class job_memory {
     rests_.wait(lock, [this] { return !moves_; });
   }
 
+  std::atomic<bool> is_lost_{false};
   mutable std::mutex mutex_;
   std::condition_variable rests_;
   bool moves_ = false;

@@ -60,6 +60,8 @@ class compute_owner final : public task_owner {
     completed_ = machine_array<std::uint64_t>{machine, count_of(values_, "items")};
   }
 
+  bool may_give_way() const override { return true; }
+
   job_description describe() const override {
     require(completed_.data() != nullptr);
     compute_task const work{sink_.data(), count_of(values_, "items"), rounds(),
@@ -121,6 +123,8 @@ class streaming_owner final : public task_owner {
       machine.write(from_.data() + first, piece.data(), count * sizeof(float));
     }
   }
+
+  bool may_give_way() const override { return true; }
 
   job_description describe() const override {
     require(to_.data() != nullptr);

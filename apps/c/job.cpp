@@ -15,6 +15,7 @@ constexpr std::size_t max_name = 255;
 
 /// What the calling thread has entered, and not left.
 std::vector<std::unique_ptr<job_memory::scope>>& scopes() {
+  job_memory::of_this_thread();  // made before them, and so gone behind them
   thread_local std::vector<std::unique_ptr<job_memory::scope>> entered;
   return entered;
 }
@@ -141,7 +142,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
       made->owner->prepare(*made->machine);
     }
     job_description what = described(*made->owner, asked);
-    if (what.may_go_back = !made->owner->is_fed(); what.may_go_back) what.memory = memory;
+    if (what.may_go_back = made->owner->may_give_way(); what.may_go_back) what.memory = memory;
     *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
   });
 }

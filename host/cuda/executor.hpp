@@ -33,7 +33,7 @@ class cuda_executor final : public executor {
   bytes_left free_bytes() const override { return memory_.free_bytes(); }
   std::uint64_t device_free_bytes() const override { return memory_.device_free_bytes(); }
   void withdraw(void* memory) override { memory_.withdraw(memory); }
-  void restore(void* memory) override { memory_.restore(memory); }
+  bool restore(void* memory) override { return memory_.restore(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { memory_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { memory_.write(to, from, bytes); }

@@ -117,6 +117,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
   } else {
     require_unreserved(bytes);
     made.range = std::make_unique<device_range>(device_, bytes);
+    if (of_job != nullptr) make_stray(made.range->bytes());
     memory = made.range->data();
   }
   used_bytes_ += bytes;
@@ -184,27 +185,37 @@ bytes_left cuda_memory::free_bytes() const {
   return {free};
 }
 
+/// Beforehand: when memory has to go there may be none to make it of. The caller holds the mutex.
+void cuda_memory::make_stray(std::size_t range_bytes) {
+  bool const is_large = range_bytes >= device_range::large_bytes;
+  if (stray_ != nullptr && (!is_large || stray_->large() != nullptr)) return;
+  try {
+    stray_ = std::make_shared<stray_memory>(device_, is_large);
+  } catch (limit_error const&) {  // the small piece takes longer
+    if (stray_ == nullptr) stray_ = std::make_shared<stray_memory>(device_, false);
+  }
+}
+
 void cuda_memory::withdraw(void* memory) {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{mutex_};
-  allocation& known = allocated_.at(memory);
-  if (known.range->is_away()) return;
-  used_bytes_ -= known.bytes;
-  bool const is_large = known.range->bytes() >= device_range::large_bytes;
-  if (stray_ == nullptr || (is_large && stray_->large() == nullptr))
-    stray_ = std::make_shared<stray_memory>(device_, is_large);
-  known.range->withdraw(stray_);
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end() || known->second.range == nullptr || known->second.range->is_away()) return;
+  make_stray(0);
+  known->second.range->withdraw(stray_);
+  used_bytes_ -= known->second.bytes;
 }
 
-void cuda_memory::restore(void* memory) {
+bool cuda_memory::restore(void* memory) {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{mutex_};
-  allocation& known = allocated_.at(memory);
-  if (!known.range->is_away()) return;
-  require_allowed(known.bytes);
-  require_unreserved(known.bytes);
-  known.range->restore();
-  used_bytes_ += known.bytes;
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end() || known->second.range == nullptr || !known->second.range->is_away()) return false;
+  require_allowed(known->second.bytes);
+  require_unreserved(known->second.bytes);
+  known->second.range->restore();
+  used_bytes_ += known->second.bytes;
+  return true;
 }
 
 mapped_memory cuda_memory::map(std::size_t bytes) {

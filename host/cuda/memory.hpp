@@ -41,7 +41,7 @@ class cuda_memory {
   bytes_left free_bytes() const;
   std::uint64_t device_free_bytes() const;
   void withdraw(void* memory);
-  void restore(void* memory);
+  bool restore(void* memory);
   mapped_memory map(std::size_t bytes);
   void unmap(mapped_memory memory, std::size_t bytes) noexcept;
   void write(void* to, void const* from, std::size_t bytes);
@@ -73,6 +73,7 @@ class cuda_memory {
   void require_unreserved(std::size_t bytes) const;
   void wait();  // for the stream, without a call that blocks
   bool is_idle() noexcept;
+  void make_stray(std::size_t range_bytes);
 
   int const device_;
   mutable std::mutex mutex_;       // of what is allocated

@@ -214,6 +214,7 @@ job_description describe(executor& machine, graph_task const& work, cut_graph* c
   auto* const cuda = dynamic_cast<cuda_executor*>(&machine);
   if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
   device_guard const here{machine};
+  job_memory::scope const not_the_jobs{{}};  // what its segments need
   auto program = std::make_shared<gated_program const>(*cuda, work);
   job_description made;
   made.type.cuda = detail::conducting_worker();

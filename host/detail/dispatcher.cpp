@@ -42,6 +42,7 @@ dispatcher::~dispatcher() {
 
 void dispatcher::add(std::shared_ptr<job_record> job) {
   std::lock_guard const lock{mutex_};
+  memories_.require_its_own(all_jobs(), *job);
   make_slots_for(job->kernel());
   job->order = submitted_++;
   job->wakes = wakes_;
@@ -272,7 +273,9 @@ void dispatcher::give_up() {
   {
     std::lock_guard const lock{mutex_};
     given_up_ = true;
+    memories_.end_requests();
   }
+  answered_.notify_all();
   cancel_all();
 }
 
@@ -286,6 +289,8 @@ void dispatcher::cancel_all() {
 
 void dispatcher::fail_all() noexcept {
   std::lock_guard const lock{mutex_};
+  memories_.end_requests();
+  answered_.notify_all();
   for (auto const& job : waiting_) job->move_to(job_state::failed);
   waiting_.clear();
   for (place& each : places_) {

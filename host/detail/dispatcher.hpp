@@ -47,7 +47,7 @@ class dispatcher {
   /// `chance`: that side work of a kind runs in a step to come; none: not known yet. Of jobs of one priority, one with
   /// a far smaller chance than another waits for it. Before the first tick; without it all run alike.
   void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
-  /// Throws limit_error.
+  /// Throws limit_error; usage_error where its memory is another's.
   void add(std::shared_ptr<job_record> job);
   /// Returns when the next one should come.
   time_point tick();
@@ -58,6 +58,10 @@ class dispatcher {
   /// The machine is lost: nobody shall wait for its jobs any more.
   void fail_all() noexcept;
   bool empty() const;
+  /// A job's memory is being copied.
+  bool moves_memory() const;
+  /// When all are over: nothing of them is kept, nor the host memory that they were saved in.
+  void forget_jobs();
   /// As runtime::give_back.
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
   /// While anybody is quiet all places are emptied and none is filled. Counts.

@@ -16,6 +16,16 @@ std::vector<std::shared_ptr<job_record>> dispatcher::all_jobs() const {
   return all;
 }
 
+bool dispatcher::moves_memory() const {
+  std::lock_guard const lock{mutex_};
+  return memories_.any_moves();
+}
+
+void dispatcher::forget_jobs() {
+  std::lock_guard const lock{mutex_};
+  memories_.forget_all();
+}
+
 std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
   // a day is for ever, and cannot overflow
   auto const deadline =

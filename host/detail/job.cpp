@@ -119,6 +119,8 @@ job_state job_record::move_to(job_state next) {
     if (next == job_state::queued && leaves_) next = job_state::evicted;
     if (next == job_state::queued && wish_ == wish::cancel) next = job_state::cancelled;
     if (next == job_state::queued && wish_ == wish::pause) next = job_state::paused;
+    if (is_final(next)) leaves_ = false;
+    if (next == job_state::paused && state_ != next) ++touches_;
     now = state_ = next;
   }
   changed_.notify_all();
@@ -146,8 +148,12 @@ bool job_record::is_asked_to_leave() const {
 
 bool job_record::hold(std::chrono::nanoseconds at_most) {
   std::unique_lock lock{mutex_};
+  bool const has_memory = description_.memory != nullptr;
+  if (has_memory && description_.memory->is_lost()) return false;
   if (!wait_until(lock, at_most, [this] { return !leaves_; })) return false;
+  if (has_memory && description_.memory->is_lost()) return false;
   ++holds_;
+  ++touches_;
   return true;
 }
 

@@ -2,7 +2,9 @@
 #include <lull/host/detail/job_memories.hpp>
 
 #include <algorithm>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <lull/host/error.hpp>
 
@@ -18,9 +20,34 @@ bool is_over(job_record const& job) {
 }  // namespace
 
 job_memories::job_memories(executor& machine, limits const& allowed)
-    : machine_(machine), allowed_(allowed), pages_(machine, allowed.saved_bytes), lane_(machine.make_copy_lane()) {}
+    : machine_(machine),
+      allowed_(allowed),
+      pages_(std::in_place, machine, allowed.saved_bytes),
+      lane_(machine.make_copy_lane()) {}
 
 job_memories::~job_memories() { lane_.reset(); }  // waits for the copies
+
+void job_memories::require_its_own(job_span jobs, job_record const& job) {
+  std::shared_ptr<job_memory> const& its = job.description().memory;
+  if (its == nullptr) return;
+  std::string const name = "job '" + job.description().name + "': ";
+  if (its->is_lost()) throw usage_error{name + "what was in its memory is lost: allocate it again"};
+  bool const is_anothers = std::any_of(jobs.begin(), jobs.end(), [&](auto const& other) {
+    return other->description().memory == its && !is_over(*other);
+  });
+  if (is_anothers) throw usage_error{name + "its memory is that of a job that is not over: give each its own"};
+}
+
+bool job_memories::any_moves() const { return std::any_of(tenants_.begin(), tenants_.end(), is_moving); }
+
+void job_memories::end_requests() noexcept {
+  for (memory_request* each : requests_) each->is_over = true;
+}
+
+void job_memories::forget_all() {
+  tenants_.clear();
+  pages_.reset();
+}
 
 void job_memories::tick(job_span jobs, time_point now) {
   now_ = now;
@@ -41,8 +68,7 @@ void job_memories::tick(job_span jobs, time_point now) {
 
 job_memories::time_point job_memories::next() const {
   if (tenants_.empty()) return time_point::max();
-  bool const any_moves = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
-  return any_moves ? now_ + soon : next_look_;
+  return any_moves() ? now_ + soon : next_look_;
 }
 
 /// Jobs come and go.
@@ -53,7 +79,10 @@ void job_memories::follow(job_span jobs) {
   for (tenant& each : tenants_) {
     each.has_run |= each.job->state() == job_state::placed;
     if (!is_over(*each.job)) continue;
-    while (each.moves && !lane_->done()) std::this_thread::sleep_for(soon);
+    auto const give_up = std::chrono::steady_clock::now() + max_last_copy;
+    while (each.moves && !lane_->done() && std::chrono::steady_clock::now() < give_up)
+      std::this_thread::sleep_for(soon);
+    if (each.now == movement::is_away) each.memory().lose();
   }
   tenants_.remove_if([](tenant const& each) { return is_over(*each.job); });
 }
@@ -105,8 +134,12 @@ void job_memories::take_from(job_span jobs, std::uint64_t bytes) {
 
 /// How a job can give its memory: none, where it could not come back.
 std::optional<job_memories::purpose> job_memories::way_of(tenant const& of) const {
-  bool const can_drop =
-      !of.at.empty() && of.job->description().may_go_back && of.copied == job_memory::move{of.memory()}.pieces();
+  bool is_whole = !of.at.empty() && of.touches == of.job->touches();
+  if (is_whole) {
+    job_memory::move const still{of.memory()};
+    is_whole = of.copied == still.pieces();
+  }
+  bool const can_drop = is_whole && of.job->description().may_go_back;
   std::chrono::duration<double> const takes{static_cast<double>(of.memory().bytes()) / bytes_a_second_};
   bool const saves = can_save(of);
   if (saves && (takes <= time_left() || !can_drop)) return purpose::eviction;
@@ -116,7 +149,7 @@ std::optional<job_memories::purpose> job_memories::way_of(tenant const& of) cons
 
 /// Copies of jobs that are on the machine may be given up for it.
 bool job_memories::can_save(tenant const& of) const {
-  std::size_t pages = pages_.unused();
+  std::size_t pages = pages_->unused();
   for (tenant const& each : tenants_) {
     if (&each == &of || each.now == movement::none) pages += each.pages.size();
   }
@@ -126,7 +159,8 @@ bool job_memories::can_save(tenant const& of) const {
 /// Of all its pieces, for a job that goes back needs those that stay, too.
 std::size_t job_memories::pages_needed(tenant const& of) {
   std::size_t bytes = 0;
-  for (auto const& [at, piece] : job_memory::move{of.memory()}.pieces()) bytes += piece.bytes;
+  job_memory::move const still{of.memory()};
+  for (auto const& [at, piece] : still.pieces()) bytes += piece.bytes;
   return saved_pages::count_for(bytes);
 }
 
@@ -150,7 +184,7 @@ std::chrono::duration<double> job_memories::time_left() const {
   std::chrono::duration<double> left = free_ >= allowed_.reserve_bytes / 2 ? std::chrono::duration<double>::max()
                                                                            : std::chrono::duration<double>::zero();
   for (memory_request const* each : requests_)
-    left = std::min<std::chrono::duration<double>>(left, each->deadline - now_);
+    if (!each->is_over) left = std::min<std::chrono::duration<double>>(left, each->deadline - now_);
   return left;
 }
 
@@ -166,11 +200,11 @@ void job_memories::move(tenant& of) {
     case movement::saves:
       if (!lane_->done()) return;
       end_copy(of);
-      if (of.why == purpose::saving) return stay(of);
+      if (of.why == purpose::saving || job.wanted() == job_record::wish::cancel) return stay(of);
       return withdraw(of);
     case movement::is_away:
       // A job that is over lets its owner read what it wrote. Without room for it that is lost.
-      if (job.wanted() == job_record::wish::cancel && !begin_to_return(of)) stay(of);
+      if (job.wanted() == job_record::wish::cancel && !begin_to_return(of)) lose(of);
       return;
     case movement::returns:
       if (!lane_->done()) return;
@@ -188,7 +222,7 @@ void job_memories::leave(tenant& of) {
   }
   of.has_run = false;
   while (of.pages.size() < pages_needed(of)) {
-    std::shared_ptr<std::byte> page = pages_.take();
+    std::shared_ptr<std::byte> page = pages_->take();
     if (page != nullptr) {
       of.pages.push_back(std::move(page));
     } else if (!take_page_of_another(of)) {
@@ -225,6 +259,7 @@ void job_memories::end_copy(tenant& of) {
   if (of.now != movement::saves) return;
   of.at.clear();
   try {
+    of.touches = of.job->touches();
     of.at = of.job->save();
   } catch (limit_error const&) {  // it has handed back more than can be noted: it cannot go back to here
   }
@@ -232,16 +267,20 @@ void job_memories::end_copy(tenant& of) {
 
 void job_memories::withdraw(tenant& of) {
   std::uint64_t went = 0;
-  for (auto const& [at, piece] : job_memory::move{of.memory()}.pieces()) {
-    if (!piece.can_go) continue;
-    machine_.withdraw(at);
-    went += piece.bytes;
+  {
+    job_memory::move const still{of.memory()};
+    for (auto const& [at, piece] : still.pieces()) {
+      if (!piece.can_go) continue;
+      machine_.withdraw(at);
+      went += piece.bytes;
+    }
   }
   of.now = movement::is_away;
   if (free_ <= ~went) free_ += went;
   for (memory_request* each : requests_) {
     if (went == 0) break;
-    std::uint64_t const takes = each == requests_.back() ? went : std::min(went, each->bytes - each->given);
+    std::uint64_t const takes =
+        each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
     each->given += takes;
     went -= takes;
   }
@@ -256,19 +295,21 @@ bool job_memories::begin_to_return(tenant& of) {
   try {
     for (auto const& [at, piece] : pieces) {
       if (!piece.can_go) continue;
-      machine_.restore(at);
-      back.push_back(at);
+      if (machine_.restore(at)) back.push_back(at);
     }
   } catch (limit_error const&) {
     for (void* const at : back) machine_.withdraw(at);
     of.moves.reset();
+    not_back_before_ = now_ + away_for_;
     return false;
   }
   of.began = now_;
   of.now = movement::returns;
   next_look_ = now_;
   each_part(of, [&](std::byte* from, std::byte* piece, std::size_t at, std::size_t bytes) {
-    if (pieces.contains(piece)) lane_->copy_in(piece + at, from, bytes);  // else it was released meanwhile
+    auto const there = pieces.find(piece);
+    bool const is_it = there != pieces.end() && there->second == of.copied.at(piece);
+    if (is_it) lane_->copy_in(piece + at, from, bytes);  // else it was released meanwhile
   });
   return true;
 }
@@ -279,13 +320,21 @@ void job_memories::stay(tenant& of) {
   of.job->is_back();
 }
 
+/// It cannot come back, and its owner does not go on.
+void job_memories::lose(tenant& of) {
+  of.memory().lose();
+  stay(of);
+}
+
 /// One at a time; the highest of those that fit.
 void job_memories::let_return(job_span jobs) {
   for (std::shared_ptr<job_record> const& job : jobs) {
     tenant* const of = find(*job);
     if (of == nullptr || of->now != movement::is_away) continue;
     std::uint64_t const room = allowed_.reserve_bytes + allowed_.reserve_bytes / 8;  // so that it need not go at once
-    if (machine_.device_free_bytes() < room + of->memory().bytes() || !begin_to_return(*of)) continue;
+    std::uint64_t const bytes = of->memory().bytes();
+    if (machine_.device_free_bytes() < room + bytes || machine_.free_bytes().bytes < bytes) continue;
+    if (!begin_to_return(*of)) continue;
     return;
   }
 }
@@ -296,7 +345,7 @@ void job_memories::save_what_is_due() {
     bool const is_due = each.now == movement::none && each.job->description().may_go_back && now_ >= each.next_save &&
                         (each.has_run || each.at.empty());
     if (!is_due) continue;
-    bool const has_room = pages_needed(each) <= each.pages.size() + pages_.unused();
+    bool const has_room = pages_needed(each) <= each.pages.size() + pages_->unused();
     if (each.memory().bytes() == 0 || !has_room || !each.job->ask_to_leave()) continue;
     each.why = purpose::saving;
     each.now = movement::leaves_place;
@@ -305,9 +354,8 @@ void job_memories::save_what_is_due() {
 
 /// A request is over when all has gone that will.
 void job_memories::answer() {
-  bool const any_moves = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
-  for (memory_request* each : requests_)
-    each->is_over = each->given >= each->bytes || now_ >= each->deadline || !any_moves;
+  bool const moves = any_moves();
+  for (memory_request* each : requests_) each->is_over = each->given >= each->bytes || now_ >= each->deadline || !moves;
 }
 
 }  // namespace lull::detail

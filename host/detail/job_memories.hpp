@@ -45,12 +45,19 @@ class job_memories {
   job_memories(job_memories const&) = delete;
   job_memories& operator=(job_memories const&) = delete;
 
+  /// Throws usage_error where a job that is not over has the same memory, or what was in it is lost.
+  static void require_its_own(job_span jobs, job_record const& job);
   /// It lives until it is over, or forgotten.
   void ask(memory_request& request) { requests_.push_back(&request); }
   void forget(memory_request& request) { requests_.remove(&request); }
   /// `jobs`: all that are not over, the highest first. Those that are asked to leave their places say so themselves.
   /// Throws device_error.
   void tick(job_span jobs, time_point now);
+  bool any_moves() const;
+  /// All requests are over.
+  void end_requests() noexcept;
+  /// When no job is left.
+  void forget_all();
   /// When the next one should come; max: when something changes.
   time_point next() const;
 
@@ -70,6 +77,7 @@ class job_memories {
     std::vector<std::shared_ptr<std::byte>> pages;  // of the copy on the host
     job_memory::piece_map copied{};                 // what is there, piece by piece
     std::vector<std::uint64_t> at{};                // where the job was then; empty: the copy is not whole
+    std::uint64_t touches = 0;                      // by its owner, until then
     bool has_run = false;                           // since then
     time_point began{};                             // to copy
     time_point next_save{};
@@ -81,6 +89,7 @@ class job_memories {
   static constexpr std::chrono::seconds max_away{64};
   static constexpr int saves_pause = 100;  // times as long as the last one took, so that they cost a hundredth
   static constexpr std::chrono::seconds min_saves_pause{10};
+  static constexpr std::chrono::seconds max_last_copy{10};
   static constexpr double assumed_bytes_a_second = 1e10;  // until it was seen
 
   static bool is_moving(tenant const& of) noexcept { return of.now != movement::none && of.now != movement::is_away; }
@@ -103,13 +112,14 @@ class job_memories {
   bool begin_to_return(tenant& of);
   void end_copy(tenant& of);
   void stay(tenant& of);
+  void lose(tenant& of);
   void let_return(job_span jobs);
   void save_what_is_due();
   void answer();
 
   executor& machine_;
   limits const allowed_;
-  saved_pages pages_;
+  std::optional<saved_pages> pages_;
   std::unique_ptr<copy_lane> lane_;
   std::list<tenant> tenants_;
   std::list<memory_request*> requests_;

@@ -53,6 +53,10 @@ class job_record {
   bool is_asked_to_leave() const;
   bool hold(std::chrono::nanoseconds at_most);
   void let_go() noexcept;
+  std::uint64_t touches() const {
+    std::lock_guard const lock{mutex_};
+    return touches_;
+  }
   bool wait(std::chrono::nanoseconds at_most);
 
   /// Fresh words from the mapped line; no call to the machine.
@@ -91,8 +95,9 @@ class job_record {
   std::atomic<std::uint64_t> fed_ = 0;
   mutable std::mutex mutex_;
   wish wish_ = wish::run;
-  bool leaves_ = false;      // its memory is asked for, or away
-  std::uint64_t holds_ = 0;  // of its owner's
+  bool leaves_ = false;        // its memory is asked for, or away
+  std::uint64_t holds_ = 0;    // of its owner's
+  std::uint64_t touches_ = 0;  // how often its owner may have written its memory: held, or paused
   std::condition_variable changed_;
   job_state state_ = job_state::queued;
   job_progress totals_;

@@ -34,6 +34,9 @@ inline constexpr std::size_t max_gates = 16;  // trainer streams of one device t
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 inline constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chrono::seconds{1};
 
+/// So much longer it waits for copies of jobs' memory.
+inline constexpr std::chrono::seconds max_moving{60};
+
 inline runtime_options with_safe_log(runtime_options options) {
   options.log = that_does_not_throw(std::move(options.log));
   return options;
@@ -86,6 +89,7 @@ class runtime::state {
     if (!over) log("edges or workers are still enqueued: the runtime does not free its memory on the machine");
     report_bubbles(over);
     launcher_.reset();  // it knows the gates
+    if (over) dispatcher_->forget_jobs();
     detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
   }
 
@@ -99,6 +103,7 @@ class runtime::state {
     detail::range_scope const shown{description.name.c_str()};
     worker_kernel const kernel = kernel_of(description.type);
     device_guard const here{*machine_};
+    job_memory::scope const not_the_jobs{{}};  // what all jobs share, and its cursor
     worker_grid const in_graphs = machine_->load(kernel, 0);
     worker_grid const grid = machine_->load(kernel, description.blocks_per_processor);
     captured_->enable(kernel, in_graphs);
@@ -249,6 +254,7 @@ class runtime::state {
 
   open_result open_captured(std::uint64_t capture, stream_handle stream, site where) {
     if (capture == 0) return pass_over(counted::not_captured);
+    job_memory::scope const no_jobs{{}};
     open_result const opened = captured_->open(capture, stream, where, mode_);
     if (opened.bubble != 0)  // it may be replayed from now on
       wake_->notify_before(std::chrono::steady_clock::now() + detail::dispatcher::later);
@@ -364,7 +370,8 @@ class runtime::state {
         turn_off(problem);
         if (machine_->is_lost()) dispatcher_->fail_all();
       }
-      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up_)) return;
+      auto const give_up = give_up_ + (dispatcher_->moves_memory() ? detail::max_moving : std::chrono::seconds{0});
+      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up)) return;
       wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
     }
   }

@@ -68,8 +68,10 @@ class task_owner {
   virtual account keep_account(std::filesystem::path const& /*file*/, bool /*resume*/) { return account::none; }
   /// Writes the account to `file` atomically. May be called at any time after `keep_account`, also while `serve` runs.
   virtual void save_account(std::filesystem::path const& /*file*/) {}
-  /// Whether `serve` uses the arrays while the job runs. Then their memory stays on the machine until it is over.
-  virtual bool is_fed() const { return false; }
+  /// Whether the arrays may give way to the trainer and come back, and the job go back to where it was some time
+  /// before: true only if the task writes nothing that `prepare` did not allocate on the thread that called it, and is
+  /// not fed.
+  virtual bool may_give_way() const { return false; }
   /// Serves a fed task, whose input arrives while its job runs. A separate thread calls it right after submission.
   /// Copies input to the machine while there is room, and takes finished results. Returns when the job has ended and
   /// all results are taken. If it throws, the caller cancels the job. Others return at once. A job that was taken up

@@ -35,7 +35,7 @@ class threads_executor : public executor {
   bytes_left free_bytes() const override;
   std::uint64_t device_free_bytes() const override;
   void withdraw(void* memory) override;
-  void restore(void* memory) override;
+  bool restore(void* memory) override;
   mapped_memory map(std::size_t bytes) override;
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override;
   void write(void* to, void const* from, std::size_t bytes) override;

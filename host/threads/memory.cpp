@@ -79,19 +79,20 @@ std::uint64_t threads_executor::device_free_bytes() const {
 /// What was there is gone; the pages themselves are the process's.
 void threads_executor::withdraw(void* memory) {
   std::lock_guard const lock{memory_mutex_};
-  allocation& known = allocated_.at(memory);
-  if (std::exchange(known.is_away, true)) return;
-  std::memset(memory, 0xA5, known.bytes);
-  allocated_bytes_ -= known.bytes;
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end() || std::exchange(known->second.is_away, true)) return;
+  std::memset(memory, 0xA5, known->second.bytes);
+  allocated_bytes_ -= known->second.bytes;
 }
 
-void threads_executor::restore(void* memory) {
+bool threads_executor::restore(void* memory) {
   std::lock_guard const lock{memory_mutex_};
-  allocation& known = allocated_.at(memory);
-  if (!known.is_away) return;
-  require_free(known.bytes + reserve_bytes_);
-  known.is_away = false;
-  allocated_bytes_ += known.bytes;
+  auto const known = allocated_.find(memory);
+  if (known == allocated_.end() || !known->second.is_away) return false;
+  require_free(known->second.bytes + reserve_bytes_);
+  known->second.is_away = false;
+  allocated_bytes_ += known->second.bytes;
+  return true;
 }
 
 }  // namespace lull

@@ -175,7 +175,6 @@ class images_owner final : public task_owner {
   }
   void save_account(path const& file) override { manifest_->save(file); }
 
-  bool is_fed() const override { return true; }
   void serve(job& fed) override {
     unsigned const cores = std::max(1U, std::thread::hardware_concurrency());
     unsigned const threads = values_.has("threads") ? static_cast<unsigned>(values_.integer("threads")) : cores;

@@ -127,6 +127,8 @@ class mlp_owner final : public task_owner {
     arrays_.emplace(machine, first_, training_, held_out_, settings_);
   }
 
+  bool may_give_way() const override { return true; }
+
   job_description describe() const override { return lull::describe(arrays_->task(), "mlp"); }
   std::uint64_t max_rounds() const override { return arrays_->rounds(); }
   void reset() override { arrays_->reset(); }
@@ -261,6 +263,8 @@ class classify_owner final : public task_owner {
     if (rows_.labels.empty()) read_inputs(machine.kind());
     arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings());
   }
+
+  bool may_give_way() const override { return true; }
 
   job_description describe() const override { return lull::describe(arrays_->task(), "classify"); }
   std::uint64_t max_rounds() const override { return arrays_->rounds(); }

@@ -67,6 +67,8 @@ class product_owner final : public task_owner {
     if (values_.choice("leave") == "saved") save_tiles(machine);
   }
 
+  bool may_give_way() const override { return true; }
+
   job_description describe() const override {
     if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
     if (values_.choice("leave") == "within") return lull::describe(work_, "product");

@@ -199,6 +199,8 @@ class Session:
             options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
         options, too_late = _with_rooms(options)
         hooks = options.pop("hook_allocator", False)
+        if hooks and not options.get("reserve_bytes"):
+            raise Error("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
         self._runtime = Runtime(mode=mode, tasks=loaded_at_start(tasks) or None, **options)
         if hooks:
             torch_hook.install(self._runtime.handle)

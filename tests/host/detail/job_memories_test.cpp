@@ -7,154 +7,16 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/job_memories.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/executor.hpp>
-#include <lull/host/threads/executor.hpp>
-#include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/host/detail/job_memories_fixture.hpp>
 
 namespace lull {
 namespace {
-
-using namespace std::chrono_literals;
-using detail::job_record;
-
-constexpr std::size_t kib = 1024;
-constexpr std::size_t page = detail::saved_pages::page_bytes;
-
-std::uint64_t mixed(std::uint64_t value) {
-  value ^= value >> 33;
-  value *= 0xff51afd7ed558ccdU;
-  return value ^ value >> 29;
-}
-
-/// A machine whose copies have ended when somebody asks whether they have: time passes only in the test.
-class prompt_executor final : public threads_executor {
- public:
-  using threads_executor::threads_executor;
-  std::unique_ptr<copy_lane> make_copy_lane() override {
-    return std::make_unique<prompt_lane>(threads_executor::make_copy_lane());
-  }
-
- private:
-  class prompt_lane final : public copy_lane {
-   public:
-    explicit prompt_lane(std::unique_ptr<copy_lane> lane) : lane_(std::move(lane)) {}
-    void copy_in(void* to, void const* from, std::size_t bytes) override { lane_->copy_in(to, from, bytes); }
-    void copy_out(void* to, void const* from, std::size_t bytes) override { lane_->copy_out(to, from, bytes); }
-    bool done() override {
-      while (!lane_->done()) std::this_thread::yield();
-      return true;
-    }
-
-   private:
-    std::unique_ptr<copy_lane> lane_;
-  };
-};
-
-/// A job whose rounds each change all that it has: one array that can go, one that is too small to.
-class round_job {
- public:
-  round_job(std::shared_ptr<executor> const& machine, std::size_t bytes, int priority, std::uint64_t order,
-            bool may_go_back)
-      : machine_(machine), memory_(std::make_shared<job_memory>()) {
-    job_memory::scope const its{memory_};
-    large_ = {*machine, bytes / sizeof(std::uint64_t)};
-    small_ = {*machine, std::size_t{16}};
-    job_description what = describe(probe_task{});
-    what.priority = priority;
-    what.memory = memory_;
-    what.may_go_back = may_go_back;
-    record = std::make_shared<job_record>(machine, what, 64);
-    record->order = order;
-  }
-
-  void one_round() {
-    cursor now{};
-    machine_->read(&now, record->at(), sizeof now);
-    ++now.round;
-    machine_->write(record->at(), &now, sizeof now);
-    for (machine_array<std::uint64_t>* const each : {&large_, &small_}) {
-      std::vector<std::uint64_t> values = each->read();
-      for (std::uint64_t& value : values) value = mixed(value + now.round);
-      each->write(values);
-    }
-  }
-  std::uint64_t rounds() const { return record->save()[3]; }
-  std::vector<std::uint64_t> bits() const {
-    std::vector<std::uint64_t> all = large_.read();
-    std::vector<std::uint64_t> const rest = small_.read();
-    all.insert(all.end(), rest.begin(), rest.end());
-    return all;
-  }
-  std::uint64_t bytes() const { return memory_->bytes(); }
-  void free_large() { machine_array<std::uint64_t>{std::move(large_)}; }
-
-  std::shared_ptr<job_record> record;
-
- private:
-  std::shared_ptr<executor> machine_;
-  std::shared_ptr<job_memory> memory_;
-  machine_array<std::uint64_t> large_;  // (bytes / 8,)
-  machine_array<std::uint64_t> small_;  // (16,)
-};
-
-class job_memories : public testing::Test {
- protected:
-  void start(std::size_t device_bytes, detail::job_memories::limits const& allowed) {
-    machine_ = std::make_shared<prompt_executor>(executor_options{.kind = executor_kind::threads,
-                                                                  .memory_limit_bytes = device_bytes,
-                                                                  .reserve_bytes = allowed.reserve_bytes,
-                                                                  .processors = 1});
-    memories_ = std::make_unique<detail::job_memories>(*machine_, allowed);
-  }
-  round_job& add(std::size_t bytes, int priority = 0, bool may_go_back = false) {
-    return *jobs_.emplace_back(std::make_unique<round_job>(machine_, bytes, priority, jobs_.size(), may_go_back));
-  }
-  /// As the dispatcher does: jobs that shall leave are seen to be out.
-  void tick() {
-    std::vector<std::shared_ptr<job_record>> alive;
-    for (auto const& each : jobs_) {
-      job_state const now = each->record->move_to(job_state::queued);
-      if (now != job_state::cancelled && now != job_state::finished) alive.push_back(each->record);
-    }
-    std::sort(alive.begin(), alive.end(), [](auto const& a, auto const& b) { return goes_before(*a, *b); });
-    memories_->tick(alive, now_);
-  }
-  /// Time passes only here.
-  template <class So>
-  void tick_until(So so) {
-    for (int ticks = 0; !so(); ++ticks, now_ += 1ms) {
-      ASSERT_LT(ticks, 100'000);
-      tick();
-    }
-  }
-  /// Until nothing moves, and the reserve was looked at.
-  void settle() {
-    for (int ticks = 0; ticks < 12; ++ticks, now_ += 1ms) tick();
-    tick_until([this] { return memories_->next() >= now_ + 1ms; });
-    tick();
-  }
-  std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most = 60s) {
-    detail::memory_request request{.bytes = bytes, .deadline = now_ + at_most};
-    memories_->ask(request);
-    tick_until([&] { return request.is_over; });
-    memories_->forget(request);
-    return request.given;
-  }
-  static bool is_evicted(round_job const& of) { return of.record->state() == job_state::evicted; }
-
-  std::chrono::steady_clock::time_point now_{1h};
-  std::shared_ptr<executor> machine_;
-  std::vector<std::unique_ptr<round_job>> jobs_;
-  std::unique_ptr<detail::job_memories> memories_;  // ends before the machine and the jobs
-};
 
 TEST_F(job_memories, is_what_a_thread_allocates_in_a_scope) {
   start(0, {});

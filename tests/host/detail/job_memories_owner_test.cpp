@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an owner may do with a job's memory, and with the job, while it gives way.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/tests/host/detail/job_memories_fixture.hpp>
+
+namespace lull {
+namespace {
+
+TEST_F(job_memories, that_its_owner_may_have_written_since_is_not_dropped) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  round_job& job = add(2 * page, 0, true);
+  settle();
+  ASSERT_TRUE(job.record->hold(0ns));
+  job.one_round();
+  job.record->let_go();
+  auto const bits = job.bits();
+  give_back(1, 1us);
+  tick_until([&] { return machine_->device_free_bytes() >= 63 * page; });
+  tick_until([&] { return !is_evicted(job); });
+  EXPECT_EQ(job.bits(), bits);
+}
+
+TEST_F(job_memories, of_a_job_that_ends_while_it_is_asked_for_is_its_owners) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  round_job& job = add(page);
+  detail::memory_request request{.bytes = 1, .deadline = now_ + 60s};
+  memories_->ask(request);
+  tick();
+  ASSERT_TRUE(job.record->is_asked_to_leave());
+  EXPECT_EQ(job.record->move_to(job_state::finished), job_state::finished);
+  EXPECT_TRUE(job.record->hold(0ns));
+  tick();
+  EXPECT_TRUE(request.is_over);
+  EXPECT_EQ(request.given, 0U);
+}
+
+TEST_F(job_memories, that_is_lost_or_anothers_is_refused) {
+  start(4 * page, {.saved_bytes = 8 * page});
+  round_job& job = add(2 * page);
+  job_record const same{machine_, job.record->description(), 64};
+  std::vector<std::shared_ptr<job_record>> const jobs{job.record};
+  EXPECT_THROW(detail::job_memories::require_its_own(jobs, same), usage_error);
+  EXPECT_NO_THROW(detail::job_memories::require_its_own({}, same));
+  EXPECT_EQ(give_back(1), 2 * page);
+  machine_array<char> const trainers{*machine_, 3 * page};
+  job.record->want(job_record::wish::cancel);
+  tick_until([&] { return job.record->state() == job_state::cancelled; });
+  EXPECT_FALSE(job.record->hold(0ns));
+  EXPECT_THROW(detail::job_memories::require_its_own({}, same), usage_error);
+}
+
+TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  round_job& job = add(page);
+  job.one_round();
+  auto const bits = job.bits();
+  std::uint64_t const before = machine_->device_free_bytes();
+  detail::memory_request request{.bytes = 1, .deadline = now_ + 60s};
+  memories_->ask(request);
+  tick();
+  tick();  // saves
+  job.record->want(job_record::wish::cancel);
+  tick_until([&] { return request.is_over; });
+  EXPECT_EQ(machine_->device_free_bytes(), before);
+  tick_until([&] { return job.record->state() == job_state::cancelled; });
+  EXPECT_EQ(job.bits(), bits);
+}
+
+TEST_F(job_memories, what_a_runtime_makes_for_a_job_is_not_of_it) {
+  auto const memory = std::make_shared<job_memory>();
+  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}}};
+  job_memory::scope const its{memory};
+  machine_array<char> const array{side.machine(), 128 * kib};
+  job_description what = describe(probe_task{});
+  what.memory = memory;
+  job made = side.submit(what);
+  EXPECT_EQ(job_memory::move{*memory}.pieces().size(), 1U);
+  EXPECT_THROW(side.submit(what), usage_error);
+  made.cancel();
+  EXPECT_TRUE(made.wait(60s));
+}
+
+}  // namespace
+}  // namespace lull
