@@ -72,13 +72,13 @@ class Pressure:
         self.events += 1
         self.next = time.monotonic() + 0.02
         size = self.draw.randrange(1 << 20, int(self.given.reserve * GIB) // 2)
-        if self.bytes + size <= self.most and self.draw.random() < 0.95:
+        if self.bytes + size <= self.most:
             try:
                 self.held.append(self.torch.empty(size, dtype=self.torch.uint8, device="cuda"))
                 self.bytes += size
             except self.torch.OutOfMemoryError:
                 self.failures += 1
-        elif self.held:
+        else:
             for _ in range(1 + len(self.held) // 2):
                 self.bytes -= self.held.pop(self.draw.randrange(len(self.held))).numel()
             self.torch.cuda.empty_cache()
