@@ -127,7 +127,8 @@ TEST_F(job_memories, of_a_job_that_may_not_go_back_is_saved_however_short_the_ti
   round_job& job = add(2 * page, 0, false);
   job.one_round();
   auto const bits = job.bits();
-  settle();
+  EXPECT_EQ(give_back(1), 2 * page);
+  tick_until([&] { return !is_evicted(job); });  // now there is a copy
   job.one_round();
   auto const later = job.bits();
   give_back(1, 1us);
