@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import lull
-from lull import session
+from lull import task_lists
 
 LIBRARIES = pathlib.Path(os.environ["LULL_LIBRARIES"])
 COUNTING = str(LIBRARIES / "libcounting.so")
@@ -73,9 +73,9 @@ class Library(unittest.TestCase):
             "spin:out=a/b,c=1": "spin:out=a/b;c=1",
         }.items():
             with self.subTest(task):
-                self.assertEqual(session._listed(task), listed)
+                self.assertEqual(task_lists._listed(task), listed)
         many = [f"./a.so:b,c={i}" for i in range(2000)]
-        self.assertEqual(session._loaded_at_start(many), ["./a.so:b"])
+        self.assertEqual(task_lists.loaded_at_start(many), ["./a.so:b"])
 
 
 if __name__ == "__main__":
