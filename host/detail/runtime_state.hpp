@@ -350,6 +350,11 @@ class runtime::state {
     }
   }
 
+  /// Of the end: copies of jobs' memory are waited for.
+  std::chrono::steady_clock::time_point last_moment() const {
+    return give_up_ + (dispatcher_->moves_memory() ? detail::max_moving : std::chrono::seconds{0});
+  }
+
   /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
   /// job: they are over then, and not before.
   void serve() {
@@ -370,8 +375,7 @@ class runtime::state {
         turn_off(problem);
         if (machine_->is_lost()) dispatcher_->fail_all();
       }
-      auto const give_up = give_up_ + (dispatcher_->moves_memory() ? detail::max_moving : std::chrono::seconds{0});
-      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up)) return;
+      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= last_moment())) return;
       wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
     }
   }
