@@ -350,11 +350,6 @@ class runtime::state {
     }
   }
 
-  /// Of the end: copies of jobs' memory are waited for.
-  std::chrono::steady_clock::time_point last_moment() const {
-    return give_up_ + (dispatcher_->moves_memory() ? detail::max_moving : std::chrono::seconds{0});
-  }
-
   /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
   /// job: they are over then, and not before.
   void serve() {
@@ -375,7 +370,8 @@ class runtime::state {
         turn_off(problem);
         if (machine_->is_lost()) dispatcher_->fail_all();
       }
-      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= last_moment())) return;
+      auto const copies = ends && dispatcher_->moves_memory() ? detail::max_moving : 0s;
+      if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up_ + copies)) return;
       wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
     }
   }
