@@ -32,7 +32,7 @@ struct job_description {
   int blocks_per_processor = 0;          // 0: the executor chooses
   std::uint64_t first_round = 0;         // rounds before it are over
   std::shared_ptr<void const> keeps{};   // what the functor points to, where the job shall own it
-  std::shared_ptr<job_memory> memory{};  // what may give way to the trainer; null: nothing of it
+  std::shared_ptr<job_memory> memory{};  // what may give way, of this job alone; null: nothing
   /// Where there is no time to save its memory, the job may go back to where it was saved last: it writes nothing that
   /// is not in `memory`, and is not fed. Its rounds and progress then go back, too.
   bool may_go_back = false;
@@ -84,8 +84,8 @@ class job {
   /// job was evicted and there is no room for its memory.
   void cancel();
   /// Returns true when the job's memory is on the machine, where it stays until `let_go`; false when the time was over
-  /// before. For a program that reads or writes the arrays of a job that may be evicted, while it is not over. As many
-  /// calls of `let_go` are needed as calls that returned true.
+  /// before, or what was in it is lost. For a program that reads or writes the arrays of a job that may be evicted,
+  /// while it is not over. As many calls of `let_go` are needed as calls that returned true.
   [[nodiscard]] bool hold(std::chrono::nanoseconds at_most);
   void let_go() noexcept;
   /// Returns how many rounds are over. What they wrote may be read from the machine while the job goes on, under `hold`

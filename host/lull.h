@@ -167,8 +167,8 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
 lull_status lull_release(lull_runtime* runtime);
-/* Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Of tasks, and of graphs with
-   `memory`: they leave the bubbles, what they hold is saved in `saved_bytes`, or the job goes back to where it was
+/* Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Of most tasks, and of graphs
+   with `memory`: they leave the bubbles, what they hold is saved in `saved_bytes`, or the job goes back to where it was
    saved last, if time is short and it may; then their memory goes back to the driver. They go on when there is room, a
    second later or more, with the same bits. `*given` is what went back: less than `bytes` where jobs have no more, or
    the time was over; more where a job has more, since all of one goes. Blocks for that; enqueues nothing on the
@@ -326,7 +326,7 @@ typedef struct lull_graph_options {
   int32_t is_fed;         /* not 0: a step behind the first begins only when lull_job_feed has said so */
   int32_t no_hint;        /* not 0: it uses the gate alone, and not how long bubbles were lately */
   char const* name;       /* for reports; null: "graph" */
-  lull_memory* memory;    /* what may give way to the trainer; null: nothing */
+  lull_memory* memory;    /* what may give way, of no other job that is not over; null: nothing */
   int32_t may_go_back;    /* not 0: it is not fed, and writes nothing that is not in `memory` */
   int32_t reserved;       /* must be 0 */
 } lull_graph_options;

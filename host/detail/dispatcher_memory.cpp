@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <lull/host/detail/deadline.hpp>
+
 namespace lull::detail {
 
 /// The highest first.
@@ -28,8 +30,7 @@ void dispatcher::forget_jobs() {
 
 std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
   // a day is for ever, and cannot overflow
-  auto const deadline =
-      std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24});
+  auto const deadline = deadline_after(std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24}));
   memory_request request{.bytes = bytes, .deadline = deadline};
   std::unique_lock lock{mutex_};
   memories_.ask(request);

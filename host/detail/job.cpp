@@ -12,10 +12,6 @@ namespace lull {
 
 namespace {
 
-bool is_final(job_state state) {
-  return state == job_state::finished || state == job_state::failed || state == job_state::cancelled;
-}
-
 detail::job_record& checked(std::shared_ptr<detail::job_record> const& state) {
   if (state == nullptr) throw usage_error{"this job handle is empty: take one from runtime::submit"};
   return *state;

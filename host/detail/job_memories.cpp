@@ -10,15 +10,6 @@
 
 namespace lull::detail {
 
-namespace {
-
-bool is_over(job_record const& job) {
-  job_state const now = job.state();
-  return now == job_state::finished || now == job_state::failed || now == job_state::cancelled;
-}
-
-}  // namespace
-
 job_memories::job_memories(executor& machine, limits const& allowed)
     : machine_(machine),
       allowed_(allowed),
@@ -33,7 +24,7 @@ void job_memories::require_its_own(job_span jobs, job_record const& job) {
   std::string const name = "job '" + job.description().name + "': ";
   if (its->is_lost()) throw usage_error{name + "what was in its memory is lost: allocate it again"};
   bool const is_anothers = std::any_of(jobs.begin(), jobs.end(), [&](auto const& other) {
-    return other->description().memory == its && !is_over(*other);
+    return other->description().memory == its && !is_final(other->state());
   });
   if (is_anothers) throw usage_error{name + "its memory is that of a job that is not over: give each its own"};
 }
@@ -78,13 +69,13 @@ void job_memories::follow(job_span jobs) {
   }
   for (tenant& each : tenants_) {
     each.has_run |= each.job->state() == job_state::placed;
-    if (!is_over(*each.job)) continue;
+    if (!is_final(each.job->state())) continue;
     auto const give_up = std::chrono::steady_clock::now() + max_last_copy;
     while (each.moves && !lane_->done() && std::chrono::steady_clock::now() < give_up)
       std::this_thread::sleep_for(soon);
     if (each.now == movement::is_away) each.memory().lose();
   }
-  tenants_.remove_if([](tenant const& each) { return is_over(*each.job); });
+  tenants_.remove_if([](tenant const& each) { return is_final(each.job->state()); });
 }
 
 job_memories::tenant* job_memories::find(job_record const& job) {

@@ -106,7 +106,6 @@ class job_memories {
   std::chrono::duration<double> time_left() const;
   void move(tenant& of);
   void leave(tenant& of);
-  bool take_pages(tenant& of);
   bool take_page_of_another(tenant& into);
   void withdraw(tenant& of);
   bool begin_to_return(tenant& of);

@@ -18,6 +18,11 @@
 
 namespace lull::detail {
 
+/// What a job never leaves.
+constexpr bool is_final(job_state state) noexcept {
+  return state == job_state::finished || state == job_state::failed || state == job_state::cancelled;
+}
+
 /// A job as the runtime keeps it: its cursor on the machine, its progress line, what its owner wants of it.
 class job_record {
  public:

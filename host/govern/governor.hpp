@@ -16,7 +16,8 @@ struct governor_options {
   double max_slowdown = 0.005;
   /// The same for all ranks of a trainer, and another for each trainer.
   std::uint64_t trainer = 0;
-  /// Steps in a row that are harvested or not, at least 1: as many as clocks and power take to settle.
+  /// Steps in a row that are harvested or not, at least 1. What a spell leaves to the step behind it is not
+  /// seen, and is the less the longer it is; but a long one may cost more than the bound allows.
   std::uint32_t steps_a_spell = 4;
   /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound it is up to 0.12.
   double min_withheld = 0.02;
