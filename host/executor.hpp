@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,7 @@ struct placement {
   int reserved_later = 0;    // after a trainer's kernel waited for side work; not in owned_processors
   int device = 0;            // which CUDA device
   std::string how{};         // "green context", "rooms by SM id", …
+  std::string gpu{};         // what its driver calls it
 };
 
 /// Tells whether the workers of one bubble are out, and how long an observed bubble was. Reused for a later bubble of
@@ -110,6 +112,9 @@ struct bytes_left {
   bool by_limit = false;
 };
 
+/// Where no limit is known.
+inline constexpr std::uint64_t any_bytes = std::numeric_limits<std::uint64_t>::max();
+
 /// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
 /// done, unless its comment says otherwise.
 class machine_memory {
@@ -122,7 +127,7 @@ class machine_memory {
   /// Returns how much `allocate` can still give: what is free on the device beside the reserve, and within the memory
   /// limit. Another process may take it first. On CPU threads, without a limit, all that a number can say.
   virtual bytes_left free_bytes() const = 0;
-  /// Returns what the device has free, for anybody. On CPU threads what is left of the memory limit.
+  /// Returns what the device has free, for anybody. On CPU threads what is left of the memory limit, or `any_bytes`.
   virtual std::uint64_t device_free_bytes() const = 0;
   /// Of a piece that belongs to a job_memory: gives what is behind its addresses back to the driver. Nothing that was
   /// enqueued may use it. `restore` puts memory there again, whose contents are unspecified, and throws limit_error as

@@ -33,6 +33,9 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
   if (rooms < 0 || max_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
   where_.processors = processors_;
   where_.device = device;
+  cudaDeviceProp properties{};
+  LULL_CUDA(cudaGetDeviceProperties(&properties, device));
+  where_.gpu = properties.name;
   int const lowest = priorities().lowest;
   auto groups = [&] {
     cuda_stream const everywhere{0};

@@ -87,6 +87,7 @@ class dispatcher {
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t max_bubbles = 65'536;
   static constexpr std::chrono::milliseconds read_captures_every{5};
+  static constexpr std::chrono::milliseconds read_free_every{10};
   /// How long one attempt to empty a slot waits on the device.
   static constexpr std::uint64_t control_limit_ns = 10'000'000;
 
@@ -116,6 +117,7 @@ class dispatcher {
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void copy_bubbles(bool at_the_end);
+  void note_free(std::size_t first);
   void reserve_more(std::unique_lock<std::mutex>& lock);
   void say(std::string const& line, std::unique_lock<std::mutex>& lock);
   void tell_reserved(std::string const& last_added_at, std::uint64_t groups_added);
@@ -164,6 +166,7 @@ class dispatcher {
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
+  std::chrono::steady_clock::time_point free_read_{};
   void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
 };
 

@@ -13,11 +13,22 @@ std::chrono::nanoseconds dispatcher::collect_bubbles(bool at_the_end) {
   std::size_t const known = bubbles_.size();
   if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
   copy_bubbles(at_the_end);
+  if (bubbles_.size() > known) note_free(known);
   for (std::size_t i = known; i < bubbles_.size(); ++i) summary_.add(bubbles_[i]);
   while (bubbles_.size() > max_bubbles) bubbles_.pop_front();
   auto longest = captured_.longest();
   for (auto const& each : gates_) longest = std::max(longest, each->longest());
   return longest;
+}
+
+/// What the trainer's memory leaves free differs from site to site.
+void dispatcher::note_free(std::size_t first) {
+  auto const now = std::chrono::steady_clock::now();
+  if (now - free_read_ < read_free_every) return;
+  free_read_ = now;
+  std::uint64_t const free = machine_->device_free_bytes();
+  if (free == any_bytes) return;
+  for (std::size_t i = first; i < bubbles_.size(); ++i) bubbles_[i].free_bytes = free;
 }
 
 /// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has

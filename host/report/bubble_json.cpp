@@ -27,6 +27,7 @@ json figures(site_summary const& of) {
             {"total_ms", ms(of.total)},
             {"share", maybe(of.share)},
             {"host_ahead", maybe(of.host_ahead)},
+            {"min_free_bytes", maybe(of.min_free_bytes)},
             {"harvest",
              {{"worth_it", of.worth_it},
               {"gpu_ms", ms(of.harvestable)},

@@ -31,6 +31,7 @@ void bubble_summary::site_state::add(site_state const& other) {
   last_ns = std::max(last_ns, other.last_ns);
   host_known += other.host_known;
   host_ahead += other.host_ahead;
+  note_free(other.min_free_bytes);
   worth_it += other.worth_it;
   harvestable_ns += other.harvestable_ns;
   side.bubbles += other.side.bubbles;
@@ -40,6 +41,10 @@ void bubble_summary::site_state::add(site_state const& other) {
   side.lease_exits += other.side.lease_exits;
   side.waited += other.side.waited;
   side_ns += other.side_ns;
+}
+
+void bubble_summary::site_state::note_free(std::optional<std::uint64_t> bytes) {
+  if (bytes) min_free_bytes = std::min(min_free_bytes.value_or(*bytes), *bytes);
 }
 
 std::size_t bubble_summary::find(bubble_report const& bubble) {
@@ -60,6 +65,7 @@ void bubble_summary::add(bubble_report const& bubble) {
   std::size_t const found = find(bubble);
   site_state& site = sites_[found];
   site.side.waited += bubble.waited.value_or(std::chrono::nanoseconds{0});
+  site.note_free(bubble.free_bytes);
   if (bubble_record const record = bubble.record(); record.blocks != 0) {
     ++site.side.bubbles;
     site.side.items += record.items;
@@ -103,6 +109,7 @@ site_summary bubble_summary::figures_of(site_state const& of, site_state const& 
   figures.p99 = ns(of.lengths.percentile_ns(990));
   figures.longest = ns(of.lengths.max_ns());
   figures.total = ns(of.total_ns);
+  figures.min_free_bytes = of.min_free_bytes;
   figures.worth_it = of.worth_it;
   figures.harvestable = ns(of.harvestable_ns);
   figures.side = of.side;

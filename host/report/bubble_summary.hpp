@@ -50,6 +50,8 @@ struct site_summary {
   std::optional<std::chrono::nanoseconds> observed{};  // from the gate's first opening to its last close
   std::optional<double> share{};                       // of the time observed that was idle here
   std::optional<double> host_ahead{};                  // share of the bubbles of which it is known
+  /// The least that the device had free behind a bubble, where it was looked at, whatever the bubble's length.
+  std::optional<std::uint64_t> min_free_bytes{};
 
   std::uint64_t worth_it = 0;                    // bubbles
   std::chrono::nanoseconds harvestable{0};       // what a harvest would bring, by the assumptions
@@ -139,12 +141,14 @@ class bubble_summary {
     std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();   // latest close
     std::uint64_t host_known = 0;
     std::uint64_t host_ahead = 0;
+    std::optional<std::uint64_t> min_free_bytes{};
     std::uint64_t worth_it = 0;
     std::int64_t harvestable_ns = 0;
     site_summary::side_work side{};
     double side_ns = 0;
 
     void add(site_state const& other);
+    void note_free(std::optional<std::uint64_t> bytes);
   };
 
   std::size_t find(bubble_report const& bubble);

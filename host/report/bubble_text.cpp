@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <lull/host/io/host_memory.hpp>
 #include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 #include <lull/host/report/step_writers.hpp>
@@ -87,6 +88,22 @@ std::string side_row(site_summary const& of) {
                                        : "");
 }
 
+/// Empty where it is not known.
+std::string free_memory_line(site_summary const& gate, std::vector<site_summary> const& sites) {
+  site_summary const* least = nullptr;
+  site_summary const* most = nullptr;
+  for (site_summary const& site : sites) {
+    if (site.gate != gate.gate || !site.min_free_bytes) continue;
+    if (least == nullptr || *site.min_free_bytes < *least->min_free_bytes) least = &site;
+    if (most == nullptr || *site.min_free_bytes > *most->min_free_bytes) most = &site;
+  }
+  if (least == nullptr) return {};
+  auto const told = [](site_summary const& site) {
+    return bytes_text(*site.min_free_bytes) + " at '" + shortened(site.site, name_width) + "'";
+  };
+  return "  least device memory free: " + told(*least) + (most != least ? " to " + told(*most) : "") + "\n";
+}
+
 std::string gate_table(site_summary const& all, std::vector<site_summary> const& sites, std::string_view time_of_work) {
   auto const here = std::count_if(sites.begin(), sites.end(), [&](auto const& site) { return site.gate == all.gate; });
   std::string text = "gate " + std::to_string(all.gate) + ": ";
@@ -102,6 +119,7 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
   if (here > 1) text += row(all);
   if (all.unknown != 0)
     text += "  bubbles of unknown length, in no figure above: " + std::to_string(all.unknown) + "\n";
+  text += free_memory_line(all, sites);
   if (all.side.bubbles != 0) text += side_heading(time_of_work);
   for (site_summary const& site : sites) {
     if (site.gate == all.gate && site.side.bubbles != 0) text += side_row(site);

@@ -2,7 +2,6 @@
 // What is allocated on CPU threads, and what of it is away.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -65,14 +64,14 @@ void threads_executor::release(void* memory) noexcept {
 }
 
 bytes_left threads_executor::free_bytes() const {
-  if (limit_bytes_ == 0) return {std::numeric_limits<std::uint64_t>::max()};
+  if (limit_bytes_ == 0) return {any_bytes};
   std::uint64_t const free = device_free_bytes();
   return {free - std::min<std::uint64_t>(free, reserve_bytes_), true};
 }
 
 std::uint64_t threads_executor::device_free_bytes() const {
   std::lock_guard const lock{memory_mutex_};
-  if (limit_bytes_ == 0) return std::numeric_limits<std::uint64_t>::max();
+  if (limit_bytes_ == 0) return any_bytes;
   return limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
 }
 

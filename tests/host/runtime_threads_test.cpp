@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/stream.hpp>
@@ -239,6 +240,22 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
     items += found[i].record().items;
   }
   EXPECT_EQ(items, 3000U);
+}
+
+TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
+  constexpr std::size_t limit = 64 << 20;
+  for (std::size_t const allowed : {limit, std::size_t{0}}) {
+    runtime_options asked = options(runtime_mode::observe);
+    asked.machine.memory_limit_bytes = allowed;
+    threads_stream trainer;
+    runtime side{asked};
+    train(side, trainer, [&] { return side.summary().seen() >= 8; });
+    ASSERT_EQ(side.summary().sites().size(), 1U);
+    auto const free = side.summary().sites().front().min_free_bytes;
+    EXPECT_EQ(free.has_value(), allowed != 0);
+    EXPECT_LE(free.value_or(1), limit);
+    EXPECT_GT(free.value_or(1), 0U);
+  }
 }
 
 /// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.

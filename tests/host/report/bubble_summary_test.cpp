@@ -2,13 +2,16 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/report/bubble_summary.hpp>
+#include <lull/host/report/bubble_writers.hpp>
 #include <lull/tests/host/report/bubbles.hpp>
+#include <lull/tests/host/report/contains.hpp>
 
 namespace lull {
 namespace {
@@ -234,6 +237,26 @@ TEST(bubble_summary, beyond_the_bound_the_latest_stay_and_the_figures_hold_all) 
   EXPECT_EQ(sum.not_latest(), 1000U);
   EXPECT_EQ(latest.front().opened_ns, begin_ns + 1'000'000'000);
   EXPECT_EQ(latest.back().opened_ns, begin_ns + (all - 1) * 1'000'000LL);
+}
+
+TEST(bubble_summary, knows_where_device_memory_was_free) {
+  auto const bubble = [](char const* at, std::optional<std::uint64_t> free, std::chrono::nanoseconds length = 1ms) {
+    bubble_report made = observed({.site = at, .length = length});
+    made.free_bytes = free;
+    return made;
+  };
+  bubble_summary sum;
+  sum.add(bubble("full", {}));
+  EXPECT_FALSE(sum.sites().front().min_free_bytes);
+  EXPECT_FALSE(contains(bubble_text(sum), "memory"));
+  EXPECT_TRUE(contains(bubble_json(sum), "\"min_free_bytes\": null"));
+  for (std::uint64_t const free : {5, 3, 4}) sum.add(bubble("full", free << 30));
+  EXPECT_TRUE(contains(bubble_text(sum), "\n  least device memory free: 3.0 GiB at 'full'\n"));
+  sum.add(bubble("empty", std::uint64_t{9} << 30, 0ns));  // of a bubble of unknown length, too
+  EXPECT_TRUE(contains(bubble_text(sum), "\n  least device memory free: 3.0 GiB at 'full' to 9.0 GiB at 'empty'\n"));
+  EXPECT_EQ(sum.gates().front().min_free_bytes, std::uint64_t{3} << 30);
+  EXPECT_EQ(sum.sites()[1].min_free_bytes, std::uint64_t{9} << 30);
+  EXPECT_TRUE(contains(bubble_json(sum), "\"min_free_bytes\": 9663676416"));
 }
 
 TEST(bubble_summary, sites_beyond_the_bound_are_summed_up_by_gate) {
