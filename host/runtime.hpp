@@ -117,6 +117,10 @@ class runtime {
   /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
   /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
   void bound_slowdown(double max_slowdown);
+  /// With a bound: how much longer a step is supposed to take if jobs of that name run in it, as a share. Until that is
+  /// known, they begin the more carefully the more it is, and wait for others that are far tamer. host/profile/ has
+  /// what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
+  void suppose(std::string_view name, double slowdown);
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report steps() const;
 

@@ -44,6 +44,14 @@ constexpr std::array trainers{
     trainer_traits{.name = "steps of twice the length from a moment on", .jump = 1},
     trainer_traits{.name = "two ranks", .slowdown = 0.01, .other_rank = 0.002},
     trainer_traits{.name = "recorded", .is_recorded = true},
+    trainer_traits{.name = "slight, as supposed", .slowdown = 0.002, .supposed = 0.002},
+    trainer_traits{.name = "usual, as supposed", .supposed = 0.02},
+    trainer_traits{.name = "devoured, as supposed", .slowdown = 0.5, .supposed = 0.5},
+    trainer_traits{.name = "devoured, tripled, as supposed", .slowdown = 2, .supposed = 2},
+    trainer_traits{.name = "hungry, supposed slight", .slowdown = 0.08, .supposed = 0.002},
+    trainer_traits{.name = "devoured, supposed slight", .slowdown = 0.5, .supposed = 0.002},
+    trainer_traits{.name = "slight, supposed hungry", .slowdown = 0.002, .supposed = 0.08},
+    trainer_traits{.name = "slight, supposed devouring", .slowdown = 0.002, .supposed = 0.5},
 };
 
 // Means of two steps of the stage of scripts/measure_stage.py without side work, in milliseconds: one NVIDIA H100,
@@ -102,6 +110,9 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   step_times times{trainer, steps, seed};
   std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
   std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
+  if (trainer.supposed >= 0) {
+    for (governor& rank : ranks) rank.suppose(0, trainer.supposed);
+  }
   std::vector<double> took_ns;
   governed_run found;
   double best = 0;

@@ -19,6 +19,7 @@ struct trainer_traits {
   double doubled = 0;          // share of steps that take twice as long
   double first = 1;            // how much longer the first step takes
   double pause = 0;            // of so many steps, after a quarter
+  double supposed = -1;        // slowdown that the governor is told beforehand; below 0: nothing
   double other_rank = -1;      // slowdown by a second rank, with a governor of its own; below 0: there is none
   bool is_recorded = false;    // noise as recorded from a real trainer
 };

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lull/host/array.hpp>
@@ -109,7 +110,8 @@ class job_record {
 };
 
 /// Jobs of one name are of one kind. Never 0.
-inline std::uint64_t kind_of(job_record const& job) { return std::hash<std::string>{}(job.description().name) | 1; }
+inline std::uint64_t kind_of(std::string_view name) { return std::hash<std::string_view>{}(name) | 1; }
+inline std::uint64_t kind_of(job_record const& job) { return kind_of(job.description().name); }
 
 /// Higher priority first, then in order of submission.
 inline bool goes_before(job_record const& one, job_record const& other) {

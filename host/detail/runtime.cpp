@@ -19,6 +19,9 @@ job runtime::submit(job_description description) { return state_->submit(std::mo
 void runtime::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept { state_->step(stream, number); }
 void runtime::skip_step() noexcept { return state_->in_child() ? void() : state_->steps().skip(); }
 void runtime::bound_slowdown(double most) { return state_->in_child() ? void() : state_->steps().bound(most); }
+void runtime::suppose(std::string_view name, double slowdown) {
+  if (!state_->in_child()) state_->steps().suppose(name, slowdown);
+}
 step_report runtime::steps() const { return state_->in_child() ? step_report{} : state_->steps().report(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/trainer_steps.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
+
+#include <lull/host/detail/job_record.hpp>
+#include <lull/host/error.hpp>
 
 namespace lull::detail {
 
@@ -10,6 +15,35 @@ trainer_steps::trainer_steps(executor& machine, bool harvests, double max_slowdo
                              log_line const& log)
     : machine_(machine), harvests_(harvests), trainer_(trainer), log_(log) {
   bound(max_slowdown);
+}
+
+namespace {
+
+/// What is supposed of two names together is what is supposed of the hungrier one.
+void tell(governor& to, std::map<std::uint64_t, double> const& supposed) {
+  for (auto const& [kind, slowdown] : supposed) {
+    to.suppose(kind, slowdown);
+    for (auto const& [other, others] : supposed) {
+      if (other != kind) to.suppose(kind + other, std::max(slowdown, others));
+    }
+  }
+}
+
+}  // namespace
+
+void trainer_steps::suppose(std::string_view name, double slowdown) {
+  if (!(slowdown >= 0 && std::isfinite(slowdown))) {
+    throw usage_error{"side work of the name '" + std::string{name} + "' is supposed to make a step longer by " +
+                      std::to_string(slowdown) +
+                      ": it must be 0 or more, as a share of a step: 0.005 is half a per cent"};
+  }
+  std::uint64_t const kind = kind_of(name);
+  std::lock_guard const lock{mutex_};
+  if (supposed_.size() == max_supposed && !supposed_.contains(kind))
+    throw limit_error{"more than " + std::to_string(max_supposed) +
+                      " names of side work are supposed to cost something"};
+  supposed_[kind] = slowdown;
+  if (governor_) tell(*governor_, supposed_);
 }
 
 void trainer_steps::bound(double max_slowdown) {
@@ -22,6 +56,7 @@ void trainer_steps::bound(double max_slowdown) {
     bounded_->chance = 1;
   }
   governor_ = std::move(made);
+  if (governor_) tell(*governor_, supposed_);
   report_ = {.max_slowdown = max_slowdown};
   ++series_;
   may_harvest_ = !governor_;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,11 @@ class trainer_steps {
   /// nothing if this is the bound already. Throws usage_error.
   void bound(double max_slowdown);
 
+  /// How much longer side work of a name makes a step, as a share, as is supposed until it is known. Throws
+  /// usage_error, and limit_error for more than `max_supposed` names.
+  void suppose(std::string_view name, double slowdown);
+  static constexpr std::size_t max_supposed = 64;
+
   /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
   /// `number`: none: the last one's plus 1.
   void next(stream_handle stream, std::optional<std::uint64_t> number = {});
@@ -39,10 +45,10 @@ class trainer_steps {
   void skip();
   /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
   bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
-  /// That side work of a kind runs in a step to come. None: what it costs is not known yet, or there is no bound.
+  /// That side work of a kind runs in a step to come. None: nobody has an idea of what it costs, or there is no bound.
   std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
-    return governor_ && governor_->interval(kind) ? std::optional{governor_->chance(kind)} : std::nullopt;
+    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind)} : std::nullopt;
   }
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_harvest_; }
@@ -71,6 +77,7 @@ class trainer_steps {
   std::atomic<bool> may_harvest_{true};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
   mutable std::mutex mutex_;                  // all that follows
+  std::map<std::uint64_t, double> supposed_;  // of the kind of one name
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
   std::uint64_t kind_ = 0;       // of the jobs that stand

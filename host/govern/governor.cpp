@@ -11,8 +11,10 @@ namespace lull {
 
 namespace {
 
-constexpr double first_chance = 0.2;  // while the slowdown is not known
+constexpr double first_chance = 0.2;     // while the slowdown is not known
+constexpr double supposed_chance = 0.5;  // … at most, where it is supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
+constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
 constexpr double devouring = 0.5;           // excess of the first harvested spells that ends the beginning
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
@@ -97,6 +99,12 @@ std::uint64_t governor::steps_to_know(std::uint64_t kind) const {
   double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance(kind), spread_);
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
+
+void governor::suppose(std::uint64_t kind, double slowdown) {
+  if (supposed_.size() < max_supposed || supposed_.contains(kind)) supposed_[kind] = std::max(slowdown, 1e-9);
+}
+
+bool governor::has_idea_of(std::uint64_t kind) const { return interval(kind) || supposed_.contains(kind); }
 
 /// Takes the first spells for the forecast; true while it does.
 bool governor::learn_usual(double step_ns) {
@@ -186,11 +194,16 @@ double governor::chance(std::uint64_t kind) const {
   appetite const* const found = find(kind);
   appetite const& of = found != nullptr ? *found : unknown;
   if (auto const known = of.estimate.interval())
-    return affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9));
+    return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
   auto const harvested = static_cast<double>(of.first_harvested);
   if (harvested >= 2 && of.first_excess > devouring * harvested) {
     double const slowdown = of.first_excess / harvested;
-    return affordable(of, slowdown, slowdown);
+    return std::max(affordable(of, slowdown, slowdown), least_chance);
+  }
+  if (auto const supposed = supposed_.find(kind); supposed != supposed_.end()) {
+    double const seen = harvested >= 2 ? of.first_excess / harvested - spread_ : 0;  // at least
+    double const slowdown = std::max(supposed->second, seen);
+    return std::clamp(affordable(of, slowdown, slowdown), never, supposed_chance);
   }
   // What others lost is made up for before a further kind is tried.
   bool const is_in_debt = loss() - of.loss() > options_.max_slowdown * static_cast<double>(ended_);
@@ -205,7 +218,7 @@ double governor::affordable(appetite const& of, double slowdown, double high) co
   // The nearer the bound, the closer it has to look.
   double const withheld = std::max(options_.min_withheld, near_withheld * std::min(high / bound, 1.0));
   double const most = of.wary != 0 ? std::min(1 - withheld, wary_chance) : 1 - withheld;
-  return std::max(std::min(most, allowed / high), least_chance);
+  return std::min(most, allowed / high);
 }
 
 }  // namespace lull

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <optional>
 
 #include <lull/host/govern/slowdown_estimate.hpp>
@@ -25,8 +26,8 @@ struct governor_options {
 
 /// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
 /// the run. It aims at that: until five harvested and five withheld spells have ended, a fifth of the spells is
-/// harvested, whatever that costs (two spells that took half as long again end this), and a slowdown that rises is seen
-/// some spells later. What was lost then is made up for.
+/// harvested, whatever that costs, unless something is supposed of them (two spells that took half as long again end
+/// this), and a slowdown that rises is seen some spells later. What was lost then is made up for.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
@@ -48,6 +49,13 @@ class governor {
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
   /// 1 ns to 1e15 ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
+
+  /// How much longer side work of a kind is supposed to make a step, as a share, as from a profile: finite and not
+  /// negative. It says how carefully that kind begins, until its slowdown is known. At most 4,096 kinds; others begin
+  /// as if nothing were supposed of them.
+  void suppose(std::uint64_t kind, double slowdown);
+  /// Whether the slowdown of a kind is known or supposed.
+  bool has_idea_of(std::uint64_t kind) const;
 
   /// Of the next spell, if its side work is of that kind; so, too, all that follows.
   double chance(std::uint64_t kind = 0) const;
@@ -90,13 +98,15 @@ class governor {
 
   static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
   static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
+  static constexpr std::size_t max_supposed = 4'096;
   governor_options options_;
   std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;
-  double forgotten_ = 0;  // losses of kinds that are no longer told apart
-  double usual_ns_ = 0;   // of a step without side work, as forecast
-  double spread_ = 0.02;  // of spells around the forecast, as a share
-  int off_in_a_row_ = 0;  // spells that were far above the forecast; below 0: below it
+  std::map<std::uint64_t, double> supposed_;  // of a kind
+  double forgotten_ = 0;                      // losses of kinds that are no longer told apart
+  double usual_ns_ = 0;                       // of a step without side work, as forecast
+  double spread_ = 0.02;                      // of spells around the forecast, as a share
+  int off_in_a_row_ = 0;                      // spells that were far above the forecast; below 0: below it
   std::uint64_t ended_ = 0;
 };
 

@@ -194,6 +194,40 @@ TEST(governor, ends_the_beginning_where_side_work_devours_the_step) {
   EXPECT_LE(harvested, 16);  // 5 would be 0.5 % of 1,000, and a spell is 4
 }
 
+TEST(governor, begins_as_carefully_as_is_supposed_and_then_goes_by_what_it_saw) {
+  governor of{{.max_slowdown = 0.005}};
+  of.suppose(1, 0);
+  of.suppose(2, 0.1);
+  EXPECT_EQ(of.chance(0), 0.2);
+  EXPECT_EQ(of.chance(1), 0.5);
+  EXPECT_LT(of.chance(2), 1e-3) << "six spells could not be paid for";
+  EXPECT_TRUE(of.has_idea_of(1));
+  EXPECT_FALSE(of.has_idea_of(0));
+  train(of, 0, 1'000, 0.001);
+  EXPECT_TRUE(of.has_idea_of(0));
+  EXPECT_GT(of.chance(0), 0.9);
+  of.suppose(0, 0.1);
+  EXPECT_GT(of.chance(0), 0.9);
+}
+
+TEST(governor, a_job_that_is_supposed_to_devour_steps_keeps_the_bound_from_the_first_one_on) {
+  auto const longer_with = [](double supposed) {
+    governor of{{.max_slowdown = 0.005, .trainer = 9}};
+    if (supposed > 0) of.suppose(0, supposed);
+    double longer = 0;
+    double max = 0;  // in the mean since the beginning
+    for (std::uint64_t step = 0; step < 4'000; ++step) {
+      bool const is_harvested = of.harvests(step);
+      longer += is_harvested ? 0.5 : 0;
+      of.took(step, step_ns * (is_harvested ? 1.5 : 1));
+      if (step >= 100) max = std::max(max, longer / static_cast<double>(step + 1));
+    }
+    return max;
+  };
+  EXPECT_LE(longer_with(0.5), 0.005);
+  EXPECT_GT(longer_with(0), 0.005);
+}
+
 TEST(governor, is_wary_when_a_harmless_job_turns_hungry_and_makes_up_for_it) {
   governor of{{.max_slowdown = 0.005}};
   train(of, 0, 1'000, 0.001);
