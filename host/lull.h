@@ -53,10 +53,8 @@ typedef enum lull_status {
   LULL_ERROR_SLOW_NODE = 12 /* a node of a graph takes longer than its node_limit_ns */
 } lull_status;
 
-/* LULL_ABI of the library. */
-uint32_t lull_abi(void);
-/* "0.2.0". */
-char const* lull_version(void);
+uint32_t lull_abi(void);        /* LULL_ABI of the library */
+char const* lull_version(void); /* "0.2.0" */
 /* "timed out", …, or "unknown status"; lives as long as the library. `status` is a lull_status. */
 char const* lull_status_text(int status);
 /* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of
@@ -142,11 +140,13 @@ typedef struct lull_options {
   uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
+  char const* profile;    /* with max_slowdown: file of `lull profile --out`, for lull_suppose of each of its tasks; of
+                             another machine or version: a line in the log says so. Null: none */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
@@ -156,8 +156,7 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime);
    dead then. LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
 lull_status lull_destroy(lull_runtime* runtime);
 
-/* One of LULL_MODE_OFF, _OBSERVE and _ON: as asked for or as the environment says, and off after an error of the
-   device. */
+/* LULL_MODE_OFF, _OBSERVE or _ON, as asked for or as the environment says; off after an error of the device. */
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 
 /* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
@@ -234,7 +233,6 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
 /* Enqueue only. Marks where a training step ends and the next begins: once a step, on the stream that trains. Does
    nothing on a stream under capture. */
 lull_status lull_step(lull_runtime* runtime, void* stream);
-
 /* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's plus 1, from 0. A
    rank that starts later than others, or again, has to say where they are. Each number comes once; where a trainer goes
    back to a checkpoint, they come again. */
@@ -248,6 +246,9 @@ lull_status lull_skip_step(lull_runtime* runtime);
    is forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not LULL_MODE_ON.
    LULL_ERROR_ARGUMENT unless it is 0, or above 0 and at most 1. */
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
+/* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
+   name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
+lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown);
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
@@ -384,14 +385,12 @@ lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 
 typedef struct lull_threads_stream lull_threads_stream;
 
-/* At most 256 live at a time. */
-lull_status lull_threads_stream_create(lull_threads_stream** stream);
+lull_status lull_threads_stream_create(lull_threads_stream** stream); /* at most 256 live at a time */
 /* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, uint64_t ns);
 /* Blocks until all that is queued has run. */
 lull_status lull_threads_stream_synchronize(lull_threads_stream* stream);
-/* Runs what is queued first. */
-lull_status lull_threads_stream_destroy(lull_threads_stream* stream);
+lull_status lull_threads_stream_destroy(lull_threads_stream* stream); /* runs what is queued first */
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/c/options.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/profile/machine_profiles.hpp>
 #include <lull/host/report/bubble_writers.hpp>
 
 namespace {
@@ -98,7 +100,14 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     }
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
-    on_own_thread([&] { made->side = std::make_unique<lull::runtime>(read_options(asked)); });
+    on_own_thread([&] {
+      std::optional<machine_profiles> known;
+      if (asked.profile != nullptr) known = read_profiles(asked.profile);
+      made->side = std::make_unique<lull::runtime>(read_options(asked));
+      std::string const why = known ? suppose(*made->side, *known) : "";
+      if (!why.empty() && asked.log != nullptr)
+        asked.log(asked.log_context, ("options->profile is not used: " + why).c_str());
+    });
     *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
   });
 }
@@ -281,6 +290,14 @@ lull_status lull_skip_step(lull_runtime* runtime) {
 
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown) {
   return guarded("lull_bound_slowdown", [&] { alive<runtime_table>(runtime)->side->bound_slowdown(max_slowdown); });
+}
+
+lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown) {
+  return guarded("lull_suppose", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    require(name, "name");
+    side->side->suppose(name, slowdown);
+  });
 }
 
 lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {

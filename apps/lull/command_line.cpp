@@ -81,6 +81,11 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
                   "withhold side work in so many iterations that they take at most so much longer in the mean, such as "
                   "0.5%; with --iterations of 100 or more")
       ->type_name("PERCENT");
+  command
+      .add_option("--profile", into.profile,
+                  "what `lull profile` found of the tasks on this machine: with --max-slowdown they begin the more "
+                  "carefully the more it costs")
+      ->type_name("FILE");
   command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev")
       ->type_name("FILE");
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
@@ -109,6 +114,17 @@ void add_profile(CLI::App& command, profile_settings& into) {
   command.add_flag("--json", into.json, "print the profiles as JSON");
 }
 
+void add_choose(CLI::App& command, choose_settings& into) {
+  command.add_option("PROFILES", into.profiles, "what `lull profile --out` wrote")->required();
+  command.add_option("BUBBLES", into.bubbles, "the trainer's bubble report, JSON, best of LULL=observe")->required();
+  command.add_option("--reserve", into.reserve, "of the free device memory, what stays the trainer's, such as 4GiB")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  command.add_option("--max-slowdown", into.max_slowdown, "the bound that the trainer will have, such as 0.5%")
+      ->type_name("PERCENT");
+  command.add_flag("--json", into.json, "print the table as JSON");
+}
+
 std::string task_names() {
   std::string names;
   for (task_options const& each : known_tasks()) names += (names.empty() ? "" : "|") + std::string{each.name};
@@ -135,6 +151,9 @@ command_line::command_line() {
                           "measure what a side task does in bubbles of several lengths on this machine, and what "
                           "it costs training"),
       profile);
+  add_choose(
+      *app.add_subcommand("choose", "say which of several profiled tasks fits a trainer's bubbles and memory best"),
+      choose);
   CLI::App* const doctors = app.add_subcommand(
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   add_device_options(*doctors, doctor);

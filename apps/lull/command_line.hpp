@@ -19,6 +19,7 @@ struct command_line {
   CLI::App app{"Lull fills the idle gaps of pipeline-parallel training with side work.", "lull"};
   harvest_settings harvest;
   profile_settings profile;
+  choose_settings choose;
   run_settings run;
   device_settings doctor;
   tasks_settings tasks;

@@ -49,6 +49,7 @@ struct harvest_settings : run_settings {
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
   std::optional<std::string> max_slowdown;  // such as 0.5%; none: no bound
+  std::optional<std::string> profile;       // file of profiles
   std::optional<std::string> trace;
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
 };
@@ -59,6 +60,14 @@ struct profile_settings : device_settings {
   std::vector<std::string> bubbles{"100us", "1ms", "10ms"};  // lengths of the longest one
   std::uint32_t pairs = 6;
   std::optional<std::string> out;
+};
+
+struct choose_settings {
+  std::string profiles;
+  std::string bubbles;
+  std::string reserve = "0";                // a size
+  std::optional<std::string> max_slowdown;  // such as 0.5%; none: no bound
+  bool json = false;
 };
 
 struct tasks_settings {
@@ -72,6 +81,7 @@ struct tasks_settings {
 exit_code run_command(run_settings const& asked, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
 exit_code profile_command(profile_settings const& asked, std::ostream& out);
+exit_code choose_command(choose_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out);
 /// `asked_folder`: none: one of the task's name, here.

@@ -37,7 +37,8 @@ struct solo_measure {
   solo_run all;
   std::uint64_t jobs = 0;                      // that came to their end
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
-  std::chrono::nanoseconds elapsed{0};         // of the host's clock, with all between two bubbles
+  std::optional<std::uint64_t> rounds_of_job;
+  std::chrono::nanoseconds elapsed{0};  // of the host's clock, with all between two bubbles
 };
 
 /// From the start each time, for about that long; resets the task at the end.
@@ -55,10 +56,19 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
     if (one.finished) {
       sum.jobs += 1;
       sum.chunks_of_job = one.chunks;
+      sum.rounds_of_job = one.rounds;
     }
     again = one.finished && sum.all.items != 0 && sum.elapsed < about && !stop({&one, 1});
   }
   return sum;
+}
+
+/// Whole jobs; nothing where nobody knows how long one is.
+std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner) {
+  std::uint64_t const rounds = of.rounds_of_job.value_or(owner.max_rounds());
+  double const seconds = std::chrono::duration<double>(of.all.time).count();
+  if (rounds == 0 || of.all.rounds == 0 || seconds == 0) return std::nullopt;
+  return static_cast<double>(of.all.rounds) / static_cast<double>(rounds) / seconds;
 }
 
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
@@ -117,6 +127,10 @@ class harvest {
     }
     trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
                                                  : make_threads_trainer(plan_.shape.forward);
+    if (plan_.profiles) {
+      if (std::string const why = suppose(side_, *plan_.profiles); !why.empty())
+        lines_.push_back("--profile is not used: " + why);
+    }
     if (stopped()) return;
     replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
     if (plan_.mode == side_mode::naive)
@@ -141,6 +155,7 @@ class harvest {
       on_all = measure_solo(*all, owner, solo_for, stop);
     }
     solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
+    solo_jobs_per_s_ = jobs_per_s(on_all, owner);
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
     short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
   }
@@ -282,6 +297,7 @@ class harvest {
       report_.start_us = sum.start_us;
       report_.harvest = sum.gain;
       if (speed_.items_per_s > 0) report_.harvest.solo_items_per_s = speed_.items_per_s;
+      if (solo_.size() == 1) report_.harvest.solo_jobs_per_s = solo_jobs_per_s_;
       if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
       if (sum.lease_blocks != 0)
         lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
@@ -306,7 +322,8 @@ class harvest {
   std::unique_ptr<stage_trainer> trainer_;
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
-  std::vector<solo_speed> solo_;  // (tasks,)
+  std::vector<solo_speed> solo_;           // (tasks,)
+  std::optional<double> solo_jobs_per_s_;  // of the last one
   std::vector<gpu_state> solo_clocks_;
   std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
   solo_speed speed_;                                         // of all tasks, in the shares in which they were done

@@ -2,12 +2,11 @@
 #include <lull/apps/lull/harvest_plan.hpp>
 
 #include <string>
-#include <string_view>
 
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/host/io/units.hpp>
+#include <lull/host/profile/machine_profiles.hpp>
 #include <lull/host/report/trace.hpp>
 
 namespace lull {
@@ -16,18 +15,6 @@ namespace {
 
 constexpr std::uint32_t min_bounded = 10;                       // iterations
 constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
-
-/// As a share. Throws usage_error.
-double share_of(std::string const& text, std::string const& option) {
-  double percent = 0;
-  try {
-    if (text.ends_with('%')) percent = parse_real(std::string_view{text}.substr(0, text.size() - 1));
-  } catch (usage_error const&) {  // told below
-  }
-  if (!(percent >= 0.001 && percent <= 100))
-    throw usage_error{option + ": \"" + text + "\" is no share from 0.001% to 100%, such as 0.5%"};
-  return percent / 100;
-}
 
 }  // namespace
 
@@ -50,6 +37,10 @@ plan_of_harvest check(harvest_settings const& asked) {
                         " or more: the last one of a replay does not count"};
     if (made.mode != side_mode::lull)
       throw usage_error{"--max-slowdown needs --mode lull: only there side work yields"};
+  }
+  if (asked.profile) {
+    if (!asked.max_slowdown) throw usage_error{"--profile needs --max-slowdown: it says how carefully tasks begin"};
+    made.profiles = read_profiles(*asked.profile);
   }
   if (!asked.max_bubble.empty()) {
     made.shape.forward =

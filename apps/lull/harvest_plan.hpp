@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <lull/apps/lull/commands.hpp>
@@ -8,6 +9,7 @@
 #include <lull/apps/lull/schedule.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/profile/machine_profiles.hpp>
 
 namespace lull {
 
@@ -17,8 +19,9 @@ struct plan_of_harvest {
   side_mode mode;
   schedule_shape shape;
   stage_plan stage;
-  std::vector<job_spec> tasks;  // none in mode none
-  double max_slowdown = 0;      // as a share; 0: no bound
+  std::vector<job_spec> tasks;                 // none in mode none
+  double max_slowdown = 0;                     // as a share; 0: no bound
+  std::optional<machine_profiles> profiles{};  // with a bound
 };
 
 /// Throws usage_error.

@@ -46,6 +46,7 @@ exit_code dispatch(int argc, char** argv) {
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
   if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
   if (app.got_subcommand("profile")) return profile_command(asked.profile, std::cout);
+  if (app.got_subcommand("choose")) return choose_command(asked.choose, std::cout);
   return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
 }
 

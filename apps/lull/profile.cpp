@@ -42,6 +42,7 @@ json value_of(task_profile const& profile) {
              {"machine_bytes", bytes(profile.memory.machine_bytes)},
              {"host_bytes", bytes(profile.memory.host_bytes)},
              {"alone_items_per_s", told["harvest"]["alone_items_per_s"]},
+             {"alone_jobs_per_s", told["harvest"]["alone_jobs_per_s"]},
              {"lengths", json::array()}};
   for (task_profile::in_bubbles const& one : profile.lengths) found["lengths"].push_back(value_of(one));
   return found;

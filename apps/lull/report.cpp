@@ -92,6 +92,7 @@ json value_of(report::harvest_gain const& harvest) {
   return {{"ratio", value_of(harvest.ratio)},
           {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
           {"alone_items_per_s", value_of(harvest.solo_items_per_s)},
+          {"alone_jobs_per_s", value_of(harvest.solo_jobs_per_s)},
           {"alone_sm_mhz", value_of(harvest.solo_sm_mhz)},
           {"bubbles_sm_mhz", value_of(harvest.bubbles_sm_mhz)},
           {"lost_us", std::move(lost)}};

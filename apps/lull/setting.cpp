@@ -47,6 +47,19 @@ std::chrono::nanoseconds duration_of(std::string_view text, std::string_view opt
   }
 }
 
+double share_of(std::string_view text, std::string_view option) {
+  double percent = 0;
+  try {
+    if (text.ends_with('%')) percent = parse_real(text.substr(0, text.size() - 1));
+  } catch (usage_error const&) {  // told below
+  }
+  if (!(percent >= 0.001 && percent <= 100)) {
+    throw usage_error{std::string{option} + ": \"" + std::string{text} +
+                      "\" is no share from 0.001% to 100%, such as 0.5%"};
+  }
+  return percent / 100;
+}
+
 time_limit::time_limit(std::string asked)
     : asked_(std::move(asked)),
       longest_(asked_.empty() ? std::chrono::nanoseconds::max() : duration_of(asked_, "--at-most")) {}

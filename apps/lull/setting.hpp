@@ -18,6 +18,8 @@ namespace lull {
 executor_kind parse_executor(std::string_view text, int device);
 side_mode parse_mode(std::string_view text);
 std::chrono::nanoseconds duration_of(std::string_view text, std::string_view option);
+/// Of a percentage, from 0.001% to 100%.
+double share_of(std::string_view text, std::string_view option);
 
 /// `--at-most`: how long a command's tasks may take. One thread.
 class time_limit {

@@ -58,7 +58,9 @@ class solo_job {
   bool over() const noexcept { return over_; }
   bool starves() const noexcept { return starves_; }
   void note_phases() {
-    if (!over_) found_.phases = bubbles_.job().progress().phases;
+    if (over_) return;
+    found_.phases = bubbles_.job().progress().phases;
+    found_.rounds = bubbles_.job().rounds();
   }
 
   /// One bubble, until `closes`, or until the blocks are out because the task is over or starves. `rest`: between two
@@ -136,6 +138,7 @@ class solo_job {
     phase_state const state = tagged_state{now.state}.state();
     found_.items = now.items + now.done;
     found_.phases = now.phases;
+    found_.rounds = bubbles_.job().rounds();
     found_.finished = state == phase_state::finished;
     starves_ = state == phase_state::starved;
     over_ = found_.finished;
@@ -192,6 +195,7 @@ solo_run& solo_run::operator+=(solo_run const& other) {
   chunks += other.chunks;
   handed_back += other.handed_back;
   phases += other.phases;
+  rounds += other.rounds;
   time += other.time;
   stay += other.stay;
   waiting += other.waiting;

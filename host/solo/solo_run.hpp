@@ -28,6 +28,7 @@ struct solo_run {
   std::uint64_t chunks = 0;
   std::uint64_t handed_back = 0;        // … chunks
   std::uint64_t phases = 0;             // opened
+  std::uint64_t rounds = 0;             // that are over, also by what was saved earlier
   std::chrono::nanoseconds time{0};     // of bubbles in which blocks found input: opening → last block out, summed up
   std::chrono::nanoseconds stay{0};     // summed over blocks: first chunk → leaving
   std::chrono::nanoseconds waiting{0};  // for a phase, also before a block's first chunk
@@ -40,8 +41,8 @@ struct solo_run {
   std::chrono::nanoseconds chunk_time() const noexcept;  // stay ÷ chunks: with claims and waits for phases
 };
 
-/// Asked from time to time, with what the tasks have done so far; true: end now. `phases` is current; the other fields
-/// cover only bubbles that are over.
+/// Asked from time to time, with what the tasks have done so far; true: end now. `phases` and `rounds` are current; the
+/// other fields cover only bubbles that are over.
 using stop_question = std::function<bool(std::span<solo_run const> now)>;
 
 struct solo_run_options {

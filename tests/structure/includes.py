@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "host/report/": ["device/", "host/*", "host/io/"],
     "host/task/": ["device/", "host/*", "host/io/"],
     "host/detail/": ["device/", "host/*", "host/cuda/", "host/govern/", "host/report/", "host/threads/"],
+    "host/profile/": ["host/*", "host/detail/", "host/io/", "host/report/"],
     "host/solo/": ["device/", "host/*", "host/detail/", "host/io/", "host/task/"],
     "host/contract/": ["device/", "host/*", "host/io/", "host/solo/", "host/task/"],
     "graph/": TASK_SIDE,

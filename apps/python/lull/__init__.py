@@ -12,6 +12,7 @@ First see which bubbles there are, then fill them::
 from .binding import Error, Status
 from .captured_step import SideStep
 from .job import GraphJob, Job
+from .profiles import choose, profile
 from .rooms import RoomNeed, measure_rooms
 from .runtime import Runtime, ThreadsStream, tasks
 from .session import Session, bubble, harvest, observe
@@ -32,9 +33,11 @@ __all__ = [
     "ThreadsStream",
     "__version__",
     "bubble",
+    "choose",
     "harvest",
     "measure_rooms",
     "observe",
+    "profile",
     "side_step",
     "tasks",
 ]

@@ -60,6 +60,7 @@ class Options(ctypes.Structure):
         ("trainer", ctypes.c_uint64),
         ("reserve_bytes", ctypes.c_uint64),
         ("saved_bytes", ctypes.c_uint64),
+        ("profile", ctypes.c_char_p),
     ]
 
 
@@ -183,6 +184,7 @@ _CALLS = {
     "lull_step_number": [_P, _P, _U64],
     "lull_skip_step": [_P],
     "lull_bound_slowdown": [_P, ctypes.c_double],
+    "lull_suppose": [_P, ctypes.c_char_p, ctypes.c_double],
     "lull_get_steps": [_P, ctypes.POINTER(Steps)],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],

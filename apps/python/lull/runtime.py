@@ -86,7 +86,8 @@ class Runtime(Made):
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
     bubble is open, not before. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
     0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
-    memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had."""
+    memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had. `profile`: file of
+    `lull.profile`, for `suppose` of each of its tasks."""
 
     def __init__(
         self,
@@ -103,6 +104,7 @@ class Runtime(Made):
         armed_ahead: float | None = None,
         max_slowdown: float = 0,
         trainer: int = 0,
+        profile: str | os.PathLike[str] | None = None,
         tasks: Sequence[str] | None = None,
         report: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -125,6 +127,7 @@ class Runtime(Made):
             report=None if report is None else os.fsencode(report),
             max_slowdown=max_slowdown,
             trainer=trainer,
+            profile=None if profile is None else os.fsencode(profile),
         )
         self._library = load()
         self.device = device
@@ -294,6 +297,11 @@ class Runtime(Made):
         """Changes the bound; 0: none."""
         if not self._is_parents:
             check(self._library.lull_bound_slowdown(self._handle, max_slowdown))
+
+    def suppose(self, name: str, slowdown: float) -> None:
+        """How much longer jobs of that name make a step, until it is known."""
+        if not self._is_parents:
+            check(self._library.lull_suppose(self._handle, name.encode(), slowdown))
 
     def steps(self) -> dict[str, float]:
         """The steps that were marked, as a dictionary; host/lull.h says what each value means. What is not known yet

@@ -89,6 +89,13 @@ class Session:
         if self._waits is not None:
             self._waits.marks_steps = max_slowdown != 0 and not self._marks_steps
 
+    def suppose(self, name: str, slowdown: float) -> None:
+        """With a bound: how much longer a step is supposed to take, as a share, if jobs of that name run in it, as
+        `steps` of an earlier run told. Until it is known they begin the more carefully the more it is. Does nothing
+        when off."""
+        if self._runtime is not None:
+            self._runtime.suppose(name, slowdown)
+
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first, before the trainer allocates it. They are evicted, as with
         `reserve_bytes`. Returns how many bytes went back to the driver within so many seconds: less where jobs have no
@@ -299,6 +306,7 @@ def harvest(
     armed_ahead: float | None = None,
     max_slowdown: float = 0,
     trainer: int = 0,
+    profile: str | os.PathLike[str] | None = None,
     launch: str = "at_close",
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -317,7 +325,8 @@ def harvest(
     longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
     optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
     In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
-    trainer share, so that they withhold side work in the same steps. `reserve_bytes` of device memory stay free for
+    trainer share, so that they withhold side work in the same steps. `profile`: file of `lull.profile`: with a bound,
+    a task begins the more carefully the more it costs there. `reserve_bytes` of device memory stay free for
     the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the same
     bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
     `hook_allocator`: torch asks for what the reserve lacks before it asks the driver for memory; that needs a C++
@@ -340,6 +349,7 @@ def harvest(
         "armed_ahead": armed_ahead,
         "max_slowdown": max_slowdown,
         "trainer": trainer,
+        "profile": profile,
         "launch": launch,
         "report": report,
     }

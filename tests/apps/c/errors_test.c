@@ -143,6 +143,7 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_step_number(side, stream, 1), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_skip_step(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_bound_slowdown(side, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_suppose(side, "job", 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_steps(side, &steps), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
@@ -193,6 +194,9 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_step(side, NULL), LULL_ERROR_HANDLE, "null");
   CHECK_FAILS(lull_step_number(side, NULL, 1), LULL_ERROR_HANDLE, "null");
   CHECK_FAILS(lull_bound_slowdown(side, 2), LULL_ERROR_ARGUMENT, "max_slowdown is 2");
+  CHECK_FAILS(lull_suppose(side, NULL, 0), LULL_ERROR_ARGUMENT, "name is null");
+  CHECK_FAILS(lull_suppose(side, "job", -1), LULL_ERROR_ARGUMENT, "-1");
+  CHECK_OK(lull_suppose(side, "job", 0.01));
   CHECK_FAILS(lull_get_steps(side, NULL), LULL_ERROR_ARGUMENT, "steps is null");
   CHECK_FAILS(lull_submit(side, NULL, NULL, &made), LULL_ERROR_ARGUMENT, "task is null");
   CHECK(made == NULL);

@@ -107,6 +107,7 @@ TEST_F(profiled, tasks_are_measured_at_each_length_and_do_not_run_to_their_end) 
   EXPECT_NE(found.text.find("CPU threads that stand for a GPU"), std::string::npos) << found.text;
   json const read = json::parse(content(file("p.json")));
   ASSERT_EQ(read["profiles"].size(), 2U);
+  EXPECT_TRUE(read["profiles"][0]["alone_jobs_per_s"].is_number());
   for (json const& profile : read["profiles"]) {
     EXPECT_GT(profile["alone_items_per_s"], 0);
     ASSERT_EQ(profile["lengths"].size(), 2U);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What side tasks do in bubbles on this machine, and which of them suits a trainer: by the program that the package
+carries, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from . import program
+from .binding import Error
+
+
+def profile(
+    tasks: str | Sequence[str],
+    *,
+    bubbles: Sequence[str] = ("100us", "1ms", "10ms"),
+    pairs: int = 6,
+    executor: str | None = None,
+    device: int = 0,
+    rooms: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Measures each task alone and in a replayed stage whose longest bubble is as long as `bubbles` say, which takes
+    about ten seconds for each, and returns what `lull profile` finds (docs/5-measuring.md). `out`: a file for it, which
+    `harvest` and `choose` take. Nothing else should run on the device meanwhile."""
+    asked = ["profile", "--json", "--pairs", str(pairs), "--device", str(device), "--bubbles", ",".join(bubbles)]
+    for task in [tasks] if isinstance(tasks, str) else tasks:
+        asked += ["--task", task]
+    if executor is not None:
+        asked += ["--executor", executor]
+    if rooms is not None:
+        asked += ["--rooms", str(rooms)]
+    if out is not None:
+        asked += ["--out", os.fspath(out)]
+    return _answer(asked)
+
+
+def choose(
+    profiles: str | os.PathLike[str],
+    bubbles: str | os.PathLike[str],
+    *,
+    reserve_bytes: int = 0,
+    max_slowdown: float = 0,
+) -> list[dict[str, Any]]:
+    """Which of the profiled tasks would do most in a trainer's bubbles: the best first, those that do not `fit` its
+    free device memory last. `profiles`: file of `profile`; `bubbles`: a bubble report, JSON, best of `observe`.
+    `reserve_bytes` of that memory stay the trainer's; `max_slowdown`: the bound that it will have."""
+    asked = ["choose", os.fspath(profiles), os.fspath(bubbles), "--json", "--reserve", str(reserve_bytes)]
+    if max_slowdown:
+        asked += ["--max-slowdown", f"{100 * max_slowdown}%"]
+    return _answer(asked, may_fail=True)["tasks"]
+
+
+def _answer(asked: list[str], may_fail: bool = False) -> Any:
+    path = program.path()
+    if path is None:
+        raise Error(program.MISSING)
+    data = program.PACKAGE / "data"
+    environment = {"LULL_DATA": str(data), **os.environ} if data.exists() else dict(os.environ)
+    done = subprocess.run([path, *asked], env=environment, capture_output=True, text=True)
+    if done.returncode == 0 or (may_fail and done.stdout):
+        return json.loads(done.stdout)
+    raise Error(done.stderr.strip() or f"lull {asked[0]} ended with {done.returncode}")

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/profile/machine_profiles.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/host/detail/read_json.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/units.hpp>
+
+namespace lull {
+namespace {
+
+using detail::maybe;
+using detail::read_json;
+
+using json = nlohmann::ordered_json;
+using options = std::map<std::string, std::string>;
+
+work_profile::in_bubbles length_of(json const& one) {
+  work_profile::in_bubbles found{.longest = parse_duration(one.at("longest_bubble").get<std::string>()),
+                                 .harvest = maybe<double>(one, "harvest_ratio")};
+  json const& training = one.at("training");
+  if (training.is_null() || training.at("ci95_pct").is_null()) return found;
+  auto const share = [](json const& percent) { return percent.get<double>() / 100; };
+  found.slowdown = {share(training["ci95_pct"].at(0)), share(training.at("slowdown_pct")),
+                    share(training["ci95_pct"].at(1))};
+  return found;
+}
+
+work_profile work_of(json const& one) {
+  work_profile found{.task = one.at("task").at("name").get<std::string>(),
+                     .label = {},
+                     .machine_bytes = maybe<std::uint64_t>(one, "machine_bytes"),
+                     .items_per_s = maybe<double>(one, "alone_items_per_s"),
+                     .jobs_per_s = maybe<double>(one, "alone_jobs_per_s")};
+  for (json const& length : one.at("lengths")) found.lengths.push_back(length_of(length));
+  if (found.lengths.empty()) throw usage_error{"a profile has no lengths"};
+  std::stable_sort(found.lengths.begin(), found.lengths.end(),
+                   [](auto const& a, auto const& b) { return a.longest < b.longest; });
+  return found;
+}
+
+/// Of several profiles of a task, those options are told in which they differ.
+void label(std::vector<work_profile>& works, std::vector<options> const& of) {
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    works[i].label = works[i].task;
+    char between = ':';
+    for (auto const& [key, value] : of[i]) {
+      bool differs = false;
+      for (std::size_t j = 0; j < works.size(); ++j) {
+        auto const others = of[j].find(key);
+        differs = differs || (works[j].task == works[i].task && (others == of[j].end() || others->second != value));
+      }
+      if (!differs) continue;
+      works[i].label += between + key + "=" + value;
+      between = ',';
+    }
+  }
+}
+
+bool is_told(slowdown_interval const& of) { return of.high <= std::max(2 * of.estimate, 0.02); }
+
+}  // namespace
+
+machine_profiles read_profiles(std::string const& path) {
+  return read_json(path, "lull.profile/1", [](json const& all) {
+    json const& gpu = all.at("machine").at("gpu");
+    machine_profiles found{.version = all.at("version").get<std::string>(),
+                           .executor = all.at("executor").get<std::string>(),
+                           .gpu = gpu.is_null() ? "" : maybe<std::string>(gpu, "name").value_or(""),
+                           .works = {}};
+    std::vector<options> of;
+    for (json const& one : all.at("profiles")) {
+      found.works.push_back(work_of(one));
+      of.push_back(one["task"].at("options").get<options>());
+    }
+    if (found.works.empty()) throw usage_error{"there is no profile in it"};
+    label(found.works, of);
+    return found;
+  });
+}
+
+std::optional<double> supposed_slowdown(work_profile const& of) {
+  std::optional<double> most;
+  for (auto const& length : of.lengths) {
+    if (length.slowdown && is_told(*length.slowdown)) most = std::max(most.value_or(0), length.slowdown->high);
+  }
+  return most;
+}
+
+std::string suppose(runtime& side, machine_profiles const& known) {
+  if (known.version != LULL_VERSION) {
+    return "the profiles are of Lull " + known.version + ", and this is " LULL_VERSION "; profile the tasks again";
+  }
+  bool const on_gpu = side.machine().kind() == executor_kind::cuda;
+  std::string const here = on_gpu ? side.machine().place().gpu : "";
+  if (known.executor != (on_gpu ? "cuda" : "threads") || known.gpu != here) {
+    auto const name = [](std::string const& executor, std::string const& gpu) {
+      return executor == "threads" ? "CPU threads" : gpu.empty() ? "a GPU whose name is not known" : "an " + gpu;
+    };
+    return "the profiles are of " + name(known.executor, known.gpu) + ", and this is " +
+           name(on_gpu ? "cuda" : "threads", here) + "; profile the tasks here";
+  }
+  std::map<std::string, double> most;
+  for (work_profile const& each : known.works) {
+    if (auto const slowdown = supposed_slowdown(each)) most[each.task] = std::max(most[each.task], *slowdown);
+  }
+  for (auto const& [name, slowdown] : most) side.suppose(name, slowdown);
+  return {};
+}
+
+}  // namespace lull

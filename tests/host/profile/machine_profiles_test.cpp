@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/profile/machine_profiles.hpp>
+#include <lull/tests/host/profile/profile_files.hpp>
+#include <lull/tests/support/test_folder.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+class machine_profiles_read : public testing::Test {
+ protected:
+  std::string written(std::string const& text) const {
+    std::ofstream{folder_.at("profiles.json")} << text;
+    return folder_.at("profiles.json");
+  }
+  machine_profiles read(json const& file) const { return read_profiles(written(file.dump())); }
+  std::string refusal_of(std::string const& text) const {
+    try {
+      read_profiles(written(text));
+    } catch (error const& why) {
+      return why.what();
+    }
+    return "not refused";
+  }
+
+ private:
+  test::test_folder folder_;
+};
+
+TEST_F(machine_profiles_read, a_file_is_read_back) {
+  json small = profiled("mlp", "64", {measured("10ms", 0.9, std::vector{0.1, 0.3}, 0.2), measured("1ms", 0.8, {})});
+  small["alone_jobs_per_s"] = 0.5;
+  json other = profiled("images", "1", {measured("1ms", 0.7, {})});
+  other["machine_bytes"] = nullptr;
+  machine_profiles const found = read(profiles_of({small, profiled("mlp", "512", {measured("1ms", 0.7, {})}), other}));
+  EXPECT_EQ(found.executor, "threads");
+  EXPECT_EQ(found.gpu, "");
+  ASSERT_EQ(found.works.size(), 3U);
+  EXPECT_EQ(found.works[0].task, "mlp");
+  EXPECT_EQ(found.works[0].label, "mlp:batch=64");
+  EXPECT_EQ(found.works[1].label, "mlp:batch=512");
+  EXPECT_EQ(found.works[2].label, "images");
+  EXPECT_EQ(found.works[0].machine_bytes, 3U << 20);
+  EXPECT_FALSE(found.works[2].machine_bytes);
+  EXPECT_EQ(found.works[0].items_per_s, 1000);
+  EXPECT_EQ(found.works[0].jobs_per_s, 0.5);
+  EXPECT_FALSE(found.works[1].jobs_per_s);
+  ASSERT_EQ(found.works[0].lengths.size(), 2U);
+  EXPECT_EQ(found.works[0].lengths[0].longest, 1ms) << "the shortest is the first";
+  EXPECT_FALSE(found.works[0].lengths[0].slowdown);
+  EXPECT_DOUBLE_EQ(found.works[0].lengths[1].slowdown->high, 0.003);
+  EXPECT_DOUBLE_EQ(found.works[0].lengths[1].slowdown->estimate, 0.002);
+}
+
+TEST_F(machine_profiles_read, what_is_no_such_file_is_refused) {
+  EXPECT_THROW(read_profiles("/no/such/file"), input_error);
+  EXPECT_NE(refusal_of("no JSON").find("it is not JSON of schema lull.profile/1"), std::string::npos);
+  EXPECT_NE(refusal_of("[1]").find("schema is not told"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"schema": "lull.report/1"})").find("schema is lull.report/1"), std::string::npos);
+  EXPECT_NE(refusal_of(profiles_of({}).dump()).find("there is no profile in it"), std::string::npos);
+  EXPECT_NE(refusal_of(profiles_of({profiled("mlp", "1", {})}).dump()).find("no lengths"), std::string::npos);
+  json broken = profiles_of({profiled("mlp", "1", {measured("1ms", 0.7, {})})});
+  broken["profiles"][0]["lengths"][0]["longest_bubble"] = "long";
+  EXPECT_NE(refusal_of(broken.dump()).find("\"long\" is not a duration"), std::string::npos)
+      << refusal_of(broken.dump());
+  broken["profiles"][0].erase("lengths");
+  EXPECT_NE(refusal_of(broken.dump()).find("lengths"), std::string::npos);
+  EXPECT_NE(refusal_of(std::string(16'000'001, ' ')).find("it may have 16000000"), std::string::npos);
+}
+
+TEST_F(machine_profiles_read, a_slowdown_that_noise_hides_is_not_supposed) {
+  auto const supposed = [&](std::vector<json> lengths) {
+    return supposed_slowdown(read(profiles_of({profiled("mlp", "1", std::move(lengths))})).works.front());
+  };
+  EXPECT_FALSE(supposed({measured("1ms", 0.7, {})}));
+  EXPECT_FALSE(supposed({measured("1ms", 0.7, std::vector{-45.0, 130.0}, 12)}));
+  EXPECT_DOUBLE_EQ(*supposed({measured("1ms", 0.7, std::vector{-0.3, 0.4}, 0.1)}), 0.004) << "tame, whatever the noise";
+  EXPECT_DOUBLE_EQ(
+      *supposed({measured("1ms", 0.7, std::vector{2.0, 4.0}, 3), measured("10ms", 0.9, std::vector{0.1, 0.3}, 0.2)}),
+      0.04)
+      << "of all lengths the most";
+}
+
+TEST_F(machine_profiles_read, a_runtime_of_this_machine_and_version_is_told) {
+  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}, .max_slowdown = 0.01}};
+  json const one = profiled("mlp", "1", {measured("1ms", 0.7, std::vector{0.1, 0.3}, 0.2)});
+  EXPECT_EQ(suppose(side, read(profiles_of({one, one}))), "");
+  EXPECT_EQ(suppose(side, read(profiles_of({one}, "0.1.0"))),
+            "the profiles are of Lull 0.1.0, and this is 0.2.0; profile the tasks again");
+  json gpu = profiles_of({one});
+  gpu["executor"] = "cuda";
+  gpu["machine"]["gpu"] = {{"name", "NVIDIA H200"}};
+  EXPECT_EQ(suppose(side, read(gpu)),
+            "the profiles are of an NVIDIA H200, and this is CPU threads; profile the tasks here");
+}
+
+}  // namespace
+}  // namespace lull
