@@ -40,6 +40,7 @@ from step_sections import (
     KERNELS,
     STAGE,
     STEP,
+    UNREACHED,
     connections,
     governed,
     memory,
@@ -50,6 +51,7 @@ from step_sections import (
     stage_kernels,
     step,
     two_streams,
+    unreached,
 )
 
 YIELD = [
@@ -290,6 +292,7 @@ SECTIONS = {
         f"governed:{task.removeprefix('step:')}": ("as named", lambda build, task=task: governed(build, task))
         for task in GOVERNED
     },
+    **{f"unreached:{task}": ("as named", lambda build, task=task: unreached(build, task)) for task in UNREACHED},
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))

@@ -21,6 +21,9 @@ STEP = {
 STAGE = {  # arguments for each number of connections
     "wait": ((8,), ["--tasks", "wait", "--foreign", "off"]),
     "few_sms": ((8,), ["--tasks", "compute", "--foreign", "off", "--processors", "16"]),
+    # Whether hungry tasks cost less for what they do on half of the SMs: whether a bound should choose among SMs, too.
+    "half_sms": ((8,), ["--tasks", "product+pagerank", "--foreign", "off", "--processors", "58"]),
+    "all_sms": ((8,), ["--tasks", "product+pagerank", "--foreign", "off"]),
     "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),
     "foreign": (CONNECTIONS, ["--tasks", "compute", "--foreign", "on"]),
     "tasks": ((8,), ["--tasks", "+".join(OTHER_TASKS), "--foreign", "on"]),
@@ -132,6 +135,17 @@ def governed(build, task):
     waits = ["--wait", f"{build}/bin/bench/libstage_wait.so"]
     command = ["scripts/measure_governed.py", "--task", task, "--bound", "0.005", *waits]
     said = read_json(shell(with_lull(build, command), 520))
+    return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
+
+
+UNREACHED = ("mlp", "streaming")
+
+
+def unreached(build, task):
+    """What a bound of 2 %, which the task never reaches, costs it."""
+    waits = ["--wait", f"{build}/bin/bench/libstage_wait.so"]
+    command = ["scripts/measure_unreached.py", "--task", task, "--bound", "0.02", *waits]
+    said = read_json(shell(with_lull(build, command), 320))
     return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the runtime's own threads take of a core: with a paused job, with one that stands ready and has no bubbles, with
-// bubbles from time to time. The processor time of the process less that of the trainer's thread. One JSON object on
-// standard output. Exit code 0; 1: an error; 2: there is no GPU.
+// bubbles from time to time, without marked steps, with them, and with a bound. The processor time of the process less
+// that of the trainer's thread. One JSON object on standard output. Exit code 0; 1: an error; 2: there is no GPU.
 //   our_threads --every-us 10000
 #include <time.h>
 
@@ -73,7 +73,15 @@ json run(arguments const& with) {
   await(task, job_state::placed);
   found["no_bubbles_percent"] = others_percent(time, idle);
   auto next = std::chrono::steady_clock::now();
-  found["bubbles_percent"] = others_percent(time, [&] {
+  std::chrono::nanoseconds in_step{0};  // calls of it
+  std::uint64_t steps = 0;
+  auto const train = [&](bool marks) {
+    if (marks) {
+      auto const begin = std::chrono::steady_clock::now();
+      side.step(stream.get());
+      in_step += std::chrono::steady_clock::now() - begin;
+      ++steps;
+    }
     {
       bubble const inside{side, stream.get(), site{"wait"}};
       trainer::wait_one_thread(stream.get(), static_cast<std::uint64_t>(with.every_us) * 500, nullptr);
@@ -81,7 +89,19 @@ json run(arguments const& with) {
     trainer::wait_one_thread(stream.get(), static_cast<std::uint64_t>(with.every_us) * 450,
                              nullptr);  // what it computes
     std::this_thread::sleep_until(next += std::chrono::microseconds{with.every_us});
-  });
+  };
+  auto const marked = [&](std::string const& name) {
+    others_percent(time, [&] { train(true); });  // the first 256 marks allocate, and a bound begins carefully
+    in_step = {};
+    steps = 0;
+    found[name + "_percent"] = others_percent(time, [&] { train(true); });
+    found[name + "_step_us"] = std::chrono::duration<double, std::micro>(in_step).count() / static_cast<double>(steps);
+  };
+  found["bubbles_percent"] = others_percent(time, [&] { train(false); });
+  marked("marked");
+  side.bound_slowdown(0.02);
+  marked("governed");
+  found["chance"] = side.steps().chance;
   runtime_counts const counts = side.counts();
   found["opened"] = counts[counted::opened];
   found["armed"] = counts[counted::armed];

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 import measure_governed  # noqa: E402
 import measure_settling  # noqa: E402
+import measure_unreached  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
 import side_sections  # noqa: E402
@@ -172,6 +173,24 @@ class records(unittest.TestCase):
         self.assertEqual(side.step.call_count, measure_governed.BOUNDED)
         self.assertEqual(side.skip_step.call_count, measure_governed.PLAIN)
         self.assertEqual(len(opened), 2 * measure_governed.BOUNDED)
+
+    def test_what_is_done_under_a_bound_is_counted_by_marked_steps(self):
+        side, items = mock.Mock(), iter((100, 1060))
+
+        class Trainer:
+            def groups(self, kinds):
+                for kind in kinds:
+                    kind("first backward")
+
+        work = {"bubbles": 1, "items": 0, "lease_exits": 0, "waited_ms": 0}
+
+        def report_of(_):
+            return {"gates": [{"sites": [{"site": "a", "bubbles": 1, "side_work": {**work, "items": next(items)}}]}]}
+
+        with mock.patch.object(measure_unreached.measure_stage, "report_of", report_of):
+            found = measure_unreached.items_a_step(mock.Mock(), Trainer(), side, mock.Mock(), 96)
+        self.assertEqual(found, 10)
+        self.assertEqual(side.step.call_count, 2 * measure_unreached.GROUPS_A_CALL)
 
     def test_spells_with_and_without_side_work_are_told_apart(self):
         seen = []
