@@ -143,7 +143,7 @@ struct bubble_report {
   /// stood there, as with one connection.
   std::optional<std::chrono::nanoseconds> waited{};
   std::chrono::nanoseconds lease{0};
-  /// What the device had free some milliseconds after the bubble; looked at every 10 ms at most, so usually none.
+  /// What the device had free when the bubble was found to be over; none: it was not looked at.
   std::optional<std::uint64_t> free_bytes{};
   worker_report current;    // of the current job; the edges' stamps are in its record
   worker_report successor;  // of its successor, to which the edges write nothing

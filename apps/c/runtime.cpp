@@ -102,7 +102,8 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     auto made = std::make_unique<held_runtime>();
     on_own_thread([&] {
       std::optional<machine_profiles> known;
-      if (asked.profile != nullptr) known = read_profiles(asked.profile);
+      bool const may_be_on = asked.mode == LULL_MODE_DEFAULT || asked.mode == LULL_MODE_ON;
+      if (asked.profile != nullptr && may_be_on) known = read_profiles(asked.profile);
       made->side = std::make_unique<lull::runtime>(read_options(asked));
       std::string const why = known ? suppose(*made->side, *known) : "";
       if (!why.empty() && asked.log != nullptr)

@@ -41,6 +41,7 @@ std::string json_of(machine_profiles const& known, idle_time const& idle, std::v
                             {"profile", each.work},
                             {"fits", each.fits},
                             {"machine_bytes", maybe(work.machine_bytes)},
+                            {"slowdown_pct", each.slowdown ? json(100 * *each.slowdown) : json(nullptr)},
                             {"harvest_ratio", each.harvest},
                             {"items_per_s", maybe(each.items_per_s)},
                             {"jobs_per_s", maybe(each.jobs_per_s)}});
@@ -54,13 +55,15 @@ std::string right(std::string const& text, std::size_t columns) {
 
 void print(std::ostream& out, machine_profiles const& known, idle_time const& idle,
            std::vector<prospect> const& found) {
-  out << right("harvest", 9) << right("items/s", 12) << right("a job in", 12) << right("memory", 12) << "  task\n";
+  out << right("harvest", 9) << right("items/s", 12) << right("a job in", 12) << right("memory", 12)
+      << right("slowdown", 10) << "  task\n";
   for (prospect const& each : found) {
     work_profile const& work = known.works[each.work];
     out << right(percent_text(each.harvest), 9)
         << right(each.items_per_s ? formatted("%.4g", *each.items_per_s) : "-", 12)
         << right(each.jobs_per_s.value_or(0) > 0 ? formatted("%.4g s", 1 / *each.jobs_per_s) : "-", 12)
-        << right(work.machine_bytes ? bytes_text(*work.machine_bytes) : "-", 12) << "  " << work.label
+        << right(work.machine_bytes ? bytes_text(*work.machine_bytes) : "-", 12)
+        << right(each.slowdown ? percent_text(*each.slowdown) : "-", 10) << "  " << work.label
         << (each.fits ? "" : " (does not fit)") << '\n';
   }
   out << wrapped(idle.min_free_bytes ? "The device had " + bytes_text(*idle.min_free_bytes) + " free at the least."

@@ -29,8 +29,9 @@ using namespace std::chrono_literals;
 
 constexpr auto solo_for = 1s;        // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;  // meanwhile, the GPU's clocks
-constexpr auto short_job = 100ms;    // a job shorter than this alone gets a successor that stands ready
-constexpr auto max_ready = 10s;      // from submit until a job stands ready
+constexpr std::uint64_t min_rounds = 20;
+constexpr auto short_job = 100ms;  // a job shorter than this alone gets a successor that stands ready
+constexpr auto max_ready = 10s;    // from submit until a job stands ready
 
 /// What a task did alone, again and again.
 struct solo_measure {
@@ -67,7 +68,8 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
 std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner) {
   std::uint64_t const rounds = of.rounds_of_job.value_or(owner.max_rounds());
   double const seconds = std::chrono::duration<double>(of.all.time).count();
-  if (rounds == 0 || of.all.rounds == 0 || seconds == 0) return std::nullopt;
+  bool const is_coarse = !of.rounds_of_job && of.all.rounds < min_rounds;  // the last one is not counted
+  if (rounds == 0 || is_coarse || seconds == 0) return std::nullopt;
   return static_cast<double>(of.all.rounds) / static_cast<double>(rounds) / seconds;
 }
 

@@ -111,7 +111,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
   std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
   if (trainer.supposed >= 0) {
-    for (governor& rank : ranks) rank.suppose(0, trainer.supposed);
+    for (governor& rank : ranks) rank.suppose(0, {trainer.supposed});
   }
   std::vector<double> took_ns;
   governed_run found;

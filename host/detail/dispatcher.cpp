@@ -73,6 +73,7 @@ void dispatcher::queue(std::shared_ptr<job_record> job) {
 }
 
 dispatcher::time_point dispatcher::tick() {
+  read_free();
   std::unique_lock lock{mutex_};
   keep_a_spare_gate();
   auto const longest = collect_bubbles(false);
@@ -314,16 +315,15 @@ void dispatcher::release() noexcept {
   }
 }
 
-std::uint64_t dispatcher::standing_kind() const {
+standing_kinds dispatcher::standing() const {
   std::lock_guard const lock{mutex_};
-  std::uint64_t kind = 0;
-  for (place const& each : places_) {
-    if (each.at != place_state::filling && each.at != place_state::standing) continue;
-    if (!can_run(*each.who)) continue;
-    std::uint64_t const its = kind_of(*each.who);
-    if (its != kind) kind += its;  // two of one name are as one
+  standing_kinds found{};
+  for (std::size_t p = 0; p < places_.size(); ++p) {
+    place const& each = places_[p];
+    bool const stands = each.at == place_state::filling || each.at == place_state::standing;
+    if (stands && can_run(*each.who)) found.at(p) = kind_of(*each.who);
   }
-  return kind;
+  return found;
 }
 
 bool dispatcher::places_empty() const {

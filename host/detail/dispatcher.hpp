@@ -47,6 +47,8 @@ class dispatcher {
   /// `chance`: that side work of a kind runs in a step to come; none: not known yet. Of jobs of one priority, one with
   /// a far smaller chance than another waits for it. Before the first tick; without it all run alike.
   void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
+  /// Reports shall tell how much device memory is free. Before the first tick.
+  void tell_free_memory() noexcept { tells_free_ = true; }
   /// Throws limit_error; usage_error where its memory is another's.
   void add(std::shared_ptr<job_record> job);
   /// Returns when the next one should come.
@@ -69,8 +71,8 @@ class dispatcher {
   void release() noexcept;
   /// All places are empty.
   bool places_empty() const;
-  /// Of the jobs that work in the bubbles that come: the same where they have the same names. 0: there are none.
-  std::uint64_t standing_kind() const;
+  /// Of the jobs that work in the bubbles that come.
+  standing_kinds standing() const;
   /// What is over of the bubbles: a part of each round, and what is left to do when there are none any more.
   void collect();
   std::vector<bubble_report> take_bubbles();
@@ -117,7 +119,7 @@ class dispatcher {
 
   std::chrono::nanoseconds collect_bubbles(bool at_the_end);
   void copy_bubbles(bool at_the_end);
-  void note_free(std::size_t first);
+  void read_free();
   void reserve_more(std::unique_lock<std::mutex>& lock);
   void say(std::string const& line, std::unique_lock<std::mutex>& lock);
   void tell_reserved(std::string const& last_added_at, std::uint64_t groups_added);
@@ -145,6 +147,9 @@ class dispatcher {
   captured_gates& captured_;
   std::function<void(std::string_view)> log_;
   chance_of_kind chance_{};
+  bool tells_free_ = false;
+  std::chrono::steady_clock::time_point free_read_{};  // by the thread that ticks, as is the next
+  std::optional<std::uint64_t> free_{};                // of the device's memory, a moment ago; no bubble has it yet
   std::uint64_t next_id_ = 1;
   device_clock& clock_;
   std::shared_ptr<wake_signal> const wakes_;
@@ -166,7 +171,6 @@ class dispatcher {
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
-  std::chrono::steady_clock::time_point free_read_{};
   void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <lull/host/govern/governor.hpp>
+
 namespace lull::detail {
 
 /// One that cannot run comes last.
@@ -26,9 +28,11 @@ std::shared_ptr<job_record> dispatcher::best_waiting() const {
 bool dispatcher::is_far_tamer(job_record const& one, job_record const& than) const {
   if (!chance_ || one.description().priority != than.description().priority || kind_of(one) == kind_of(than))
     return false;
-  std::optional<double> const its = chance_(kind_of(one));
+  std::optional<double> its = chance_(kind_of(one));
   std::optional<double> others = chance_(kind_of(than));
-  if (!others) others = chance_(kind_of(one) + kind_of(than));  // known only beside it
+  std::optional<double> const of_both = chance_(kind_of(standing_kinds{kind_of(one), kind_of(than)}));
+  if (!its && others && !of_both) its = governor::first_chance;  // one that is new need not begin beside a hungry one
+  if (!others) others = of_both;                                 // known only beside it
   return its && others && *its > 2 * *others;
 }
 

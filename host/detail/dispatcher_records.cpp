@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <lull/host/error.hpp>
+
 namespace lull::detail {
 
 /// Returns the longest recent bubble.
@@ -13,7 +15,7 @@ std::chrono::nanoseconds dispatcher::collect_bubbles(bool at_the_end) {
   std::size_t const known = bubbles_.size();
   if (places_[0].who != nullptr) in_graphs_ = places_[0].who->kernel().resident;
   copy_bubbles(at_the_end);
-  if (bubbles_.size() > known) note_free(known);
+  if (bubbles_.size() > known) bubbles_.back().free_bytes = std::exchange(free_, std::nullopt);
   for (std::size_t i = known; i < bubbles_.size(); ++i) summary_.add(bubbles_[i]);
   while (bubbles_.size() > max_bubbles) bubbles_.pop_front();
   auto longest = captured_.longest();
@@ -21,14 +23,16 @@ std::chrono::nanoseconds dispatcher::collect_bubbles(bool at_the_end) {
   return longest;
 }
 
-/// What the trainer's memory leaves free differs from site to site.
-void dispatcher::note_free(std::size_t first) {
+/// What the trainer's memory leaves free differs from site to site. Not under the lock: a driver may take its time.
+void dispatcher::read_free() {
   auto const now = std::chrono::steady_clock::now();
-  if (now - free_read_ < read_free_every) return;
+  if (!tells_free_ || now - free_read_ < read_free_every) return;
   free_read_ = now;
-  std::uint64_t const free = machine_->device_free_bytes();
-  if (free == any_bytes) return;
-  for (std::size_t i = first; i < bubbles_.size(); ++i) bubbles_[i].free_bytes = free;
+  try {
+    free_ = machine_->device_free_bytes();
+  } catch (device_error const&) {  // what needs the device will say so
+  }
+  if (free_ == any_bytes) free_.reset();
 }
 
 /// Copies are enqueued in one round and taken in another: on the device they may stand after what the trainer has

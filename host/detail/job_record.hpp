@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -112,6 +113,12 @@ class job_record {
 /// Jobs of one name are of one kind. Never 0.
 inline std::uint64_t kind_of(std::string_view name) { return std::hash<std::string_view>{}(name) | 1; }
 inline std::uint64_t kind_of(job_record const& job) { return kind_of(job.description().name); }
+
+/// Of the jobs that stand in the two places; 0: none does.
+using standing_kinds = std::array<std::uint64_t, 2>;
+
+/// Of both together: the same where they have the same names. 0: none stands.
+inline std::uint64_t kind_of(standing_kinds of) { return of[0] == of[1] ? of[0] : of[0] + of[1]; }
 
 /// Higher priority first, then in order of submission.
 inline bool goes_before(job_record const& one, job_record const& other) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -15,32 +16,67 @@ namespace lull::detail {
 
 /// Nothing where it is not there, or null.
 template <class T>
-std::optional<T> maybe(nlohmann::ordered_json const& of, char const* key) {
+std::optional<T> maybe(nlohmann::json const& of, char const* key) {
   auto const found = of.find(key);
   return found != of.end() && !found->is_null() ? std::optional{found->get<T>()} : std::nullopt;
 }
 
-/// What `read` makes of a file of that schema. Throws input_error, also for what `read` throws of json's errors and
-/// usage_error; limit_error for a file of more than 16 MB.
+/// The same of a number in a range. Throws usage_error.
+inline std::optional<double> number(nlohmann::json const& of, char const* key, double least, double most) {
+  auto const found = maybe<double>(of, key);
+  if (found && !(*found >= least && *found <= most)) {
+    throw usage_error{std::string{key} + " is " + std::to_string(*found) + ": it must be from " +
+                      std::to_string(least) + " to " + std::to_string(most)};
+  }
+  return found;
+}
+/// … of a count.
+inline std::optional<std::uint64_t> count(nlohmann::json const& of, char const* key) {
+  auto const found = of.find(key);
+  if (found == of.end() || found->is_null()) return std::nullopt;
+  if (!found->is_number_unsigned()) throw usage_error{std::string{key} + " is no count"};
+  return found->get<std::uint64_t>();
+}
+
+/// Throws usage_error unless it is there.
+inline nlohmann::json const& list(nlohmann::json const& of, char const* key) {
+  auto const found = of.find(key);
+  if (found == of.end() || !found->is_array()) throw usage_error{std::string{key} + " is no list"};
+  return *found;
+}
+
+/// On one line, for people.
+inline std::string printable(std::string text, std::size_t most) {
+  for (char& each : text) {
+    if (static_cast<unsigned char>(each) < 0x20U || static_cast<unsigned char>(each) > 0x7eU) each = '?';
+  }
+  return text.size() > most ? text.substr(0, most) + "…" : text;
+}
+
+/// What `read` makes of a regular file of that schema. Throws input_error, also for what `read` throws of json's errors
+/// and usage_error; limit_error for a file of more than 4 MB.
 template <class Read>
 auto read_json(std::string const& path, std::string const& schema, Read read) {
-  using json = nlohmann::ordered_json;
-  constexpr std::uintmax_t max_bytes = 16'000'000;
-  std::error_code none;
-  if (std::uintmax_t const bytes = std::filesystem::file_size(path, none); !none && bytes > max_bytes) {
-    throw limit_error{path + " has " + std::to_string(bytes) + " bytes: it may have " + std::to_string(max_bytes)};
-  }
-  std::ifstream file{path};
-  if (!file) throw input_error{path, 0, "the file cannot be read"};
+  using json = nlohmann::json;
+  constexpr std::size_t max_bytes = 4'000'000;
+  constexpr std::size_t max_why = 200;
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) throw input_error{path, 0, "it is no file that can be read"};
+  std::ifstream file{path, std::ios::binary};
+  std::string text(max_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.eof() && !file.good()) throw input_error{path, 0, "it is no file that can be read"};
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_bytes) throw limit_error{path + " is larger than " + std::to_string(max_bytes) + " bytes"};
   try {
-    json const all = json::parse(file);
+    json const all = json::parse(text);
     auto const told = all.is_object() ? maybe<std::string>(all, "schema") : std::nullopt;
     if (told != schema) throw usage_error{"its schema is " + told.value_or("not told")};
     return read(all);
   } catch (json::exception const& wrong) {
-    throw input_error{path, 0, "it is not JSON of schema " + schema + ": " + wrong.what()};
+    throw input_error{path, 0, "it is not JSON of schema " + schema + ": " + printable(wrong.what(), max_why)};
   } catch (usage_error const& wrong) {
-    throw input_error{path, 0, "it is not JSON of schema " + schema + ": " + wrong.what()};
+    throw input_error{path, 0, "it is not JSON of schema " + schema + ": " + printable(wrong.what(), max_why)};
   }
 }
 

@@ -70,6 +70,7 @@ class runtime::state {
     dispatcher_ = std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_,
                                                        of_memory, options_.log);
     dispatcher_->choose_by([this](std::uint64_t kind) { return steps_.chance(kind); });
+    if (mode_ == runtime_mode::observe || !options_.report.empty()) dispatcher_->tell_free_memory();
     thread_ = std::thread{[this] { serve(); }};
   }
 
@@ -168,8 +169,7 @@ class runtime::state {
     if (in_child()) return false;
     device_guard const here{*machine_};
     stream_found const found = machine_->look_at(stream, here.from());
-    if (found.is == stream_found::foreign) return false;
-    detail::gate const* const gate = find_gate(found.id);
+    detail::gate const* const gate = found.is != stream_found::foreign ? find_gate(found.id) : nullptr;
     return gate != nullptr && gate->ready();
   }
 
@@ -364,7 +364,7 @@ class runtime::state {
         if (ends || mode_ != asked_) launcher_->stop();
         if (mode_ != asked_ && !ending_) dispatcher_->give_up();
         next = dispatcher_->tick();
-        steps_.collect(dispatcher_->standing_kind());
+        steps_.collect(dispatcher_->standing());
         next = std::min(next, launcher_->tick());
       } catch (std::exception const& problem) {
         turn_off(problem);

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::detail {
@@ -16,20 +15,6 @@ trainer_steps::trainer_steps(executor& machine, bool harvests, double max_slowdo
     : machine_(machine), harvests_(harvests), trainer_(trainer), log_(log) {
   bound(max_slowdown);
 }
-
-namespace {
-
-/// What is supposed of two names together is what is supposed of the hungrier one.
-void tell(governor& to, std::map<std::uint64_t, double> const& supposed) {
-  for (auto const& [kind, slowdown] : supposed) {
-    to.suppose(kind, slowdown);
-    for (auto const& [other, others] : supposed) {
-      if (other != kind) to.suppose(kind + other, std::max(slowdown, others));
-    }
-  }
-}
-
-}  // namespace
 
 void trainer_steps::suppose(std::string_view name, double slowdown) {
   if (!(slowdown >= 0 && std::isfinite(slowdown))) {
@@ -43,7 +28,7 @@ void trainer_steps::suppose(std::string_view name, double slowdown) {
     throw limit_error{"more than " + std::to_string(max_supposed) +
                       " names of side work are supposed to cost something"};
   supposed_[kind] = slowdown;
-  if (governor_) tell(*governor_, supposed_);
+  if (governor_) governor_->suppose(kind, {slowdown});
 }
 
 void trainer_steps::bound(double max_slowdown) {
@@ -56,7 +41,9 @@ void trainer_steps::bound(double max_slowdown) {
     bounded_->chance = 1;
   }
   governor_ = std::move(made);
-  if (governor_) tell(*governor_, supposed_);
+  if (governor_) {
+    for (auto const& [kind, slowdown] : supposed_) governor_->suppose(kind, {slowdown});
+  }
   report_ = {.max_slowdown = max_slowdown};
   ++series_;
   may_harvest_ = !governor_;
@@ -118,14 +105,29 @@ void trainer_steps::skip() {
   last.is_skipped = last.is_skipped || last.at + 1 == marked_;
 }
 
-void trainer_steps::collect(std::uint64_t kind) {
+void trainer_steps::collect(standing_kinds standing) {
   {
     std::lock_guard const lock{mutex_};
-    kind_ = kind;
-    if (kind != 0) last_kind_ = kind;
+    kind_ = kind_of(standing);
+    if (kind_ != 0) last_kind_ = kind_;
+    if (governor_) suppose_together(standing);
   }
   while (read_next()) {
   }
+}
+
+/// Of two names together the hungrier one's slowdown is supposed; where nothing is of the other, no less. Under the
+/// lock.
+void trainer_steps::suppose_together(standing_kinds of) {
+  if (of[0] == 0 || of[1] == 0 || of[0] == of[1]) return;
+  if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->suppose_nothing(before);
+  governor::supposition both;
+  for (std::uint64_t const kind : of) {
+    auto const its = supposed_.find(kind);
+    both.is_at_least = both.is_at_least || its == supposed_.end();
+    if (its != supposed_.end()) both.slowdown = std::max(both.slowdown, its->second);
+  }
+  if (both.slowdown > 0 || !both.is_at_least) governor_->suppose(kind_, both);
 }
 
 /// Under a lock of its own each: the trainer's thread may be waiting for it.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include <lull/host/detail/job_record.hpp>
 #include <lull/host/detail/step_finder.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/govern/governor.hpp>
@@ -52,14 +53,15 @@ class trainer_steps {
   }
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_harvest_; }
-  /// Reads the lengths of steps that are over. `kind`: of the jobs that stand now, for steps to come; 0: none does.
-  void collect(std::uint64_t kind);
+  /// Reads the lengths of steps that are over. `standing`: kinds of the jobs that stand now, for steps to come.
+  void collect(standing_kinds standing);
   step_report report() const;
 
  private:
   void begin(stream_handle stream, std::uint64_t number);
   step_report now() const;
   bool read_next();
+  void suppose_together(standing_kinds of);
 
   static constexpr std::size_t kept = 256;  // moments that were not read yet
   struct beginning {
@@ -78,6 +80,7 @@ class trainer_steps {
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
   mutable std::mutex mutex_;                  // all that follows
   std::map<std::uint64_t, double> supposed_;  // of the kind of one name
+  std::uint64_t together_ = 0;                // of the two names that something is supposed of
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;
   std::uint64_t kind_ = 0;       // of the jobs that stand

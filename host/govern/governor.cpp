@@ -11,8 +11,8 @@ namespace lull {
 
 namespace {
 
-constexpr double first_chance = 0.2;     // while the slowdown is not known
-constexpr double supposed_chance = 0.5;  // … at most, where it is supposed: it is soonest known if half are harvested
+constexpr double supposed_chance =
+    0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
 constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
 constexpr double devouring = 0.5;           // excess of the first harvested spells that ends the beginning
@@ -100,11 +100,15 @@ std::uint64_t governor::steps_to_know(std::uint64_t kind) const {
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
-void governor::suppose(std::uint64_t kind, double slowdown) {
-  if (supposed_.size() < max_supposed || supposed_.contains(kind)) supposed_[kind] = std::max(slowdown, 1e-9);
+void governor::suppose(std::uint64_t kind, supposition what) {
+  what.slowdown = std::max(what.slowdown, 1e-9);
+  supposed_[kind] = what;
 }
 
-bool governor::has_idea_of(std::uint64_t kind) const { return interval(kind) || supposed_.contains(kind); }
+bool governor::has_idea_of(std::uint64_t kind) const {
+  auto const supposed = supposed_.find(kind);
+  return (supposed != supposed_.end() && !supposed->second.is_at_least) || interval(kind);
+}
 
 /// Takes the first spells for the forecast; true while it does.
 bool governor::learn_usual(double step_ns) {
@@ -202,8 +206,9 @@ double governor::chance(std::uint64_t kind) const {
   }
   if (auto const supposed = supposed_.find(kind); supposed != supposed_.end()) {
     double const seen = harvested >= 2 ? of.first_excess / harvested - spread_ : 0;  // at least
-    double const slowdown = std::max(supposed->second, seen);
-    return std::clamp(affordable(of, slowdown, slowdown), never, supposed_chance);
+    double const slowdown = std::max(supposed->second.slowdown, seen);
+    double const most = supposed->second.is_at_least ? first_chance : supposed_chance;
+    return std::clamp(affordable(of, slowdown, slowdown), never, most);
   }
   // What others lost is made up for before a further kind is tried.
   bool const is_in_debt = loss() - of.loss() > options_.max_slowdown * static_cast<double>(ended_);

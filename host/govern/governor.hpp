@@ -50,12 +50,17 @@ class governor {
   /// 1 ns to 1e15 ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
 
-  /// How much longer side work of a kind is supposed to make a step, as a share, as from a profile: finite and not
-  /// negative. It says how carefully that kind begins, until its slowdown is known. At most 4,096 kinds; others begin
-  /// as if nothing were supposed of them.
-  void suppose(std::uint64_t kind, double slowdown);
-  /// Whether the slowdown of a kind is known or supposed.
+  /// How much longer side work of a kind is supposed to make a step, as from a profile. It says how carefully that kind
+  /// begins, until its slowdown is known.
+  struct supposition {
+    double slowdown = 0;       // as a share of a step; finite and not negative
+    bool is_at_least = false;  // it may be more, so that it makes the beginning no bolder
+  };
+  void suppose(std::uint64_t kind, supposition what);
+  void suppose_nothing(std::uint64_t kind) { supposed_.erase(kind); }
+  /// Whether the slowdown of a kind is known, or supposed and no more.
   bool has_idea_of(std::uint64_t kind) const;
+  static constexpr double first_chance = 0.2;  // of a kind that nobody has an idea of
 
   /// Of the next spell, if its side work is of that kind; so, too, all that follows.
   double chance(std::uint64_t kind = 0) const;
@@ -98,15 +103,14 @@ class governor {
 
   static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
   static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
-  static constexpr std::size_t max_supposed = 4'096;
   governor_options options_;
   std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;
-  std::map<std::uint64_t, double> supposed_;  // of a kind
-  double forgotten_ = 0;                      // losses of kinds that are no longer told apart
-  double usual_ns_ = 0;                       // of a step without side work, as forecast
-  double spread_ = 0.02;                      // of spells around the forecast, as a share
-  int off_in_a_row_ = 0;                      // spells that were far above the forecast; below 0: below it
+  std::map<std::uint64_t, supposition> supposed_;  // of a kind
+  double forgotten_ = 0;                           // losses of kinds that are no longer told apart
+  double usual_ns_ = 0;                            // of a step without side work, as forecast
+  double spread_ = 0.02;                           // of spells around the forecast, as a share
+  int off_in_a_row_ = 0;                           // spells that were far above the forecast; below 0: below it
   std::uint64_t ended_ = 0;
 };
 

@@ -13,11 +13,15 @@
 namespace lull {
 namespace {
 
-using detail::maybe;
+using detail::count;
+using detail::list;
+using detail::number;
 using detail::read_json;
 
-using json = nlohmann::ordered_json;
+using json = nlohmann::json;
 using in_bubbles = work_profile::in_bubbles;
+
+constexpr double max_us = 1e12;  // a bubble
 
 void note_free(idle_time& into, std::optional<std::uint64_t> bytes) {
   if (bytes) into.min_free_bytes = std::min(into.min_free_bytes.value_or(*bytes), *bytes);
@@ -38,9 +42,8 @@ double harvest_in(std::vector<in_bubbles> const& known, std::chrono::nanoseconds
 }
 
 /// The share of steps in which it may run.
-double allowed(work_profile const& of, double max_slowdown) {
-  double const slowdown = supposed_slowdown(of).value_or(0);
-  return max_slowdown != 0 && slowdown > max_slowdown ? max_slowdown / slowdown : 1;
+double allowed(std::optional<double> slowdown, double max_slowdown) {
+  return max_slowdown != 0 && slowdown.value_or(0) > max_slowdown ? max_slowdown / *slowdown : 1;
 }
 
 /// By what the prospects are compared.
@@ -75,12 +78,12 @@ idle_time idle_time_of(bubble_summary const& seen) {
 idle_time read_idle_time(std::string const& path) {
   return read_json(path, "lull.bubbles/2", [](json const& all) {
     idle_time found;
-    for (json const& gate : all.at("gates")) {
-      for (json const& one : gate.at("sites")) {
-        auto const us = maybe<double>(one, "p50_us");
-        auto const share = maybe<double>(one, "share");
+    for (json const& gate : list(all, "gates")) {
+      for (json const& one : list(gate, "sites")) {
+        auto const us = number(one, "p50_us", 0, max_us);
+        auto const share = number(one, "share", 0, 1.01);  // of rounding
         if (us && share) found.sites.push_back({std::chrono::nanoseconds{std::llround(1e3 * *us)}, *share});
-        note_free(found, maybe<std::uint64_t>(one, "min_free_bytes"));
+        note_free(found, count(one, "min_free_bytes"));
       }
     }
     return found;
@@ -96,15 +99,16 @@ std::vector<prospect> prospects_of(machine_profiles const& known, idle_time cons
   std::vector<prospect> found;
   for (std::size_t i = 0; i < known.works.size(); ++i) {
     work_profile const& work = known.works[i];
+    std::optional<double> const slowdown = supposed_slowdown(work);
     double used = 0;  // of the trainer's time
     for (idle_time::site const& each : idle.sites) used += each.share * harvest_in(work.lengths, each.typical);
-    used = std::min(used, 1.0) * allowed(work, within.max_slowdown);
-    prospect one{.work = i, .harvest = used / idle_share};
+    used = std::min(used, 1.0) * allowed(slowdown, within.max_slowdown);
+    prospect one{.work = i, .slowdown = slowdown, .harvest = used / idle_share};
     if (work.items_per_s) one.items_per_s = used * *work.items_per_s;
     if (work.jobs_per_s) one.jobs_per_s = used * *work.jobs_per_s;
     if (work.machine_bytes && idle.min_free_bytes) {
       std::uint64_t const free = *idle.min_free_bytes - std::min(*idle.min_free_bytes, within.reserve_bytes);
-      one.fits = *work.machine_bytes <= free;
+      one.fits = *work.machine_bytes <= free - free / 16;  // as a task's own check
     }
     found.push_back(one);
   }

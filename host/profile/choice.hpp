@@ -25,7 +25,7 @@ struct idle_time {
 
 idle_time idle_time_of(bubble_summary const& seen);
 /// Reads a bubble report, JSON. Best of mode `observe`: otherwise the memory of side work counts as taken. Throws
-/// input_error, or limit_error for a file of more than 16 MB.
+/// input_error, or limit_error for a file of more than 4 MB.
 idle_time read_idle_time(std::string const& path);
 
 struct choice_limits {
@@ -37,6 +37,7 @@ struct choice_limits {
 struct prospect {
   std::size_t work = 0;                 // index in machine_profiles::works
   bool fits = true;                     // in the device memory that is free at every site, as far as both are known
+  std::optional<double> slowdown{};     // supposed_slowdown
   double harvest = 0;                   // of the idle time, as time that the task needs alone on all SMs
   std::optional<double> items_per_s{};  // in the trainer's time
   std::optional<double> jobs_per_s{};
@@ -48,7 +49,8 @@ struct prospect {
 /// A bubble's harvest is that of the profile's bubbles of the same length, by a line between the two nearest in the
 /// logarithm of length. In shorter ones than were profiled, as much time is lost as in the shortest; in longer ones the
 /// share is that of the longest. Under a bound, side work runs in that share of steps which the slowdown allows that
-/// the profile told. Where bubbles of several gates overlap, less can be done.
+/// the profile told; in all where it told none, so look at `slowdown`. Where bubbles of several gates overlap, less can
+/// be done.
 std::vector<prospect> prospects_of(machine_profiles const& known, idle_time const& idle,
                                    choice_limits const& within = {});
 

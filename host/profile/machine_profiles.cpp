@@ -13,30 +13,40 @@
 namespace lull {
 namespace {
 
+using detail::count;
+using detail::list;
 using detail::maybe;
+using detail::number;
 using detail::read_json;
 
-using json = nlohmann::ordered_json;
+using json = nlohmann::json;
 using options = std::map<std::string, std::string>;
+
+constexpr double any = 1e15;
+constexpr std::size_t max_label = 200;
 
 work_profile::in_bubbles length_of(json const& one) {
   work_profile::in_bubbles found{.longest = parse_duration(one.at("longest_bubble").get<std::string>()),
-                                 .harvest = maybe<double>(one, "harvest_ratio")};
+                                 .harvest = number(one, "harvest_ratio", -any, any)};
+  if (found.longest.count() == 0) throw usage_error{"longest_bubble is 0"};
   json const& training = one.at("training");
-  if (training.is_null() || training.at("ci95_pct").is_null()) return found;
-  auto const share = [](json const& percent) { return percent.get<double>() / 100; };
-  found.slowdown = {share(training["ci95_pct"].at(0)), share(training.at("slowdown_pct")),
-                    share(training["ci95_pct"].at(1))};
+  auto const percent = training.is_null() ? std::nullopt : number(training, "slowdown_pct", -100, any);
+  if (!percent || training.at("ci95_pct").is_null()) return found;
+  json const& ends = list(training, "ci95_pct");
+  slowdown_interval const of{ends.at(0).get<double>() / 100, *percent / 100, ends.at(1).get<double>() / 100};
+  if (!(of.low <= of.estimate && of.estimate <= of.high && of.high <= any))
+    throw usage_error{"ci95_pct does not lie around slowdown_pct"};
+  found.slowdown = of;
   return found;
 }
 
 work_profile work_of(json const& one) {
   work_profile found{.task = one.at("task").at("name").get<std::string>(),
                      .label = {},
-                     .machine_bytes = maybe<std::uint64_t>(one, "machine_bytes"),
-                     .items_per_s = maybe<double>(one, "alone_items_per_s"),
-                     .jobs_per_s = maybe<double>(one, "alone_jobs_per_s")};
-  for (json const& length : one.at("lengths")) found.lengths.push_back(length_of(length));
+                     .machine_bytes = count(one, "machine_bytes"),
+                     .items_per_s = number(one, "alone_items_per_s", 0, any),
+                     .jobs_per_s = number(one, "alone_jobs_per_s", 0, any)};
+  for (json const& length : list(one, "lengths")) found.lengths.push_back(length_of(length));
   if (found.lengths.empty()) throw usage_error{"a profile has no lengths"};
   std::stable_sort(found.lengths.begin(), found.lengths.end(),
                    [](auto const& a, auto const& b) { return a.longest < b.longest; });
@@ -61,8 +71,6 @@ void label(std::vector<work_profile>& works, std::vector<options> const& of) {
   }
 }
 
-bool is_told(slowdown_interval const& of) { return of.high <= std::max(2 * of.estimate, 0.02); }
-
 }  // namespace
 
 machine_profiles read_profiles(std::string const& path) {
@@ -73,12 +81,13 @@ machine_profiles read_profiles(std::string const& path) {
                            .gpu = gpu.is_null() ? "" : maybe<std::string>(gpu, "name").value_or(""),
                            .works = {}};
     std::vector<options> of;
-    for (json const& one : all.at("profiles")) {
+    for (json const& one : list(all, "profiles")) {
       found.works.push_back(work_of(one));
-      of.push_back(one["task"].at("options").get<options>());
+      of.push_back(one.at("task").at("options").get<options>());
     }
     if (found.works.empty()) throw usage_error{"there is no profile in it"};
     label(found.works, of);
+    for (work_profile& each : found.works) each.label = detail::printable(each.label, max_label);
     return found;
   });
 }
@@ -86,7 +95,10 @@ machine_profiles read_profiles(std::string const& path) {
 std::optional<double> supposed_slowdown(work_profile const& of) {
   std::optional<double> most;
   for (auto const& length : of.lengths) {
-    if (length.slowdown && is_told(*length.slowdown)) most = std::max(most.value_or(0), length.slowdown->high);
+    if (!length.slowdown) continue;
+    auto const& [low, estimate, high] = *length.slowdown;
+    bool const is_told = high <= std::max(2 * estimate, 0.02);
+    if (is_told || low > 0) most = std::max(most.value_or(0), std::max(is_told ? high : low, 0.0));
   }
   return most;
 }
@@ -108,7 +120,11 @@ std::string suppose(runtime& side, machine_profiles const& known) {
   for (work_profile const& each : known.works) {
     if (auto const slowdown = supposed_slowdown(each)) most[each.task] = std::max(most[each.task], *slowdown);
   }
-  for (auto const& [name, slowdown] : most) side.suppose(name, slowdown);
+  try {
+    for (auto const& [name, slowdown] : most) side.suppose(name, slowdown);
+  } catch (limit_error const& wrong) {
+    return wrong.what();
+  }
   return {};
 }
 

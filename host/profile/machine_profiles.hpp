@@ -38,15 +38,16 @@ struct machine_profiles {
   std::vector<work_profile> works;
 };
 
-/// Reads what `lull profile --out` wrote. Throws input_error, or limit_error for a file of more than 16 MB.
+/// Reads what `lull profile --out` wrote. Throws input_error, or limit_error for a file of more than 4 MB.
 machine_profiles read_profiles(std::string const& path);
 
-/// How much longer it makes a step, as far as that was told: the upper end of the interval, of all lengths the most. An
-/// interval that reaches beyond twice its estimate, and beyond 2 %, tells nothing.
+/// How much longer it makes a step: the upper end of the interval, or the lower end where the upper one is beyond twice
+/// the estimate and beyond 2 %, and so is noise; of all lengths the most. Nothing where noise hides all.
 std::optional<double> supposed_slowdown(work_profile const& of);
 
-/// Tells the runtime (`runtime::suppose`), of several profiles of a name the hungriest. Returns why not, where the
-/// profiles are of another machine or version: "…; profile the tasks here". Empty: told.
+/// Tells the runtime (`runtime::suppose`), of several profiles of a name the hungriest. Returns why not, or not all:
+/// where they are of another machine or version, "…; profile the tasks here", or of more names than a runtime takes.
+/// Empty: told.
 std::string suppose(runtime& side, machine_profiles const& known);
 
 }  // namespace lull

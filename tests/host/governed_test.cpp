@@ -8,7 +8,6 @@
 #include <limits>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -323,51 +322,6 @@ TEST_F(governed, a_runtime_that_is_off_and_streams_that_cannot_be_timed_have_no_
   side->step(&trainer);
   seen.capturing = false;
   EXPECT_EQ(side->steps().begun, 0U);
-}
-
-/// Until the steps told anything.
-TEST_F(governed, jobs_begin_as_carefully_as_was_supposed) {
-  auto const side = make(bounded(0.005));
-  for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"hungry", 0.02}}) side->suppose(name, slowdown);
-  auto const chance_with = [&](std::string const& name) {
-    job made = submit(*side, name);
-    await(*side, made, job_state::placed);
-    double last = -1;
-    for (int same = 0; same < 50; std::this_thread::sleep_for(1ms))
-      same = std::exchange(last, side->steps().chance) == last ? same + 1 : 0;
-    made.cancel();
-    await(*side, made, job_state::cancelled);
-    return last;
-  };
-  EXPECT_EQ(chance_with("tame"), 0.5);
-  double const hungry = chance_with("hungry");
-  EXPECT_GT(hungry, 0.01);
-  EXPECT_LT(hungry, 0.19);
-  EXPECT_EQ(chance_with("unheard of"), 0.2);
-  side->bound_slowdown(0.5);
-  EXPECT_EQ(chance_with("hungry"), 0.5) << "it is supposed under another bound, too";
-}
-
-TEST_F(governed, a_far_tamer_job_goes_first_where_that_is_only_supposed) {
-  auto const side = make(bounded(0.005));
-  side->suppose("hungry", 0.1);
-  side->suppose("tame", 0.001);
-  job const hungry = submit(*side, "hungry");
-  await(*side, hungry, job_state::placed);
-  job const tame = submit(*side, "tame");
-  await(*side, tame, job_state::placed);
-  await(*side, hungry, job_state::queued);
-}
-
-TEST_F(governed, what_cannot_be_supposed_is_refused) {
-  auto const side = make(bounded(0.005));
-  for (double const slowdown :
-       {-0.1, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
-    EXPECT_THROW(side->suppose("job", slowdown), usage_error) << slowdown;
-  for (int name = 0; name < 64; ++name) side->suppose(std::to_string(name), 0.01);
-  EXPECT_THROW(side->suppose("one more", 0.01), limit_error);
-  side->suppose("63", 0.02);
-  make(options())->suppose("job", 0.01);  // without a bound
 }
 
 TEST_F(governed, a_bound_that_cannot_be_is_refused) {

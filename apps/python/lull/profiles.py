@@ -17,7 +17,7 @@ from .binding import Error
 def profile(
     tasks: str | Sequence[str],
     *,
-    bubbles: Sequence[str] = ("100us", "1ms", "10ms"),
+    bubbles: str | Sequence[str] = ("100us", "1ms", "10ms"),
     pairs: int = 6,
     executor: str | None = None,
     device: int = 0,
@@ -27,7 +27,8 @@ def profile(
     """Measures each task alone and in a replayed stage whose longest bubble is as long as `bubbles` say, which takes
     about ten seconds for each, and returns what `lull profile` finds (docs/5-measuring.md). `out`: a file for it, which
     `harvest` and `choose` take. Nothing else should run on the device meanwhile."""
-    asked = ["profile", "--json", "--pairs", str(pairs), "--device", str(device), "--bubbles", ",".join(bubbles)]
+    lengths = bubbles if isinstance(bubbles, str) else ",".join(bubbles)
+    asked = ["profile", "--json", "--pairs", str(pairs), "--device", str(device), "--bubbles", lengths]
     for task in [tasks] if isinstance(tasks, str) else tasks:
         asked += ["--task", task]
     if executor is not None:
@@ -49,10 +50,10 @@ def choose(
     """Which of the profiled tasks would do most in a trainer's bubbles: the best first, those that do not `fit` its
     free device memory last. `profiles`: file of `profile`; `bubbles`: a bubble report, JSON, best of `observe`.
     `reserve_bytes` of that memory stay the trainer's; `max_slowdown`: the bound that it will have."""
-    asked = ["choose", os.fspath(profiles), os.fspath(bubbles), "--json", "--reserve", str(reserve_bytes)]
+    asked = ["choose", "--json", "--reserve", str(int(reserve_bytes))]
     if max_slowdown:
-        asked += ["--max-slowdown", f"{100 * max_slowdown}%"]
-    return _answer(asked, may_fail=True)["tasks"]
+        asked += ["--max-slowdown", f"{100 * max_slowdown:.6f}%"]
+    return _answer([*asked, "--", os.fspath(profiles), os.fspath(bubbles)], may_fail=True)["tasks"]
 
 
 def _answer(asked: list[str], may_fail: bool = False) -> Any:
@@ -61,7 +62,9 @@ def _answer(asked: list[str], may_fail: bool = False) -> Any:
         raise Error(program.MISSING)
     data = program.PACKAGE / "data"
     environment = {"LULL_DATA": str(data), **os.environ} if data.exists() else dict(os.environ)
-    done = subprocess.run([path, *asked], env=environment, capture_output=True, text=True)
+    for name in ("LULL", "LULL_REPORT"):  # of this process, which may only observe
+        environment.pop(name, None)
+    done = subprocess.run([path, *asked], env=environment, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode == 0 or (may_fail and done.stdout):
         return json.loads(done.stdout)
     raise Error(done.stderr.strip() or f"lull {asked[0]} ended with {done.returncode}")

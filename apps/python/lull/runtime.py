@@ -300,6 +300,8 @@ class Runtime(Made):
 
     def suppose(self, name: str, slowdown: float) -> None:
         """How much longer jobs of that name make a step, until it is known."""
+        if "\0" in name:
+            raise Error("a name has no zero byte")
         if not self._is_parents:
             check(self._library.lull_suppose(self._handle, name.encode(), slowdown))
 

@@ -31,9 +31,9 @@ class chosen : public program {
 TEST_F(chosen, the_best_is_named_behind_a_table) {
   outcome const found = ask("choose " + profiles() + " " + bubbles());
   EXPECT_EQ(found.code, 0);
-  EXPECT_EQ(found.text, R"(  harvest     items/s    a job in      memory  task
-   90.0 %         900           -    64.0 MiB  mlp:batch=512
-   90.0 %         450           -     3.0 MiB  mlp:batch=64
+  EXPECT_EQ(found.text, R"(  harvest     items/s    a job in      memory  slowdown  task
+   90.0 %         900           -    64.0 MiB    4.00 %  mlp:batch=512
+   90.0 %         450           -     3.0 MiB         -  mlp:batch=64
 The device had 100.0 MiB free at the least.
 Best: mlp:batch=512
 )");
@@ -56,7 +56,7 @@ TEST_F(chosen, a_bound_and_a_reserve_are_kept) {
 TEST_F(chosen, what_cannot_be_is_refused) {
   for (auto const& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
            {"", "PROFILES is required"},
-           {profiles() + " " + file("none.json"), "none.json: the file cannot be read"},
+           {profiles() + " " + file("none.json"), "none.json: it is no file that can be read"},
            {bubbles() + " " + bubbles(), "schema is lull.bubbles/2"},
            {profiles() + " " + bubbles() + " --reserve much", "--reserve: "},
            {profiles() + " " + bubbles() + " --max-slowdown 1", "--max-slowdown: \"1\" is no share"}}) {
@@ -68,7 +68,8 @@ TEST_F(chosen, what_cannot_be_is_refused) {
 
 TEST_F(chosen, a_harvest_is_told_what_was_profiled_and_says_where_it_is_not) {
   std::string const harvest =
-      "harvest --executor threads --task compute:rounds=4096 --pairs 1 --iterations 10 --profile " +
+      "harvest --executor threads --task compute:items=64,rounds=64 --segment 500us --pairs 1 --iterations 10 "
+      "--profile " +
       file("profiles.json");
   profiles();
   EXPECT_NE(ask(harvest).text.find("--profile needs --max-slowdown"), std::string::npos);

@@ -110,6 +110,15 @@ TEST_F(appetites, one_that_is_not_known_is_tried_beside_another_and_waits_if_the
   EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
 }
 
+TEST_F(appetites, one_that_is_not_known_begins_without_a_hungry_one) {
+  auto const hungry = add("hungry", 0.01);
+  EXPECT_EQ(standing({hungry}), "hungry ");
+  auto const unknown = add("unknown", {});
+  EXPECT_EQ(standing({hungry, unknown}), "unknown ");
+  chance_of(kind_of("unknown"), 0.015);
+  EXPECT_EQ(standing({hungry, unknown}), "hungry unknown ");
+}
+
 TEST_F(appetites, priority_goes_before) {
   auto const hungry = add("hungry", 0.1, 1);
   auto const tame = add("tame", 0.9, 0);

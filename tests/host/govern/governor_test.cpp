@@ -196,24 +196,43 @@ TEST(governor, ends_the_beginning_where_side_work_devours_the_step) {
 
 TEST(governor, begins_as_carefully_as_is_supposed_and_then_goes_by_what_it_saw) {
   governor of{{.max_slowdown = 0.005}};
-  of.suppose(1, 0);
-  of.suppose(2, 0.1);
+  of.suppose(1, {0});
+  of.suppose(2, {0.1});
   EXPECT_EQ(of.chance(0), 0.2);
   EXPECT_EQ(of.chance(1), 0.5);
-  EXPECT_LT(of.chance(2), 1e-3) << "six spells could not be paid for";
+  EXPECT_LT(of.chance(2), 1e-6) << "six spells could not be paid for";
   EXPECT_TRUE(of.has_idea_of(1));
   EXPECT_FALSE(of.has_idea_of(0));
   train(of, 0, 1'000, 0.001);
   EXPECT_TRUE(of.has_idea_of(0));
   EXPECT_GT(of.chance(0), 0.9);
-  of.suppose(0, 0.1);
+  of.suppose(0, {0.1});
   EXPECT_GT(of.chance(0), 0.9);
+  of.suppose(3, {.slowdown = 0.001, .is_at_least = true});
+  EXPECT_EQ(of.chance(3), 0.2) << "no bolder";
+  EXPECT_FALSE(of.has_idea_of(3));
+  of.suppose(3, {.slowdown = 2, .is_at_least = true});
+  EXPECT_LT(of.chance(3), 1e-6) << "but more careful";
+  of.suppose_nothing(3);
+  EXPECT_EQ(of.chance(3), 0.2);
+}
+
+TEST(governor, goes_by_harvested_spells_that_are_longer_than_was_supposed) {
+  governor of{{.max_slowdown = 0.005}};
+  of.suppose(0, {0.0001});
+  for (std::uint64_t step = 0; !of.interval() && step < 400; ++step) {
+    bool const is_harvested = of.harvests(step);
+    of.took(step, step_ns * (is_harvested ? 1.4 : 1));
+    if (of.chance() != 0.5) break;
+  }
+  EXPECT_FALSE(of.interval());
+  EXPECT_LT(of.chance(), 0.01);
 }
 
 TEST(governor, a_job_that_is_supposed_to_devour_steps_keeps_the_bound_from_the_first_one_on) {
   auto const longer_with = [](double supposed) {
     governor of{{.max_slowdown = 0.005, .trainer = 9}};
-    if (supposed > 0) of.suppose(0, supposed);
+    if (supposed > 0) of.suppose(0, {supposed});
     double longer = 0;
     double max = 0;  // in the mean since the beginning
     for (std::uint64_t step = 0; step < 4'000; ++step) {

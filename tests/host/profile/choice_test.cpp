@@ -76,8 +76,10 @@ TEST(choice, what_does_not_fit_comes_last) {
   idle_time idle{.sites = {{1ms, 0.5}}};
   EXPECT_EQ(prospects_of(known, idle).front().work, 0U) << "what is free is not known";
   idle.min_free_bytes = 8 << 20;
+  EXPECT_EQ(prospects_of(known, idle).front().work, 1U) << "a sixteenth is left for others";
+  idle.min_free_bytes = 9 << 20;
   EXPECT_EQ(prospects_of(known, idle).front().work, 0U);
-  auto const found = prospects_of(known, idle, {.reserve_bytes = 1});
+  auto const found = prospects_of(known, idle, {.reserve_bytes = 1 << 20});
   EXPECT_EQ(found[0].work, 1U);
   EXPECT_TRUE(found[0].fits);
   EXPECT_FALSE(found[1].fits);
@@ -95,6 +97,16 @@ TEST(choice, a_hungry_one_runs_less_under_a_bound) {
   auto const found = prospects_of(known, idle, {.max_slowdown = 0.01});
   EXPECT_EQ(found[0].work, 1U);
   EXPECT_DOUBLE_EQ(*found[1].items_per_s, 2000 * 0.9 * 0.5 / 4);
+  EXPECT_DOUBLE_EQ(*found[1].slowdown, 0.04);
+  known.works[0].lengths[0].slowdown.reset();
+  auto const unknown = prospects_of(known, idle, {.max_slowdown = 0.01});
+  EXPECT_EQ(unknown[0].work, 0U);
+  EXPECT_FALSE(unknown[0].slowdown);
+}
+
+TEST(choice, idle_time_of_gates_that_overlap_is_no_more_than_all) {
+  auto const found = prospects_of(of({work("one", 1, 1)}), {.sites = {{1ms, 0.8}, {1ms, 0.8}}});
+  EXPECT_DOUBLE_EQ(*found.front().items_per_s, 1000);
 }
 
 bubble_summary seen() {
@@ -102,6 +114,7 @@ bubble_summary seen() {
   bubble_report one = observed({.site = "forward", .at = std::chrono::milliseconds{999}, .length = 1ms});
   one.free_bytes = 5 << 20;
   sum.add(one);
+  sum.add(observed({.site = "of unknown length", .at = std::chrono::milliseconds{999}}));
   return sum;
 }
 
@@ -124,9 +137,12 @@ TEST(choice, without_idle_time_there_is_nothing_to_choose_by) {
   EXPECT_THROW(prospects_of(of({work("one", 0.9, 0.9)}), {}), usage_error);
   EXPECT_TRUE(idle_time_of(bubble_summary{}).sites.empty());
   test::test_folder const folder;
-  std::ofstream{folder.at("bubbles.json")}
-      << R"({"schema": "lull.bubbles/2", "gates": [{"sites": [{"p50_us": "x"}]}]})";
-  EXPECT_THROW(read_idle_time(folder.at("bubbles.json")), input_error);
+  for (char const* const site : {R"("p50_us": "x")", R"("p50_us": -5)", R"("p50_us": 1e300)", R"("share": 50)",
+                                 R"("min_free_bytes": -1)", R"("min_free_bytes": 1e30)"}) {
+    std::ofstream{folder.at("bubbles.json")} << R"({"schema": "lull.bubbles/2", "gates": [{"sites": [{)" << site
+                                             << "}]}]}";
+    EXPECT_THROW(read_idle_time(folder.at("bubbles.json")), input_error) << site;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ TEST_F(machine_profiles_read, a_file_is_read_back) {
 }
 
 TEST_F(machine_profiles_read, what_is_no_such_file_is_refused) {
-  EXPECT_THROW(read_profiles("/no/such/file"), input_error);
+  for (char const* const none : {"/no/such/file", "/tmp", "/dev/zero"}) EXPECT_THROW(read_profiles(none), input_error);
   EXPECT_NE(refusal_of("no JSON").find("it is not JSON of schema lull.profile/1"), std::string::npos);
   EXPECT_NE(refusal_of("[1]").find("schema is not told"), std::string::npos);
   EXPECT_NE(refusal_of(R"({"schema": "lull.report/1"})").find("schema is lull.report/1"), std::string::npos);
@@ -74,7 +75,37 @@ TEST_F(machine_profiles_read, what_is_no_such_file_is_refused) {
       << refusal_of(broken.dump());
   broken["profiles"][0].erase("lengths");
   EXPECT_NE(refusal_of(broken.dump()).find("lengths"), std::string::npos);
-  EXPECT_NE(refusal_of(std::string(16'000'001, ' ')).find("it may have 16000000"), std::string::npos);
+  EXPECT_NE(refusal_of(std::string(4'000'001, ' ')).find("is larger than 4000000 bytes"), std::string::npos);
+  std::string const unlike = refusal_of("{\"schema\": \"\xff" + std::string(1'000, 'x') + "\"}");
+  EXPECT_LT(unlike.size(), 500U) << unlike;
+  EXPECT_EQ(unlike.find('\xff'), std::string::npos);
+}
+
+TEST_F(machine_profiles_read, numbers_that_cannot_be_are_refused) {
+  json const good = profiles_of({profiled("mlp", "1", {measured("1ms", 0.7, std::vector{0.1, 0.3}, 0.2)})});
+  EXPECT_EQ(refusal_of(good.dump()), "not refused");
+  for (auto const& [at, value] : std::vector<std::pair<std::string, json>>{{"/machine_bytes", -1},
+                                                                           {"/machine_bytes", 1e30},
+                                                                           {"/machine_bytes", "3"},
+                                                                           {"/alone_items_per_s", -1},
+                                                                           {"/alone_jobs_per_s", 1e308},
+                                                                           {"/lengths", {{"a", 1}}},
+                                                                           {"/lengths/0/longest_bubble", "0"},
+                                                                           {"/lengths/0/harvest_ratio", 1e300},
+                                                                           {"/lengths/0/training/ci95_pct", {90, -50}},
+                                                                           {"/lengths/0/training/ci95_pct", {0.1}},
+                                                                           {"/lengths/0/training/slowdown_pct", -101},
+                                                                           {"/task/name", 1}}) {
+    json bad = good;
+    bad[json::json_pointer{"/profiles/0" + at}] = value;
+    EXPECT_NE(refusal_of(bad.dump()), "not refused") << at << " " << value;
+  }
+}
+
+TEST_F(machine_profiles_read, names_are_printable) {
+  json one = profiled("mlp", "1\x1b[31m", {measured("1ms", 0.7, {})});
+  machine_profiles const found = read(profiles_of({one, profiled("mlp", "2", {measured("1ms", 0.7, {})})}));
+  EXPECT_EQ(found.works[0].label, "mlp:batch=1?[31m");
 }
 
 TEST_F(machine_profiles_read, a_slowdown_that_noise_hides_is_not_supposed) {
@@ -83,6 +114,7 @@ TEST_F(machine_profiles_read, a_slowdown_that_noise_hides_is_not_supposed) {
   };
   EXPECT_FALSE(supposed({measured("1ms", 0.7, {})}));
   EXPECT_FALSE(supposed({measured("1ms", 0.7, std::vector{-45.0, 130.0}, 12)}));
+  EXPECT_DOUBLE_EQ(*supposed({measured("1ms", 0.7, std::vector{5.0, 30.0}, 14)}), 0.05) << "no less, for all the noise";
   EXPECT_DOUBLE_EQ(*supposed({measured("1ms", 0.7, std::vector{-0.3, 0.4}, 0.1)}), 0.004) << "tame, whatever the noise";
   EXPECT_DOUBLE_EQ(
       *supposed({measured("1ms", 0.7, std::vector{2.0, 4.0}, 3), measured("10ms", 0.9, std::vector{0.1, 0.3}, 0.2)}),
@@ -96,6 +128,12 @@ TEST_F(machine_profiles_read, a_runtime_of_this_machine_and_version_is_told) {
   EXPECT_EQ(suppose(side, read(profiles_of({one, one}))), "");
   EXPECT_EQ(suppose(side, read(profiles_of({one}, "0.1.0"))),
             "the profiles are of Lull 0.1.0, and this is 0.2.0; profile the tasks again");
+  json many = profiles_of({});
+  for (int name = 0; name < 65; ++name) many["profiles"].push_back(profiled(std::to_string(name), "1", one["lengths"]));
+  EXPECT_NE(suppose(side, read(many)).find("more than 64 names"), std::string::npos);
+  json named = profiles_of({one});
+  named["machine"]["gpu"] = {{"name", "NVIDIA H200"}};
+  EXPECT_NE(suppose(side, read(named)), "");
   json gpu = profiles_of({one});
   gpu["executor"] = "cuda";
   gpu["machine"]["gpu"] = {{"name", "NVIDIA H200"}};
