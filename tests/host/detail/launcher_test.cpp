@@ -132,7 +132,7 @@ TEST_F(launching, of_an_opening_of_which_nothing_is_known_a_limit_on_waiting_mak
 }
 
 TEST_F(launching, a_worker_that_may_wait_is_enqueued_ahead_and_starts_with_the_opening) {
-  start({.armed_ahead = 10s});
+  start({.armed_ahead = 10s, .shared_overdue = 10s});
   bubble(0);
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
