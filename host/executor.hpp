@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -112,6 +113,18 @@ struct bytes_left {
   bool by_limit = false;
 };
 
+/// Memory of a machine that is in use.
+struct bytes_taken {
+  std::uint64_t now = 0;
+  std::uint64_t most = 0;  // so far
+
+  void add(std::uint64_t bytes) noexcept {
+    now += bytes;
+    most = std::max(most, now);
+  }
+  void remove(std::uint64_t bytes) noexcept { now -= bytes; }
+};
+
 /// Where no limit is known.
 inline constexpr std::uint64_t any_bytes = std::numeric_limits<std::uint64_t>::max();
 
@@ -129,6 +142,9 @@ class machine_memory {
   virtual bytes_left free_bytes() const = 0;
   /// Returns what the device has free, for anybody. On CPU threads what is left of the memory limit, or `any_bytes`.
   virtual std::uint64_t device_free_bytes() const = 0;
+  /// Returns what `allocate` gave, for tasks' arrays and for what Lull itself keeps, less what was released or has
+  /// given way to the trainer.
+  virtual bytes_taken taken_bytes() const = 0;
   /// Of a piece that belongs to a job_memory: gives what is behind its addresses back to the driver. Nothing that was
   /// enqueued may use it. `restore` puts memory there again, whose contents are unspecified, and throws limit_error as
   /// `allocate` does; false: it was not away. Other memory is left alone.

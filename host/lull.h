@@ -249,6 +249,9 @@ lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 /* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
    name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
 lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown);
+/* How much longer steps take in which jobs of that name ran and no others: low end, estimate and high end of the 95 %
+   interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
+lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]);
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
@@ -362,8 +365,7 @@ lull_status lull_job_feed(lull_job* job, uint64_t fed);
 lull_status lull_job_hold(lull_job* job, uint64_t at_most_ns);
 lull_status lull_job_let_go(lull_job* job);
 
-/* Costs no call to the device. */
-lull_status lull_job_get_status(lull_job* job, lull_job_status* status);
+lull_status lull_job_get_status(lull_job* job, lull_job_status* status); /* costs no call to the device */
 /* These three return at once and take effect after at most a chunk's time; a cancelled job stays cancelled. */
 lull_status lull_job_pause(lull_job* job);
 lull_status lull_job_resume(lull_job* job);
@@ -388,9 +390,8 @@ typedef struct lull_threads_stream lull_threads_stream;
 lull_status lull_threads_stream_create(lull_threads_stream** stream); /* at most 256 live at a time */
 /* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, uint64_t ns);
-/* Blocks until all that is queued has run. */
-lull_status lull_threads_stream_synchronize(lull_threads_stream* stream);
-lull_status lull_threads_stream_destroy(lull_threads_stream* stream); /* runs what is queued first */
+lull_status lull_threads_stream_synchronize(lull_threads_stream* stream); /* blocks until all has run */
+lull_status lull_threads_stream_destroy(lull_threads_stream* stream);     /* runs what is queued first */
 
 #ifdef __cplusplus
 }

@@ -121,6 +121,9 @@ class runtime {
   /// known, they begin the more carefully the more it is, and wait for others that are far tamer. host/profile/ has
   /// what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
   void suppose(std::string_view name, double slowdown);
+  /// Returns how much longer steps take in which jobs of that name ran and no others, as a share; with its 95 %
+  /// interval. None: not known yet, or there is no bound. The upper end is something for `suppose` in the next run.
+  std::optional<slowdown_interval> slowdown_of(std::string_view name) const;
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report steps() const;
 

@@ -301,6 +301,20 @@ lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdow
   });
 }
 
+lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]) {
+  return guarded("lull_get_slowdown", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    require(name, "name");
+    require(interval, "interval");
+    auto const known = side->side->slowdown_of(name);
+    if (!known) return LULL_TIMED_OUT;
+    interval[0] = known->low;
+    interval[1] = known->estimate;
+    interval[2] = known->high;
+    return LULL_OK;
+  });
+}
+
 lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
   return guarded("lull_get_steps", [&] {
     auto const side = alive<runtime_table>(runtime);

@@ -117,6 +117,7 @@ class harvest {
   results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
+    std::uint64_t const before = side_.machine().taken_bytes().now;
     auto owners = prepared_owners(plan_.tasks, side_.machine());
     for (std::size_t t = 0; t < owners.size(); ++t) {
       job_spec const& each = plan_.tasks[t];
@@ -127,6 +128,7 @@ class harvest {
     if (plan_.mode == side_mode::lull) {
       for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
     }
+    if (!tasks_.empty()) report_.harvest.taken_bytes = side_.machine().taken_bytes().most - before;
     trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
                                                  : make_threads_trainer(plan_.shape.forward);
     if (plan_.profiles) {
@@ -297,7 +299,9 @@ class harvest {
       report_.bubbles = sum.bubbles;
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
+      auto const taken = report_.harvest.taken_bytes;
       report_.harvest = sum.gain;
+      report_.harvest.taken_bytes = taken;
       if (speed_.items_per_s > 0) report_.harvest.solo_items_per_s = speed_.items_per_s;
       if (solo_.size() == 1) report_.harvest.solo_jobs_per_s = solo_jobs_per_s_;
       if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/host/io/host_memory.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -40,6 +41,7 @@ json value_of(task_profile const& profile) {
   json const told = json::parse(to_json(profile.lengths.front().found));
   json found{{"task", told["config"]["tasks"][0]},
              {"machine_bytes", bytes(profile.memory.machine_bytes)},
+             {"taken_bytes", told["harvest"]["taken_bytes"]},
              {"host_bytes", bytes(profile.memory.host_bytes)},
              {"alone_items_per_s", told["harvest"]["alone_items_per_s"]},
              {"alone_jobs_per_s", told["harvest"]["alone_jobs_per_s"]},
@@ -81,8 +83,7 @@ void print_profiles(std::ostream& out, std::vector<task_profile> const& profiles
     out << name_of(of_task.config.tasks.front()) << ":";
     if (auto const solo = of_task.harvest.solo_items_per_s)
       out << " " << formatted("%.4g", *solo) << " items a second alone";
-    if (each.memory.machine_bytes != 0)
-      out << ", " << formatted("%.1f", static_cast<double>(each.memory.machine_bytes) / (1 << 20)) << " MiB";
+    if (auto const taken = of_task.harvest.taken_bytes) out << ", " << bytes_text(*taken);
     out << "\n  longest bubble   harvest    drain p50 / p99 us   training longer   appetite\n";
     for (task_profile::in_bubbles const& one : each.lengths) {
       report const& found = one.found;

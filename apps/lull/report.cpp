@@ -93,6 +93,7 @@ json value_of(report::harvest_gain const& harvest) {
           {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
           {"alone_items_per_s", value_of(harvest.solo_items_per_s)},
           {"alone_jobs_per_s", value_of(harvest.solo_jobs_per_s)},
+          {"taken_bytes", value_of(harvest.taken_bytes)},
           {"alone_sm_mhz", value_of(harvest.solo_sm_mhz)},
           {"bubbles_sm_mhz", value_of(harvest.bubbles_sm_mhz)},
           {"lost_us", std::move(lost)}};

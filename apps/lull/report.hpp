@@ -86,6 +86,7 @@ struct report {
     std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
     std::optional<double> solo_items_per_s;     // of the tasks alone, one after another in the shares of the harvest
     std::optional<double> solo_jobs_per_s;      // of the only task, whole jobs
+    std::optional<std::uint64_t> taken_bytes;   // at most, of the machine's memory, by a job of each task
     // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a
     // training GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
     std::optional<double> solo_sm_mhz;

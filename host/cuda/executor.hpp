@@ -32,6 +32,7 @@ class cuda_executor final : public executor {
   void release(void* memory) noexcept override { memory_.release(memory); }
   bytes_left free_bytes() const override { return memory_.free_bytes(); }
   std::uint64_t device_free_bytes() const override { return memory_.device_free_bytes(); }
+  bytes_taken taken_bytes() const override { return memory_.taken_bytes(); }
   void withdraw(void* memory) override { memory_.withdraw(memory); }
   bool restore(void* memory) override { return memory_.restore(memory); }
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }

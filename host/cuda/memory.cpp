@@ -86,9 +86,9 @@ void* cuda_memory::allocate_unfilled(std::size_t bytes) { return take(bytes, fal
 
 /// The caller holds the mutex.
 void cuda_memory::require_allowed(std::size_t bytes) const {
-  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, used_bytes_)) {
+  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, taken_.now)) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
-                      " bytes reached: " + std::to_string(used_bytes_) + " are in use, and a task needs " +
+                      " bytes reached: " + std::to_string(taken_.now) + " are in use, and a task needs " +
                       std::to_string(bytes) + " more; raise memory_limit"};
   }
 }
@@ -120,7 +120,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
     if (of_job != nullptr) make_stray(made.range->bytes());
     memory = made.range->data();
   }
-  used_bytes_ += bytes;
+  taken_.add(bytes);
   allocated_.emplace(memory, std::move(made));
   try {
     if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
@@ -149,12 +149,12 @@ void cuda_memory::release(void* memory) noexcept {
   if (ended.empty()) return;
   allocation const& was = ended.mapped();
   if (was.range == nullptr) {
-    used_bytes_ -= was.bytes;
+    taken_.remove(was.bytes);
     auto* const at = static_cast<unsigned char*>(memory);
     small_.give_back(static_cast<std::size_t>(at - small_device_), was.bytes);
     return;
   }
-  if (!was.range->is_away()) used_bytes_ -= was.bytes;
+  if (!was.range->is_away()) taken_.remove(was.bytes);
   late_ranges_.push_back(std::move(ended.mapped().range));
   destroy_on(device_, [this] {
     if (is_idle()) late_ranges_.clear();  // else with the next
@@ -175,12 +175,17 @@ std::uint64_t cuda_memory::device_free_bytes() const {
   return free;
 }
 
+bytes_taken cuda_memory::taken_bytes() const {
+  std::lock_guard const lock{mutex_};
+  return taken_;
+}
+
 bytes_left cuda_memory::free_bytes() const {
   std::uint64_t free = device_free_bytes();
   free -= std::min<std::uint64_t>(free, reserve_bytes_);
   free -= free / 16;
   std::lock_guard const lock{mutex_};
-  std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, used_bytes_);
+  std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, taken_.now);
   if (limit_bytes_ != 0 && allowed < free) return {allowed, true};
   return {free};
 }
@@ -203,7 +208,7 @@ void cuda_memory::withdraw(void* memory) {
   if (known == allocated_.end() || known->second.range == nullptr || known->second.range->is_away()) return;
   make_stray(0);
   known->second.range->withdraw(stray_);
-  used_bytes_ -= known->second.bytes;
+  taken_.remove(known->second.bytes);
 }
 
 bool cuda_memory::restore(void* memory) {
@@ -214,7 +219,7 @@ bool cuda_memory::restore(void* memory) {
   require_allowed(known->second.bytes);
   require_unreserved(known->second.bytes);
   known->second.range->restore();
-  used_bytes_ += known->second.bytes;
+  taken_.add(known->second.bytes);
   return true;
 }
 

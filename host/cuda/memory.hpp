@@ -40,6 +40,7 @@ class cuda_memory {
   /// What the driver calls free and is not reserved, less a sixteenth, within the limit. Throws device_error.
   bytes_left free_bytes() const;
   std::uint64_t device_free_bytes() const;
+  bytes_taken taken_bytes() const;
   void withdraw(void* memory);
   bool restore(void* memory);
   mapped_memory map(std::size_t bytes);
@@ -81,7 +82,7 @@ class cuda_memory {
   std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;
   std::size_t const reserve_bytes_;
-  std::size_t used_bytes_ = 0;
+  bytes_taken taken_;
   std::map<void*, allocation> allocated_;
   std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use
   std::shared_ptr<stray_memory const> stray_;               // behind the addresses of memory that is away

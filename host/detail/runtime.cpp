@@ -22,6 +22,9 @@ void runtime::bound_slowdown(double most) { return state_->in_child() ? void() :
 void runtime::suppose(std::string_view name, double slowdown) {
   if (!state_->in_child()) state_->steps().suppose(name, slowdown);
 }
+std::optional<slowdown_interval> runtime::slowdown_of(std::string_view name) const {
+  return state_->in_child() ? std::nullopt : state_->steps().slowdown(detail::kind_of(name));
+}
 step_report runtime::steps() const { return state_->in_child() ? step_report{} : state_->steps().report(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }

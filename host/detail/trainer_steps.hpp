@@ -51,6 +51,11 @@ class trainer_steps {
     std::lock_guard const lock{mutex_};
     return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind)} : std::nullopt;
   }
+  /// How much longer steps take in which only side work of a kind ran. None: not known yet, or there is no bound.
+  std::optional<slowdown_interval> slowdown(std::uint64_t kind) const {
+    std::lock_guard const lock{mutex_};
+    return governor_ ? governor_->interval(kind) : std::nullopt;
+  }
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_harvest_; }
   /// Reads the lengths of steps that are over. `standing`: kinds of the jobs that stand now, for steps to come.

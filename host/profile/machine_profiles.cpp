@@ -43,7 +43,7 @@ work_profile::in_bubbles length_of(json const& one) {
 work_profile work_of(json const& one) {
   work_profile found{.task = one.at("task").at("name").get<std::string>(),
                      .label = {},
-                     .machine_bytes = count(one, "machine_bytes"),
+                     .machine_bytes = std::max(count(one, "taken_bytes"), count(one, "machine_bytes")),
                      .items_per_s = number(one, "alone_items_per_s", 0, any),
                      .jobs_per_s = number(one, "alone_jobs_per_s", 0, any)};
   for (json const& length : list(one, "lengths")) found.lengths.push_back(length_of(length));

@@ -24,7 +24,7 @@ struct work_profile {
 
   std::string task;                              // its name
   std::string label;                             // the same, with the options that tell it from others of the file
-  std::optional<std::uint64_t> machine_bytes{};  // memory that it says it needs at most
+  std::optional<std::uint64_t> machine_bytes{};  // memory that it took, or says it needs at most
   std::optional<double> items_per_s{};           // alone, on all SMs
   std::optional<double> jobs_per_s{};            // the same, of whole jobs
   std::vector<in_bubbles> lengths{};             // ascending; one at least

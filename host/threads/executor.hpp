@@ -34,6 +34,7 @@ class threads_executor : public executor {
   void release(void* memory) noexcept override;
   bytes_left free_bytes() const override;
   std::uint64_t device_free_bytes() const override;
+  bytes_taken taken_bytes() const override;
   void withdraw(void* memory) override;
   bool restore(void* memory) override;
   mapped_memory map(std::size_t bytes) override;
@@ -98,7 +99,7 @@ class threads_executor : public executor {
   std::size_t const reserve_bytes_;
   mutable std::mutex memory_mutex_;
   std::map<void*, allocation> allocated_;
-  std::size_t allocated_bytes_ = 0;
+  bytes_taken taken_;
   std::atomic<std::uint64_t> on_their_way_{0};
   block_pool pool_;
   block_pool plain_pool_;

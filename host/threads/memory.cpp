@@ -20,10 +20,10 @@ constexpr std::align_val_t line{128};
 /// The caller holds the mutex. The reserve is of what the limit allows: here that is the machine's memory.
 void threads_executor::require_free(std::size_t bytes) const {
   if (limit_bytes_ == 0) return;
-  std::size_t const left = limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
+  std::size_t const left = limit_bytes_ - std::min(limit_bytes_, taken_.now);
   if (bytes > left) {
     throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
-                      " bytes reached: " + std::to_string(allocated_bytes_) + " are in use, and a task needs " +
+                      " bytes reached: " + std::to_string(taken_.now) + " are in use, and a task needs " +
                       std::to_string(bytes) + " more; raise memory_limit"};
   }
 }
@@ -41,7 +41,7 @@ void* threads_executor::allocate(std::size_t bytes) {
     }
     std::memset(memory, 0, bytes);
     allocated_[memory] = {bytes, of_job};
-    allocated_bytes_ += bytes;
+    taken_.add(bytes);
   }
   if (of_job != nullptr) of_job->add(memory, {bytes, bytes >= min_leaving_bytes});
   return memory;
@@ -59,7 +59,7 @@ void threads_executor::release(void* memory) noexcept {
   }
   auto const ended = allocated_.extract(memory);
   if (ended.empty()) return;
-  if (!ended.mapped().is_away) allocated_bytes_ -= ended.mapped().bytes;
+  if (!ended.mapped().is_away) taken_.remove(ended.mapped().bytes);
   ::operator delete(memory, line);
 }
 
@@ -69,10 +69,15 @@ bytes_left threads_executor::free_bytes() const {
   return {free - std::min<std::uint64_t>(free, reserve_bytes_), true};
 }
 
+bytes_taken threads_executor::taken_bytes() const {
+  std::lock_guard const lock{memory_mutex_};
+  return taken_;
+}
+
 std::uint64_t threads_executor::device_free_bytes() const {
   std::lock_guard const lock{memory_mutex_};
   if (limit_bytes_ == 0) return any_bytes;
-  return limit_bytes_ - std::min(limit_bytes_, allocated_bytes_);
+  return limit_bytes_ - std::min(limit_bytes_, taken_.now);
 }
 
 /// What was there is gone; the pages themselves are the process's.
@@ -81,7 +86,7 @@ void threads_executor::withdraw(void* memory) {
   auto const known = allocated_.find(memory);
   if (known == allocated_.end() || std::exchange(known->second.is_away, true)) return;
   std::memset(memory, 0xA5, known->second.bytes);
-  allocated_bytes_ -= known->second.bytes;
+  taken_.remove(known->second.bytes);
 }
 
 bool threads_executor::restore(void* memory) {
@@ -90,7 +95,7 @@ bool threads_executor::restore(void* memory) {
   if (known == allocated_.end() || !known->second.is_away) return false;
   require_free(known->second.bytes + reserve_bytes_);
   known->second.is_away = false;
-  allocated_bytes_ += known->second.bytes;
+  taken_.add(known->second.bytes);
   return true;
 }
 

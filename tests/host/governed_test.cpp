@@ -235,6 +235,13 @@ TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
   }
   await_timed(*side, 198);
   EXPECT_GT(side->steps().chance, 0.2);
+  auto const known = side->slowdown_of("one");
+  ASSERT_TRUE(known);
+  EXPECT_LT(known->low, known->estimate);
+  EXPECT_LT(known->estimate, known->high);
+  EXPECT_EQ(known->high, side->steps().slowdown->high);
+  EXPECT_FALSE(side->slowdown_of("unheard of"));
+  EXPECT_FALSE(make(options())->slowdown_of("one")) << "without a bound";
   auto const becomes = [&](auto const& so) {
     for (int i = 0; i < 10'000 && !so(side->steps().chance); ++i) std::this_thread::sleep_for(1ms);
     EXPECT_TRUE(so(side->steps().chance)) << side->steps().chance;

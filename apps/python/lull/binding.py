@@ -185,6 +185,7 @@ _CALLS = {
     "lull_skip_step": [_P],
     "lull_bound_slowdown": [_P, ctypes.c_double],
     "lull_suppose": [_P, ctypes.c_char_p, ctypes.c_double],
+    "lull_get_slowdown": [_P, ctypes.c_char_p, ctypes.POINTER(ctypes.c_double)],
     "lull_get_steps": [_P, ctypes.POINTER(Steps)],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],
     "lull_submit_graph": [_P, _P, ctypes.POINTER(GraphOptions), ctypes.POINTER(_P)],

@@ -305,6 +305,12 @@ class Runtime(Made):
         if not self._is_parents:
             check(self._library.lull_suppose(self._handle, name.encode(), slowdown))
 
+    def slowdown(self, name: str) -> tuple[float, float, float] | None:
+        """Of steps in which jobs of that name ran and no others: low end, estimate, high end; None: not known yet."""
+        found = (ctypes.c_double * 3)()
+        known = not self._is_parents and check(self._library.lull_get_slowdown(self._handle, name.encode(), found))
+        return (found[0], found[1], found[2]) if known else None
+
     def steps(self) -> dict[str, float]:
         """The steps that were marked, as a dictionary; host/lull.h says what each value means. What is not known yet
         is not there."""

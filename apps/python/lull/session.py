@@ -96,6 +96,12 @@ class Session:
         if self._runtime is not None:
             self._runtime.suppose(name, slowdown)
 
+    def slowdown(self, name: str) -> tuple[float, float, float] | None:
+        """With a bound: how much longer steps take in which jobs of that name ran and no others, as a share: low end of
+        the 95 % interval, estimate, high end. None: not known yet, or off. The high end is something for `suppose` in
+        the next run."""
+        return None if self._runtime is None else self._runtime.slowdown(name)
+
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first, before the trainer allocates it. They are evicted, as with
         `reserve_bytes`. Returns how many bytes went back to the driver within so many seconds: less where jobs have no

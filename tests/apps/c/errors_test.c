@@ -125,6 +125,7 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   size_t needed;
   int flag;
   lull_bubble bubble;
+  double interval[3];
   lull_mode mode;
   lull_job* made;
   lull_graph_options graph = LULL_GRAPH_OPTIONS;
@@ -144,6 +145,7 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_skip_step(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_bound_slowdown(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_suppose(side, "job", 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_get_slowdown(side, "job", interval), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_steps(side, &steps), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
@@ -170,6 +172,7 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   lull_options options = LULL_OPTIONS;
   lull_job* made = (lull_job*)1;
   lull_bubble bubble = 1;
+  double interval[3];
   char text[64];
   size_t needed;
   CHECK_FAILS(lull_create(NULL, &side), LULL_ERROR_ARGUMENT, "options is null");
@@ -197,6 +200,9 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_suppose(side, NULL, 0), LULL_ERROR_ARGUMENT, "name is null");
   CHECK_FAILS(lull_suppose(side, "job", -1), LULL_ERROR_ARGUMENT, "-1");
   CHECK_OK(lull_suppose(side, "job", 0.01));
+  CHECK_FAILS(lull_get_slowdown(side, NULL, interval), LULL_ERROR_ARGUMENT, "name is null");
+  CHECK_FAILS(lull_get_slowdown(side, "job", NULL), LULL_ERROR_ARGUMENT, "interval is null");
+  CHECK(lull_get_slowdown(side, "job", interval) == LULL_TIMED_OUT);
   CHECK_FAILS(lull_get_steps(side, NULL), LULL_ERROR_ARGUMENT, "steps is null");
   CHECK_FAILS(lull_submit(side, NULL, NULL, &made), LULL_ERROR_ARGUMENT, "task is null");
   CHECK(made == NULL);

@@ -22,6 +22,7 @@ report measured(double ratio, double slowdown_percent) {
   found.harvest.ratio = 0.9 * ratio;
   found.harvest.ratio_without_rooms = ratio;
   found.harvest.solo_items_per_s = 1234;
+  found.harvest.taken_bytes = 5 << 19;
   found.drain_us = {.n = 3, .p50 = 4, .p99 = 9, .p999 = 9, .max = 9};
   found.training = slowdown{.pairs = 2,
                             .baseline = 100,
@@ -56,6 +57,7 @@ TEST(profile, its_json_has_the_machine_once_and_the_lengths_of_each_task) {
   json const& profile = read["profiles"][0];
   EXPECT_EQ(profile["task"]["name"], "mlp");
   EXPECT_EQ(profile["machine_bytes"], 3 << 20);
+  EXPECT_EQ(profile["taken_bytes"], 5 << 19);
   EXPECT_TRUE(profile["host_bytes"].is_null());
   EXPECT_EQ(profile["alone_items_per_s"], 1234);
   ASSERT_EQ(profile["lengths"].size(), 2U);
@@ -86,7 +88,7 @@ TEST(profile, what_was_not_measured_is_null_and_a_dash) {
 TEST(profile, is_a_table_of_narrow_lines) {
   std::ostringstream out;
   print_profiles(out, two_lengths());
-  EXPECT_EQ(out.str(), R"(mlp: 1234 items a second alone, 3.0 MiB
+  EXPECT_EQ(out.str(), R"(mlp: 1234 items a second alone, 2.5 MiB
   longest bubble   harvest    drain p50 / p99 us   training longer   appetite
   1ms               80.0 %        4.0 /      9.0           +0.20 %    +0.25 %
   10ms              95.0 %        4.0 /      9.0           +0.10 %    +0.11 %
@@ -110,6 +112,7 @@ TEST_F(profiled, tasks_are_measured_at_each_length_and_do_not_run_to_their_end) 
   EXPECT_TRUE(read["profiles"][0]["alone_jobs_per_s"].is_number());
   for (json const& profile : read["profiles"]) {
     EXPECT_GT(profile["alone_items_per_s"], 0);
+    EXPECT_GT(profile["taken_bytes"], 0U);
     ASSERT_EQ(profile["lengths"].size(), 2U);
     for (json const& each : profile["lengths"]) {
       EXPECT_GT(each["bubbles"]["harvested"], 0U);

@@ -60,6 +60,7 @@ class Profiles(unittest.TestCase):
             "compute:rounds=1000000000", executor="threads", max_slowdown=0.01, bracket_waits=False
         ) as side:
             self.assertEqual(side.steps()["chance"], 0.2)
+            self.assertIsNone(side.slowdown("compute"))
             side.suppose("compute", 0.001)
             deadline = time.monotonic() + 60
             while side.steps()["chance"] != 0.5:

@@ -61,7 +61,11 @@ TEST_F(memory_on_cuda, goes_and_comes_behind_the_same_addresses_while_a_kernel_r
   std::size_t const before = free_bytes();
   trainer::wait_one_thread(stream_.get(), 1'000'000'000, nullptr);
   auto const began = std::chrono::steady_clock::now();
+  bytes_taken const taken = machine.taken_bytes();
+  EXPECT_GE(taken.now, bytes);
   machine.withdraw(array.data());
+  EXPECT_EQ(machine.taken_bytes().now, taken.now - bytes);
+  EXPECT_EQ(machine.taken_bytes().most, taken.most);
   EXPECT_GE(free_bytes() + 128 * mib, before + bytes);
   machine.withdraw(array.data());
   EXPECT_GE(machine.device_free_bytes() + 128 * mib, before + bytes);

@@ -142,7 +142,11 @@ TEST_F(job_memories, that_was_released_while_it_was_away_does_not_come_back) {
   start(64 * page, {.saved_bytes = 8 * page});
   round_job& job = add(page);
   std::uint64_t const before = machine_->device_free_bytes();
+  bytes_taken const taken = machine_->taken_bytes();
+  EXPECT_GE(taken.now, page);
   EXPECT_EQ(give_back(1), page);
+  EXPECT_EQ(machine_->taken_bytes().now, taken.now - page);
+  EXPECT_EQ(machine_->taken_bytes().most, taken.most);
   job.free_large();
   EXPECT_EQ(machine_->device_free_bytes(), before + page);
   tick_until([&] { return !is_evicted(job); });
