@@ -115,6 +115,8 @@ TEST_F(appetites, one_that_is_not_known_begins_without_a_hungry_one) {
   EXPECT_EQ(standing({hungry}), "hungry ");
   auto const unknown = add("unknown", {});
   EXPECT_EQ(standing({hungry, unknown}), "unknown ");
+  chance_of(kind_of("hungry") + kind_of("unknown"), 0.001);  // they did run together
+  EXPECT_EQ(standing({hungry, unknown}), "hungry ");
   chance_of(kind_of("unknown"), 0.015);
   EXPECT_EQ(standing({hungry, unknown}), "hungry unknown ");
 }

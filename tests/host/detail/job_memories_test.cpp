@@ -147,6 +147,8 @@ TEST_F(job_memories, that_was_released_while_it_was_away_does_not_come_back) {
   EXPECT_EQ(give_back(1), page);
   EXPECT_EQ(machine_->taken_bytes().now, taken.now - page);
   EXPECT_EQ(machine_->taken_bytes().most, taken.most);
+  { machine_array<char> const small{*machine_, 4096}; }
+  EXPECT_EQ(machine_->taken_bytes().most, taken.most) << "also when less is taken again";
   job.free_large();
   EXPECT_EQ(machine_->device_free_bytes(), before + page);
   tick_until([&] { return !is_evicted(job); });
