@@ -122,6 +122,15 @@ TEST_F(profiled, tasks_are_measured_at_each_length_and_do_not_run_to_their_end) 
   }
 }
 
+TEST_F(profiled, whole_jobs_a_second_are_of_as_many_items_as_a_job_has) {
+  outcome const found = ask(
+      "profile --executor threads --task compute:rounds=64,items=64 --bubbles 1ms --pairs 2 --out " + file("p.json"));
+  ASSERT_EQ(found.code, 0) << found.text;
+  json const profile = json::parse(content(file("p.json")))["profiles"][0];
+  double const items = profile["alone_items_per_s"].get<double>() / profile["alone_jobs_per_s"].get<double>();
+  EXPECT_NEAR(items, 64 * 64, 64 * 64 * 0.05);
+}
+
 TEST_F(profiled, a_runtime_that_is_off_is_no_profile) {
   outcome const found =
       ask("profile --executor threads --task compute --bubbles 1ms --pairs 2 --out " + file("p.json"), "LULL=off ");
