@@ -12,13 +12,12 @@ output."""
 
 import argparse
 import json
-import signal
 import statistics
 import sys
 
 import measure_stage
 from measure_stage import slowdown
-from stage_trainer import GROUP, Trainer, no_bubble
+from stage_trainer import GROUP, add_size, no_bubble, on_gpu
 
 BOUNDED, PLAIN = 8, 4  # groups of a turn
 TURNS_A_CALL = 4
@@ -101,19 +100,11 @@ def main():
     parser.add_argument("--bound", type=float, default=0.005, help="a share of a step")
     parser.add_argument("--steps", type=int, default=2000, help="under the bound, about")
     parser.add_argument("--limit", type=int, default=500, help="seconds after which the process ends")
-    for name, value in (("layers", 6), ("batch", 3), ("tokens", 1024), ("width", 2048)):
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_size(parser)
     given = parser.parse_args()
     if not 0 < given.bound <= 1 or given.steps < 2 * WARM_UP or given.limit < 1:
         parser.error(f"the bound is above 0 and at most 1, steps at least {2 * WARM_UP}, the limit at least 1")
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(given.limit)
-    import lull
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("measure_governed.py: NOT RUN: torch finds no GPU")
-    trainer = Trainer(torch, given)
+    torch, lull, trainer = on_gpu("measure_governed.py", given)
     print(json.dumps({"torch": torch.__version__, "rows": [measure(torch, lull, trainer, given)]}), flush=True)
 
 

@@ -11,13 +11,12 @@ place in a spell: the mean time of a step, in milliseconds, and the half-width o
 JSON object on standard output."""
 
 import json
-import signal
 import statistics
 import sys
 
 import measure_stage
 from measure_stage import interval
-from stage_trainer import HEAD_START_MS, Trainer, no_bubble
+from stage_trainer import HEAD_START_MS, no_bubble, on_gpu
 
 SPELL = 12  # steps
 TURNS = 20  # of both spells
@@ -66,14 +65,8 @@ def measure_task(torch, trainer, bubble):
 
 def main():
     given = measure_stage.parse(None)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(given.limit)
-    import lull
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("measure_settling.py: NOT RUN: torch finds no GPU")
-    trainer, rows = Trainer(torch, given), []
+    torch, lull, trainer = on_gpu("measure_settling.py", given)
+    rows = []
     for task in given.tasks:
         with lull.harvest([measure_stage.TASKS.get(task, task)]) as side:
             if side.mode != "on":

@@ -22,7 +22,7 @@ import lull
 from closed_pieces import closed_pieces, nodes_and_segments
 from measure_stage import compared, harvested_between, in_turns, report_of, summed_up, warm_up
 from side_models import LEARNING_GROUPS, is_over, plain_ms, step_of, submitted
-from stage_trainer import GROUP, Trainer
+from stage_trainer import GROUP, Trainer, add_size
 
 BUBBLE_S = 1.6  # below the longest lease
 CYCLES_A_MS = 1.98e6
@@ -174,8 +174,7 @@ def main():
     parser.add_argument("--scopes", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=2.5, help="of training in a scope, a model")
     parser.add_argument("--wait", help="bench/libstage_wait.so")
-    for name, value in (("layers", 6), ("batch", 3), ("tokens", 1024), ("width", 2048)):
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_size(parser)
     given = parser.parse_args()
     if given.scopes and not given.wait:
         parser.error("--scopes needs --wait")

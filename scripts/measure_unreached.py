@@ -12,13 +12,12 @@ output."""
 
 import argparse
 import json
-import signal
 import statistics
 import sys
 
 import measure_stage
 from measure_governed import FIRST, TRAINER, WARM_UP
-from stage_trainer import GROUP, Trainer
+from stage_trainer import GROUP, add_size, on_gpu
 
 GROUPS_A_CALL = 24  # the host may be so far ahead of the device
 LEARNING, FREE = 48, 96  # steps of a scope without a bound
@@ -76,8 +75,7 @@ def main():
     parser.add_argument("--supposed", type=float, help="a share of a step")
     parser.add_argument("--steps", type=int, default=960, help="under the bound")
     parser.add_argument("--limit", type=int, default=300, help="seconds after which the process ends")
-    for name, value in (("layers", 6), ("batch", 3), ("tokens", 1024), ("width", 2048)):
-        parser.add_argument(f"--{name}", type=int, default=value)
+    add_size(parser)
     given = parser.parse_args()
     if (
         not 0 < given.bound <= 1
@@ -89,14 +87,7 @@ def main():
             f"the bound is above 0 and at most 1, steps a multiple of {GROUP * GROUPS_A_CALL} and at least "
             f"{2 * WARM_UP}, the limit at least 1"
         )
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(given.limit)
-    import lull
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("measure_unreached.py: NOT RUN: torch finds no GPU")
-    trainer = Trainer(torch, given)
+    torch, lull, trainer = on_gpu("measure_unreached.py", given)
     print(json.dumps({"torch": torch.__version__, "rows": [measure(torch, lull, trainer, given)]}), flush=True)
 
 

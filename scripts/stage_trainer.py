@@ -4,6 +4,7 @@
 import contextlib
 import ctypes
 import os
+import signal
 import sys
 
 WAIT = "wait"  # no side work: what a pending wait of the program's own costs
@@ -32,6 +33,25 @@ class ForeignWait:
         self._stream.wait_event(self._event)
         with self._torch.cuda.stream(self._stream):
             self._word.add_(1)
+
+
+def add_size(parser):
+    """Of the stage: --layers, --batch (sequences of a micro-batch), --tokens (of a sequence), --width."""
+    for name, value in (("layers", 6), ("batch", 3), ("tokens", 1024), ("width", 2048)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+
+
+def on_gpu(program, given):
+    """torch, lull and a trainer. The process ends after so many seconds as `given.limit` says, and now where there is
+    no GPU."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(given.limit)
+    import lull
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit(f"{program}: NOT RUN: torch finds no GPU")
+    return torch, lull, Trainer(torch, given)
 
 
 def make_stage(torch, layers, width):

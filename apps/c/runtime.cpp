@@ -101,13 +101,12 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
     lull_options const asked = taken(options, "options");
     auto made = std::make_unique<held_runtime>();
     on_own_thread([&] {
+      runtime_options const read = read_options(asked);
       std::optional<machine_profiles> known;
-      bool const may_be_on = asked.mode == LULL_MODE_DEFAULT || asked.mode == LULL_MODE_ON;
-      if (asked.profile != nullptr && may_be_on) known = read_profiles(asked.profile);
-      made->side = std::make_unique<lull::runtime>(read_options(asked));
+      if (asked.profile != nullptr && read.mode == runtime_mode::on) known = read_profiles(asked.profile);
+      made->side = std::make_unique<lull::runtime>(read);
       std::string const why = known ? suppose(*made->side, *known) : "";
-      if (!why.empty() && asked.log != nullptr)
-        asked.log(asked.log_context, ("options->profile is not used: " + why).c_str());
+      if (!why.empty() && read.log) read.log("options->profile is not used: " + why);
     });
     *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
   });

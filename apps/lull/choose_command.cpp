@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -49,21 +48,17 @@ std::string json_of(machine_profiles const& known, idle_time const& idle, std::v
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string right(std::string const& text, std::size_t columns) {
-  return std::string(text.size() < columns ? columns - text.size() : 1, ' ') + text;
-}
-
 void print(std::ostream& out, machine_profiles const& known, idle_time const& idle,
            std::vector<prospect> const& found) {
-  out << right("harvest", 9) << right("items/s", 12) << right("a job in", 12) << right("memory", 12)
-      << right("slowdown", 10) << "  task\n";
+  out << right_aligned("harvest", 9) << right_aligned("items/s", 12) << right_aligned("a job in", 12)
+      << right_aligned("memory", 12) << right_aligned("slowdown", 10) << "  task\n";
   for (prospect const& each : found) {
     work_profile const& work = known.works[each.work];
-    out << right(percent_text(each.harvest), 9)
-        << right(each.items_per_s ? formatted("%.4g", *each.items_per_s) : "-", 12)
-        << right(each.jobs_per_s.value_or(0) > 0 ? formatted("%.4g s", 1 / *each.jobs_per_s) : "-", 12)
-        << right(work.machine_bytes ? bytes_text(*work.machine_bytes) : "-", 12)
-        << right(each.slowdown ? percent_text(*each.slowdown) : "-", 10) << "  " << work.label
+    out << right_aligned(percent_text(each.harvest), 9)
+        << right_aligned(each.items_per_s ? formatted("%.4g", *each.items_per_s) : "-", 12)
+        << right_aligned(each.jobs_per_s.value_or(0) > 0 ? formatted("%.4g s", 1 / *each.jobs_per_s) : "-", 12)
+        << right_aligned(work.machine_bytes ? bytes_text(*work.machine_bytes) : "-", 12)
+        << right_aligned(each.slowdown ? percent_text(*each.slowdown) : "-", 10) << "  " << work.label
         << (each.fits ? "" : " (does not fit)") << '\n';
   }
   out << wrapped(idle.min_free_bytes ? "The device had " + bytes_text(*idle.min_free_bytes) + " free at the least."

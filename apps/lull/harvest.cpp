@@ -27,11 +27,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto solo_for = 1s;        // measuring the task's stand-alone speed
-constexpr auto clock_every = 100ms;  // meanwhile, the GPU's clocks
-constexpr std::uint64_t min_rounds = 20;
-constexpr auto short_job = 100ms;  // a job shorter than this alone gets a successor that stands ready
-constexpr auto max_ready = 10s;    // from submit until a job stands ready
+constexpr auto solo_for = 1s;             // measuring the task's stand-alone speed
+constexpr auto clock_every = 100ms;       // meanwhile, the GPU's clocks
+constexpr std::uint64_t min_rounds = 20;  // of a job that did not end: what is short of a whole one is not counted
+constexpr auto short_job = 100ms;         // a job shorter than this alone gets a successor that stands ready
+constexpr auto max_ready = 10s;           // from submit until a job stands ready
 
 /// What a task did alone, again and again.
 struct solo_measure {
@@ -68,7 +68,7 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
 std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner) {
   std::uint64_t const rounds = of.rounds_of_job.value_or(owner.max_rounds());
   double const seconds = std::chrono::duration<double>(of.all.time).count();
-  bool const is_coarse = !of.rounds_of_job && of.all.rounds < min_rounds;  // the last one is not counted
+  bool const is_coarse = !of.rounds_of_job && of.all.rounds < min_rounds;
   if (rounds == 0 || is_coarse || seconds == 0) return std::nullopt;
   return static_cast<double>(of.all.rounds) / static_cast<double>(rounds) / seconds;
 }
@@ -128,7 +128,7 @@ class harvest {
     if (plan_.mode == side_mode::lull) {
       for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
     }
-    if (!tasks_.empty()) report_.harvest.taken_bytes = side_.machine().taken_bytes().most - before;
+    if (!tasks_.empty()) taken_bytes_ = side_.machine().taken_bytes().most - before;
     trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
                                                  : make_threads_trainer(plan_.shape.forward);
     if (plan_.profiles) {
@@ -299,9 +299,7 @@ class harvest {
       report_.bubbles = sum.bubbles;
       report_.drain_us = sum.drain_us;
       report_.start_us = sum.start_us;
-      auto const taken = report_.harvest.taken_bytes;
       report_.harvest = sum.gain;
-      report_.harvest.taken_bytes = taken;
       if (speed_.items_per_s > 0) report_.harvest.solo_items_per_s = speed_.items_per_s;
       if (solo_.size() == 1) report_.harvest.solo_jobs_per_s = solo_jobs_per_s_;
       if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
@@ -313,6 +311,7 @@ class harvest {
         total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
       report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
     }
+    report_.harvest.taken_bytes = taken_bytes_;
     if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
   }
 
@@ -328,8 +327,9 @@ class harvest {
   std::unique_ptr<stage_trainer> trainer_;
   std::unique_ptr<side_jobs> jobs_;
   std::unique_ptr<always_on> naive_;
-  std::vector<solo_speed> solo_;           // (tasks,)
-  std::optional<double> solo_jobs_per_s_;  // of the last one
+  std::vector<solo_speed> solo_;              // (tasks,)
+  std::optional<double> solo_jobs_per_s_;     // of the last one
+  std::optional<std::uint64_t> taken_bytes_;  // at most, by a job of each task
   std::vector<gpu_state> solo_clocks_;
   std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
   solo_speed speed_;                                         // of all tasks, in the shares in which they were done

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/host/io/host_memory.hpp>
+#include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/time_text.hpp>
 
 namespace lull {
@@ -51,8 +52,7 @@ json value_of(task_profile const& profile) {
 }
 
 std::string cell(std::optional<double> const& value, char const* format, std::size_t width) {
-  std::string const text = value ? formatted(format, *value) : "-";
-  return std::string(text.size() < width ? width - text.size() : 1, ' ') + text;
+  return right_aligned(value ? formatted(format, *value) : "-", width);
 }
 
 std::string name_of(task_setting const& task) {

@@ -45,7 +45,7 @@ inline nlohmann::json const& list(nlohmann::json const& of, char const* key) {
   return *found;
 }
 
-/// On one line, for people.
+/// What json says of a file, on one line: it repeats what stood there, which may be no text.
 inline std::string printable(std::string text, std::size_t most) {
   for (char& each : text) {
     if (static_cast<unsigned char>(each) < 0x20U || static_cast<unsigned char>(each) > 0x7eU) each = '?';

@@ -22,6 +22,21 @@ std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
 }
 
+std::string right_aligned(std::string_view text, std::size_t width) {
+  std::size_t const taken = columns(text);
+  return std::string(taken < width ? width - taken : 1, ' ').append(text);
+}
+
+std::string shortened(std::string text, std::size_t width) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
+  if (columns(text) > width) {
+    while (columns(text) + 3 > width) text.pop_back();
+    text += "...";
+  }
+  return text;
+}
+
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   std::string lines;
   std::size_t column = indent;

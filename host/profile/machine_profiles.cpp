@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include <lull/host/detail/read_json.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/io/wrapped.hpp>
 
 namespace lull {
 namespace {
@@ -87,7 +89,7 @@ machine_profiles read_profiles(std::string const& path) {
     }
     if (found.works.empty()) throw usage_error{"there is no profile in it"};
     label(found.works, of);
-    for (work_profile& each : found.works) each.label = detail::printable(each.label, max_label);
+    for (work_profile& each : found.works) each.label = shortened(std::move(each.label), max_label);
     return found;
   });
 }

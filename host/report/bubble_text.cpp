@@ -22,22 +22,6 @@ constexpr std::size_t share_width = 8;
 constexpr std::size_t rate_width = 11;
 constexpr std::size_t items_width = 14;
 
-std::string right(std::string const& text, std::size_t width) {
-  std::size_t const taken = columns(text);
-  return std::string(taken < width ? width - taken : 1, ' ') + text;
-}
-
-/// What a site is called, in a line of text.
-std::string shortened(std::string text, std::size_t width) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
-  if (columns(text) > width) {
-    while (columns(text) + 3 > width) text.pop_back();
-    text += "...";
-  }
-  return text;
-}
-
 /// In exactly as many columns, on one line.
 std::string left(std::string text, std::size_t width) {
   text = shortened(std::move(text), width);
@@ -56,34 +40,39 @@ std::string percent(std::optional<double> share) { return share ? percent_text(*
 std::string rate(std::optional<double> share) { return share ? formatted("%.1f ms/s", 1000 * *share) : "-"; }
 
 std::string heading() {
-  return "  " + left("site", name_width) + right("count", count_width) + right("p50", time_width) +
-         right("p99", time_width) + right("total", time_width) + right("share", share_width) +
-         right("ahead", share_width) + right("harvest", rate_width) + right("of idle", share_width) + "\n";
+  return "  " + left("site", name_width) + right_aligned("count", count_width) + right_aligned("p50", time_width) +
+         right_aligned("p99", time_width) + right_aligned("total", time_width) + right_aligned("share", share_width) +
+         right_aligned("ahead", share_width) + right_aligned("harvest", rate_width) +
+         right_aligned("of idle", share_width) + "\n";
 }
 
 std::string row(site_summary const& of) {
   auto const known = [&](std::chrono::nanoseconds length) { return of.bubbles != 0 ? time(length) : "-"; };
-  return "  " + left(of.site.empty() ? "(all)" : of.site, name_width) + right(std::to_string(of.bubbles), count_width) +
-         right(known(of.p50), time_width) + right(known(of.p99), time_width) + right(known(of.total), time_width) +
-         right(percent(of.share), share_width) + right(percent(of.host_ahead), share_width) +
-         right(rate(of.harvestable_a_second), rate_width) + right(percent(of.harvestable_of_idle), share_width) + "\n";
+  return "  " + left(of.site.empty() ? "(all)" : of.site, name_width) +
+         right_aligned(std::to_string(of.bubbles), count_width) + right_aligned(known(of.p50), time_width) +
+         right_aligned(known(of.p99), time_width) + right_aligned(known(of.total), time_width) +
+         right_aligned(percent(of.share), share_width) + right_aligned(percent(of.host_ahead), share_width) +
+         right_aligned(rate(of.harvestable_a_second), rate_width) +
+         right_aligned(percent(of.harvestable_of_idle), share_width) + "\n";
 }
 
 /// On threads there is no GPU whose time it could be.
 std::string_view time_of_work(bubble_summary const& sum) { return sum.settings().cpu_time ? "time" : "GPU time"; }
 
 std::string side_heading(std::string_view time_of_work) {
-  return "  " + left("side work at", name_width) + right("bubbles", count_width) +
-         right(std::string{time_of_work}, time_width) + right("of idle", time_width) + right("items", items_width) +
-         right("chunks", items_width) + right("handed back", items_width) + "\n";
+  return "  " + left("side work at", name_width) + right_aligned("bubbles", count_width) +
+         right_aligned(std::string{time_of_work}, time_width) + right_aligned("of idle", time_width) +
+         right_aligned("items", items_width) + right_aligned("chunks", items_width) +
+         right_aligned("handed back", items_width) + "\n";
 }
 
 std::string side_row(site_summary const& of) {
   site_summary::side_work const& side = of.side;
-  return "  " + left(of.site, name_width) + right(std::to_string(side.bubbles), count_width) +
-         right(time(side.time), time_width) + right(percent(side.of_idle), time_width) +
-         right(std::to_string(side.items), items_width) + right(std::to_string(side.chunks), items_width) +
-         right(std::to_string(side.handed_back), items_width) + "\n" +
+  return "  " + left(of.site, name_width) + right_aligned(std::to_string(side.bubbles), count_width) +
+         right_aligned(time(side.time), time_width) + right_aligned(percent(side.of_idle), time_width) +
+         right_aligned(std::to_string(side.items), items_width) +
+         right_aligned(std::to_string(side.chunks), items_width) +
+         right_aligned(std::to_string(side.handed_back), items_width) + "\n" +
          (side.of_idle.value_or(0) > 1 ? "    above 100 %: blocks count until they are out, which is after the close\n"
                                        : "");
 }

@@ -26,5 +26,20 @@ TEST(Wrapped, BreaksAWordThatIsWiderThanALine) {
   EXPECT_EQ(wrapped("abcd efgh", 4), "abcd\nefgh\n");
 }
 
+TEST(right_aligned, fills_columns_and_not_bytes) {
+  EXPECT_EQ(right_aligned("µs", 4), "  µs");
+  EXPECT_EQ(right_aligned("long", 4), " long");
+  EXPECT_EQ(right_aligned("", 2), "  ");
+}
+
+TEST(shortened, is_one_line_of_whole_characters) {
+  EXPECT_EQ(shortened("fits", 4), "fits");
+  EXPECT_EQ(shortened("a\n\x1b\x7f"
+                      "b",
+                      10),
+            "a???b");
+  EXPECT_EQ(shortened("ééééé", 4), "é...");
+}
+
 }  // namespace
 }  // namespace lull
