@@ -37,6 +37,7 @@ struct placement {
   int device = 0;            // which CUDA device
   std::string how{};         // "green context", "rooms by SM id", …
   std::string gpu{};         // what its driver calls it
+  std::string pci_bus_id{};  // of that GPU, as CUDA writes it
 };
 
 /// Tells whether the workers of one bubble are out, and how long an observed bubble was. Reused for a later bubble of

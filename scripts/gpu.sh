@@ -9,7 +9,7 @@
 #                                   short_bubbles pictures instants product leaving resize whole_job,
 #                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams connections our_threads, and with PyTorch stage:compute stage:foreign
 #                                   stage:wait stage:few_sms stage:half_sms stage:all_sms stage:tasks stage:ahead (or stage) stage_kernels settling governed:product governed:pagerank
-#                                   governed:resnet50 (or governed) unreached:mlp unreached:streaming (or unreached) memory,
+#                                   governed:resnet50 (or governed) unreached:mlp unreached:streaming (or unreached) reporting memory,
 #                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
 #                                   nccl, on a machine with two GPUs; sites, governor; setup and pagerank_cpu, on any idle machine

@@ -43,9 +43,11 @@ from step_sections import (
     UNREACHED,
     connections,
     governed,
+    governor,
     memory,
     our_threads,
     pending,
+    reporting,
     settling,
     stage,
     stage_kernels,
@@ -254,16 +256,6 @@ def nccl(build):
     return rows
 
 
-def governor(build):
-    """Simulated trainers: an outcome, which has no noise."""
-    command = [f"{build}/bin/bench/governed_trainers"]
-    found = read_json(shell(command, 200))
-    rows = found.pop("rows", [])
-    return [{"trainer": "all", **once(command, found)}] + [
-        {**{key: row.pop(key) for key in ("trainer", "steps", "bound_percent")}, **once(command, row)} for row in rows
-    ]
-
-
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "captured": ("us", lambda build: twice(build, CAPTURED)),
@@ -293,6 +285,7 @@ SECTIONS = {
         for task in GOVERNED
     },
     **{f"unreached:{task}": ("as named", lambda build, task=task: unreached(build, task)) for task in UNREACHED},
+    "reporting": ("ms and per cent as named", reporting),
     "side_steps": ("ms, shares and per cent as named", side_steps),
     **{
         f"side_stage:{count}": ("as named", lambda build, count=count: side_stage(build, count))

@@ -138,6 +138,16 @@ def governed(build, task):
     return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
 
 
+def governor(build):
+    """Simulated trainers: an outcome, which has no noise."""
+    command = [f"{build}/bin/bench/governed_trainers"]
+    found = read_json(shell(command, 200))
+    rows = found.pop("rows", [])
+    return [{"trainer": "all", **once(command, found)}] + [
+        {**{key: row.pop(key) for key in ("trainer", "steps", "bound_percent")}, **once(command, row)} for row in rows
+    ]
+
+
 UNREACHED = ("mlp", "streaming")
 
 
@@ -147,6 +157,13 @@ def unreached(build, task):
     command = ["scripts/measure_unreached.py", "--task", task, "--bound", "0.02", *waits]
     said = read_json(shell(with_lull(build, command), 320))
     return [{"task": task, **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
+
+
+def reporting(build):
+    """What it costs a step that a report is asked for. Pairs of scopes: it tells its own interval."""
+    command = ["scripts/measure_report.py", "--wait", f"{build}/bin/bench/libstage_wait.so"]
+    said = read_json(shell(with_lull(build, command), 320))
+    return [{"task": "compute", **once(command, without("task", said["rows"][0]) if "rows" in said else said)}]
 
 
 def memory(build):

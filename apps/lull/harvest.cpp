@@ -10,7 +10,6 @@
 
 #include <lull/apps/lull/account.hpp>
 #include <lull/apps/lull/always_on.hpp>
-#include <lull/apps/lull/cuda_facts.hpp>
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/harvest_trace.hpp>
 #include <lull/apps/lull/job_spec.hpp>
@@ -88,7 +87,8 @@ class harvest {
         unfinished_(unfinished),
         limit_(asked.at_most),
         side_(options_of(plan_, asked)),
-        monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(pci_bus_id(asked.device)) : nullptr),
+        monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(side_.machine().place().pci_bus_id)
+                                                   : nullptr),
         report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
     report_config& config = report_.config;
     config.schedule = name_of(plan_.shape.kind);

@@ -13,6 +13,7 @@ namespace lull {
 
 namespace {
 
+constexpr int max_bus_id = 32;     // cudaDeviceGetPCIBusId needs 13
 constexpr unsigned group_sms = 8;  // the smallest set of SMs that holds a cluster of eight
 
 [[noreturn]] void nothing_left(int rooms, int max_processors) {
@@ -36,6 +37,9 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
   cudaDeviceProp properties{};
   LULL_CUDA(cudaGetDeviceProperties(&properties, device));
   where_.gpu = properties.name;
+  char bus[max_bus_id] = {};
+  LULL_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, device));
+  where_.pci_bus_id = bus;
   int const lowest = priorities().lowest;
   auto groups = [&] {
     cuda_stream const everywhere{0};

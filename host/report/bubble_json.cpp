@@ -57,6 +57,23 @@ json reserved(bubble_summary const& sum) {
           {"last_added_at", at}};
 }
 
+json spread(gpu_summary::spread const& of) {
+  if (of.samples() == 0) return nullptr;
+  return {{"min", of.least()}, {"mean", of.mean()}, {"max", of.most()}};
+}
+
+json gpu(bubble_summary const& sum) {
+  auto const& told = sum.gpu();
+  if (!told || told->samples == 0) return nullptr;
+  bool const knows_cap = told->power_capped.samples() != 0;
+  return {{"samples", told->samples},
+          {"sm_mhz", spread(told->sm_mhz)},
+          {"power_w", spread(told->power_w)},
+          {"power_limit_w", maybe(told->power_limit_w)},
+          {"power_capped_share", knows_cap ? json(told->power_capped.mean()) : json(nullptr)},
+          {"temperature_c", spread(told->temperature_c)}};
+}
+
 }  // namespace
 
 std::string bubble_json(bubble_summary const& sum) {
@@ -68,6 +85,7 @@ std::string bubble_json(bubble_summary const& sum) {
       {"assumed", {{"worth_us", us(assumed.worth)}, {"start_us", us(assumed.start)}, {"drain_us", us(assumed.drain)}}},
       {"in_other_sites", sum.in_other_sites()},
       {"reserved", reserved(sum)},
+      {"gpu", gpu(sum)},
       {"steps",
        sum.steps().begun != 0 || sum.steps().max_slowdown != 0 ? json::parse(step_json(sum.steps())) : json(nullptr)},
       {"gates", json::array()}};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lull/host/bubble.hpp>
+#include <lull/host/report/gpu_monitor.hpp>
 #include <lull/host/report/length_histogram.hpp>
 #include <lull/host/step_report.hpp>
 
@@ -110,6 +111,8 @@ class bubble_summary {
   summary_settings const& settings() const noexcept { return settings_; }
   void tell(reserved_processors now) { reserved_ = std::move(now); }
   std::optional<reserved_processors> const& reserved() const noexcept { return reserved_; }
+  void tell(gpu_summary const& now) { gpu_ = now; }
+  std::optional<gpu_summary> const& gpu() const noexcept { return gpu_; }
   void tell(step_report const& now) { steps_ = now; }
   /// The trainer's; none were marked if `begun` is 0.
   step_report const& steps() const noexcept { return steps_; }
@@ -158,6 +161,7 @@ class bubble_summary {
 
   summary_settings settings_;
   std::optional<reserved_processors> reserved_{};
+  std::optional<gpu_summary> gpu_{};
   step_report steps_{};
   std::vector<site_state> sites_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;

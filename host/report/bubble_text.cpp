@@ -131,6 +131,32 @@ std::string reserved(bubble_summary const& sum) {
   return wrapped(text, width) + "\n";
 }
 
+/// Such as "1410 to 1980 MHz (1730 in the mean)".
+std::string spread(gpu_summary::spread const& of, std::string const& unit) {
+  std::string const range = formatted("%.0f", of.least()) + " to " + formatted("%.0f ", of.most()) + unit;
+  return range + formatted(" (%.0f in the mean)", of.mean());
+}
+
+/// Empty where nobody could tell.
+std::string gpu(bubble_summary const& sum) {
+  auto const& told = sum.gpu();
+  if (!told) return {};
+  std::string figures;
+  auto const add = [&](std::string const& more) { figures += (figures.empty() ? "" : ", ") + more; };
+  if (told->sm_mhz.samples() != 0) add(spread(told->sm_mhz, "MHz"));
+  if (told->power_w.samples() != 0) {
+    add(spread(told->power_w, "W"));
+    if (told->power_limit_w) figures += formatted(" of %.0f W allowed", *told->power_limit_w);
+  }
+  if (told->power_capped.samples() != 0)
+    add("clocks held down by power in " + percent_text(told->power_capped.mean()) + " of the samples");
+  if (figures.empty()) return {};
+  return wrapped("The GPU's SMs and its power, by " + std::to_string(told->samples) +
+                     (told->samples == 1 ? " sample: " : " samples: ") + figures + ".",
+                 width) +
+         "\n";
+}
+
 /// Empty where there is no bound on slowdown.
 std::string bound(bubble_summary const& sum) {
   std::string const text = bound_text(sum.steps());
@@ -230,7 +256,7 @@ std::string bubble_text(bubble_summary const& sum) {
     return site.share && site.host_ahead && site.harvestable_of_idle;
   });
   summed const all = sum_of(gates);
-  return text + reserved(sum) + bound(sum) + legend(sum, all, knows_all) + "\n" +
+  return text + reserved(sum) + gpu(sum) + bound(sum) + legend(sum, all, knows_all) + "\n" +
          wrapped(closing_sentence(sum, all), width);
 }
 

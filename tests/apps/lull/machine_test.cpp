@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -37,52 +36,6 @@ TEST(Machine, WhatCannotBeReadIsNothing) {
   machine_description const machine = describe_host("/nonexistent");
   EXPECT_FALSE(machine.cpu);
   EXPECT_FALSE(machine.os);
-}
-
-TEST(Machine, NoLibraryNoGpu) {
-  gpu_monitor const monitor("", "/nonexistent/libnvidia-ml.so.1");
-  EXPECT_FALSE(monitor.available());
-  EXPECT_FALSE(monitor.describe());
-  EXPECT_EQ(monitor.sample(), gpu_state{});
-}
-
-TEST(Machine, AnyOtherLibraryIsNoGpu) {
-  gpu_monitor const monitor("", "libc.so.6");
-  EXPECT_FALSE(monitor.available());
-}
-
-TEST(Machine, ClocksAndPowerThroughTheLibrary) {
-  for (std::string const bus_id : {"", "0000:1B:00.0"}) {
-    gpu_monitor const monitor(bus_id, LULL_FAKE_NVML);
-    ASSERT_TRUE(monitor.available()) << bus_id;
-    gpu_description const gpu = monitor.describe().value();
-    EXPECT_EQ(gpu.name, "Example GPU");
-    EXPECT_EQ(gpu.driver, "580.159");
-    EXPECT_EQ(gpu.sm_max_mhz, 1980);
-    EXPECT_EQ(gpu.memory_max_mhz, 3201);
-    EXPECT_EQ(gpu.power_limit_w, 700);
-    EXPECT_EQ(gpu.state.sm_mhz, 1700);
-    EXPECT_EQ(gpu.state.power_w, 699.5);
-    EXPECT_EQ(gpu.state.power_capped, true);
-    EXPECT_FALSE(gpu.state.memory_mhz);     // the library says no
-    EXPECT_FALSE(gpu.state.temperature_c);  // the library has no such function
-  }
-}
-
-TEST(Machine, TheLibraryIsShutDownAlsoAfterAFailure) {
-  void* const library = ::dlopen(LULL_FAKE_NVML, RTLD_NOW);
-  ASSERT_NE(library, nullptr) << ::dlerror();
-  auto const open_count = reinterpret_cast<int (*)()>(::dlsym(library, "fake_nvml_open_count"));
-  ASSERT_NE(open_count, nullptr);
-  {
-    gpu_monitor const monitor("", LULL_FAKE_NVML);
-    EXPECT_EQ(open_count(), 1);
-    gpu_monitor const unknown("0000:FF:00.0", LULL_FAKE_NVML);
-    EXPECT_FALSE(unknown.available());
-    EXPECT_EQ(open_count(), 1);
-  }
-  EXPECT_EQ(open_count(), 0);
-  ::dlclose(library);
 }
 
 TEST(Machine, SamplesAreSummarisedFieldByField) {

@@ -256,6 +256,29 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   EXPECT_NE(said.find("one more group of SMs"), std::string::npos) << said;
 }
 
+TEST_F(runtime_on_cuda, a_report_tells_clocks_and_power_and_what_memory_was_free) {
+  side_.reset();
+  runtime observer{{.machine = {.kind = executor_kind::cuda}, .mode = runtime_mode::observe}};
+  auto const give_up = std::chrono::steady_clock::now() + 10s;
+  bubble_summary seen = observer.summary();
+  auto const is_told = [&] {
+    return seen.gpu()->samples != 0 && seen.sites().size() == 1 && seen.sites()[0].min_free_bytes;
+  };
+  while (!is_told() && std::chrono::steady_clock::now() < give_up) {
+    {
+      bubble const idle{observer, stream_.get(), site{"wait"}};
+      trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr);
+    }
+    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+    seen = observer.summary();
+  }
+  ASSERT_TRUE(is_told());
+  EXPECT_GT(seen.gpu()->sm_mhz.least(), 100);
+  EXPECT_GT(seen.gpu()->power_w.least(), 1);
+  EXPECT_GT(seen.gpu()->power_limit_w.value_or(0), 10);
+  EXPECT_GT(*seen.sites()[0].min_free_bytes, 1U << 20);
+}
+
 std::size_t free_bytes() {
   std::size_t free = 0;
   std::size_t all = 0;

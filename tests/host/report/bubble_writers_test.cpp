@@ -65,14 +65,6 @@ TEST(bubble_text, one_site_is_shown_once) {
   EXPECT_FALSE(contains(bubble_text(sum), "(all)"));
 }
 
-/// Its words, each with one blank after it.
-std::string flowing(std::string const& text) {
-  std::istringstream split{text};
-  std::string flows;
-  for (std::string word; split >> word;) flows += word + " ";
-  return flows;
-}
-
 TEST(bubble_text, a_legend_says_what_its_words_mean) {
   std::string text = flowing(bubble_text(two_gates()));
   for (char const* each :
@@ -167,57 +159,6 @@ TEST(bubble_text, says_what_is_not_known_or_of_other_sites) {
   for (int i = 0; i < 300; ++i) sum.add(observed({.site = std::to_string(i), .length = 1ms}));
   EXPECT_TRUE(contains(bubble_text(sum), "(other sites)"));
   EXPECT_EQ(bubble_text(bubble_summary{}), "No bubble was seen.\n");
-}
-
-TEST(bubble_text, says_which_processors_are_reserved_and_why) {
-  bubble_summary sum = two_gates();
-  sum.tell({.processors = 8, .for_workers = 8});
-  EXPECT_FALSE(contains(bubble_text(sum), "keeps off"));
-  sum.tell({.processors = 132, .for_workers = 116});
-  EXPECT_TRUE(contains(bubble_text(sum), "Side work keeps off 16 of 132 SMs.\n"));
-  sum.tell({.processors = 132, .for_workers = 108, .groups_added = 1, .last_added_at = "recv"});
-  EXPECT_TRUE(contains(flowing(bubble_text(sum)),
-                       "keeps off 24 of 132 SMs. 1 group of 8 of them was added since a kernel of training waited for "
-                       "side work, last at 'recv'."));
-  sum.tell({.processors = 132, .for_workers = 100, .groups_added = 2, .last_added_at = "recv"});
-  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "2 groups of 8 of them were added since kernels of training waited"));
-  sum.tell({.processors = 132, .for_workers = 108, .groups_added = 1, .last_added_at = "recv"});
-  json const told = json::parse(bubble_json(sum))["reserved"];
-  EXPECT_EQ(told, (json{{"sms", 132}, {"for_workers", 108}, {"groups_added", 1}, {"last_added_at", "recv"}}));
-  EXPECT_TRUE(json::parse(bubble_json(two_gates()))["reserved"].is_null());
-}
-
-TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
-  bubble_summary sum = two_gates();
-  EXPECT_TRUE(json::parse(bubble_json(sum))["steps"].is_null());
-  step_report steps{.begun = 8, .timed = 5, .total = 10ms};
-  sum.tell(steps);
-  EXPECT_FALSE(contains(bubble_text(sum), "teps may take"));
-  json told = json::parse(bubble_json(sum))["steps"];
-  EXPECT_EQ(told["mean_ms"], 2);
-  EXPECT_TRUE(told["max_slowdown_pct"].is_null() && told["withheld"].is_null());
-  steps.max_slowdown = 0.005;
-  steps.withheld = 6;
-  steps.chance = 0.2;
-  sum.tell(steps);
-  EXPECT_TRUE(
-      contains(flowing(bubble_text(sum)),
-               "Steps may take 0.50 % longer in the mean, so 6 of 8 had no side work; how much longer one with it "
-               "takes is not known yet; 20.00 % of those to come may have it."));
-  told = json::parse(bubble_json(sum))["steps"];
-  EXPECT_EQ((std::vector<json>{told["marked"], told["withheld"], told["chance"]}), (std::vector<json>{8, 6, 0.2}));
-  EXPECT_TRUE(told["ci95_pct"].is_null() && told["noise_pct"].is_null() && told["steps_to_know"].is_null());
-  steps.noise = 0.01;
-  steps.steps_to_know = 900;
-  sum.tell(steps);
-  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "will be known to half of the bound after about 900 steps."));
-  steps.slowdown = slowdown_interval{-0.0025, -0.00001, 0.0025};
-  sum.tell(steps);
-  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "takes 0.00 % longer (95 % interval: -0.25 % to 0.25 %)"));
-  EXPECT_FALSE(contains(bubble_text(sum), "about 900 steps"));  // it is known
-  sum.tell(step_report{.max_slowdown = 0.005});
-  EXPECT_TRUE(contains(flowing(bubble_text(sum)), "no step was marked, so no side work ran: call step."));
-  EXPECT_EQ(json::parse(bubble_json(sum))["steps"]["max_slowdown_pct"], 0.5);
 }
 
 TEST(bubble_text, lines_are_short_whatever_a_site_is_called) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <lull/host/report/gpu_monitor.hpp>
+
 #include <dlfcn.h>
 
 #include <array>
-
-#include <lull/apps/lull/machine.hpp>
 
 namespace lull {
 namespace {

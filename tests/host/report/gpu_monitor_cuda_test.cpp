@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/machine.hpp>
+#include <lull/host/report/gpu_monitor.hpp>
 
 namespace lull {
 namespace {
 
 // The declarations of NVML's functions are ours; only a real driver shows whether they hold.
-TEST(GpuMonitor, ARealDriverTellsClocksAndPower) {
+TEST(gpu_monitor_cuda, a_real_driver_tells_clocks_and_power) {
   gpu_monitor const monitor;
   if (!monitor.available()) GTEST_SKIP() << "not run: no NVML or no GPU on this machine";
   gpu_description const gpu = monitor.describe().value();

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/runtime_state.hpp>
+
+#include <exception>
+#include <utility>
+
+#include <lull/host/cuda/nvtx.hpp>
+#include <lull/host/detail/environment.hpp>
+#include <lull/host/detail/job_record.hpp>
+#include <lull/host/detail/orphans.hpp>
+#include <lull/host/detail/safe_log.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/report/at_end.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at a time
+
+/// A lease and a second: then the end of the runtime no longer waits for a worker.
+constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chrono::seconds{1};
+
+/// So much longer it waits for copies of jobs' memory.
+constexpr std::chrono::seconds max_moving{60};
+
+runtime_options with_safe_log(runtime_options options) {
+  options.log = detail::that_does_not_throw(std::move(options.log));
+  return options;
+}
+
+}  // namespace
+
+runtime::state::state(std::shared_ptr<executor> machine, runtime_options options)
+    : options_(detail::allowed_options(with_safe_log(std::move(options)), machine->kind())),
+      machine_(std::move(machine)),
+      mode_(options_.mode),
+      asked_(options_.mode),
+      forks_(detail::forks_now()),
+      steps_(*machine_, asked_ == runtime_mode::on, options_.max_slowdown, options_.trainer, options_.log),
+      graphs_withhold_(!steps_.may_harvest()) {
+  if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
+    harvested_.emplace(machine_->place().device);
+  device_guard const here{*machine_};
+  if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
+  for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0));
+  captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates),
+                                                       graphs_withhold_, options_.log);
+  for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
+  bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
+  launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
+  detail::job_memories::limits const of_memory{options_.machine.reserve_bytes, options_.saved_bytes};
+  dispatcher_ = std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_, of_memory,
+                                                     options_.log);
+  dispatcher_->choose_by([this](std::uint64_t kind) { return steps_.chance(kind); });
+  bool const is_reported = mode_ == runtime_mode::observe || !options_.report.empty();
+  if (is_reported) dispatcher_->tell_free_memory();
+  bool const on_gpu = machine_->kind() == executor_kind::cuda && mode_ != runtime_mode::off;
+  if (on_gpu && (is_reported || options_.max_slowdown != 0)) watch_.emplace(machine_->place().pci_bus_id);
+  thread_ = std::thread{[this] { serve(); }};
+}
+
+runtime::state::~state() {
+  give_up_ = std::chrono::steady_clock::now() + max_goodbye;
+  ending_ = true;
+  mode_ = runtime_mode::off;  // only now: off before its end means an error
+  dispatcher_->cancel_all();
+  wake_->notify();
+  thread_.join();
+  std::optional<device_guard> here;
+  try {
+    here.emplace(*machine_);
+  } catch (std::exception const&) {  // the machine is gone
+  }
+  bool const over = all_over();
+  if (!over) log("edges or workers are still enqueued: the runtime does not free its memory on the machine");
+  report_bubbles(over);
+  launcher_.reset();  // it knows the gates
+  if (over) dispatcher_->forget_jobs();
+  detail::leave_behind({!over, machine_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
+}
+
+job runtime::state::submit(job_description description) {
+  if (in_child())
+    throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
+  detail::range_scope const shown{description.name.c_str()};
+  worker_kernel const kernel = kernel_of(description.type);
+  device_guard const here{*machine_};
+  job_memory::scope const not_the_jobs{{}};  // what all jobs share, and its cursor
+  worker_grid const in_graphs = machine_->load(kernel, 0);
+  worker_grid const grid = machine_->load(kernel, description.blocks_per_processor);
+  captured_->enable(kernel, in_graphs);
+  std::uint64_t const alive = std::max(grid.blocks, in_graphs.blocks) * detail::places * 2;
+  auto made = std::make_shared<detail::job_record>(machine_, std::move(description), 4 * alive);
+  made->grid = grid;
+  dispatcher_->add(made);
+  wake_->notify();
+  return job{std::move(made)};
+}
+
+open_result runtime::state::open(stream_handle stream, site where) noexcept {
+  if (in_child()) return {};
+  if (mode_ == runtime_mode::off) return pass_over(counted::off);
+  open_result opened;
+  guarded([&] {
+    device_guard const here{*machine_};
+    stream_found const found = machine_->look_at(stream, here.from());
+    switch (found.is) {
+      case stream_found::foreign:
+        opened = pass_over(counted::foreign_stream);
+        break;
+      case stream_found::captured:
+        opened = open_captured(found.capture, stream, where);
+        break;
+      case stream_found::plain:
+        opened = open_on(gate_for(found.id), found.id, stream, where);
+        break;
+    }
+  });
+  return opened;
+}
+
+void runtime::state::close(bubble_id id, stream_handle stream) noexcept {
+  if (id.bubble == 0 || in_child()) return;
+  guarded([&] {
+    device_guard const here{*machine_};
+    if (id.gate >= gates_.size()) {
+      captured_->close(id, stream);
+      return;
+    }
+    detail::gate& gate = *gates_[id.gate];
+    gate.close(id, stream, machine_->look_at(stream, here.from()), options_.close);
+    offer(gate);
+  });
+}
+
+void runtime::state::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept {
+  if (in_child() || mode_ == runtime_mode::off) return;
+  guarded([&] {
+    device_guard const here{*machine_};
+    if (machine_->look_at(stream, here.from()).is != stream_found::plain) return;
+    steps_.next(stream, number);
+    bool const withholds = !steps_.may_harvest();
+    if (graphs_withhold_.exchange(withholds) != withholds)
+      machine_->write_word(stream, captured_->withheld(), withholds ? 1 : 0);
+  });
+}
+
+bool runtime::state::ready(stream_handle stream) {
+  if (in_child()) return false;
+  device_guard const here{*machine_};
+  stream_found const found = machine_->look_at(stream, here.from());
+  detail::gate const* const gate = found.is != stream_found::foreign ? find_gate(found.id) : nullptr;
+  return gate != nullptr && gate->ready();
+}
+
+runtime_counts runtime::state::counts() const {
+  runtime_counts sum = captured_->counts();
+  for (auto const& gate : gates_) sum += gate->counts();
+  for (std::size_t i = 0; i < counted_kinds; ++i) sum[static_cast<counted>(i)] += passed_over_[i];
+  sum[counted::groups_added] += dispatcher_->groups_added();
+  return sum;
+}
+
+bool runtime::state::quiet(std::chrono::nanoseconds at_most) {
+  device_guard const here{*machine_};
+  dispatcher_->be_quiet();
+  wake_->notify();
+  try {
+    if (until(at_most, [this] { return dispatcher_->places_empty() && machine_->workers_done(); })) return true;
+  } catch (...) {
+    release();
+    throw;
+  }
+  release();
+  return false;
+}
+
+std::uint64_t runtime::state::keep_reserve(std::chrono::nanoseconds at_most) {
+  std::uint64_t const reserve = options_.machine.reserve_bytes;
+  if (in_child() || reserve == 0) return 0;
+  std::uint64_t const free = machine_->device_free_bytes();
+  return free < reserve ? dispatcher_->give_back(reserve - free, at_most) : 0;
+}
+
+detail::gate* runtime::state::find_gate(std::uint64_t stream_id) const noexcept {
+  for (std::uint64_t const wanted : {stream_id, std::uint64_t{0}}) {
+    auto const found =
+        std::find_if(gates_.begin(), gates_.end(), [&](auto const& gate) { return gate->stream_id() == wanted; });
+    if (found != gates_.end()) return found->get();
+  }
+  return nullptr;
+}
+
+detail::gate* runtime::state::gate_for(std::uint64_t stream_id) {
+  detail::gate* found = find_gate(stream_id);
+  if (found != nullptr && found->stream_id() == 0) {
+    std::lock_guard const lock{taking_};
+    found = find_gate(stream_id);
+    if (found != nullptr && found->stream_id() == 0) found->take(stream_id);
+  }
+  // under no lock: the program's callback may wait for another of its threads
+  if (found == nullptr && !gates_used_up_.exchange(true))
+    log("the trainer uses more streams at a time than there are gates: the others are not harvested");
+  return found;
+}
+
+open_result runtime::state::open_captured(std::uint64_t capture, stream_handle stream, site where) {
+  if (capture == 0) return pass_over(counted::not_captured);
+  job_memory::scope const no_jobs{{}};
+  open_result const opened = captured_->open(capture, stream, where, mode_);
+  if (opened.bubble != 0)  // it may be replayed from now on
+    wake_->notify_before(std::chrono::steady_clock::now() + detail::dispatcher::later);
+  return opened;
+}
+
+open_result runtime::state::open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
+  if (gate == nullptr) return pass_over(counted::no_gate);
+  if (!steps_.may_harvest(stream, stream_id, where.name)) return pass_over(counted::withheld);
+  open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch);
+  offer(*gate);
+  return opened;
+}
+
+void runtime::state::turn_off(std::exception const& problem) noexcept {
+  if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
+  try {
+    log(std::string{"harvesting is off: "} + problem.what());
+    wake_->notify();
+  } catch (...) {  // no memory for the line
+  }
+}
+
+bool runtime::state::all_over() const noexcept {
+  try {
+    return until(give_up_ - std::chrono::steady_clock::now(), [this] {
+      dispatcher_->collect();  // copies the gates' lines
+      return dispatcher_->empty() && machine_->workers_done() &&
+             std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
+    });
+  } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
+    return false;
+  }
+}
+
+void runtime::state::collect_last(bool over) const {
+  auto const give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds{over ? 100 : 0};
+  std::uint64_t const looks = captured_->looks();
+  for (int rounds = 1;; ++rounds) {
+    dispatcher_->collect();
+    bool const graphs_too = !captured_->any() || (captured_->looks() >= looks + 3 && captured_->all_collected());
+    if (graphs_too && dispatcher_->collected() >= counts()[counted::opened]) return;
+    if (rounds > 1 && std::chrono::steady_clock::now() >= give_up) return;
+    std::this_thread::sleep_for(std::chrono::microseconds{100});
+  }
+}
+
+void runtime::state::report_bubbles(bool over) const noexcept {
+  if (asked_ == runtime_mode::off || (options_.report.empty() && asked_ != runtime_mode::observe)) return;
+  try {
+    collect_last(over);
+  } catch (std::exception const&) {  // the machine is gone: what was collected until then is what there is
+  }
+  try {
+    hand_over(summary(), options_.report, options_.log);
+  } catch (std::exception const&) {  // no memory for the copy: nothing to report with
+  }
+}
+
+void runtime::state::log(std::string const& line) const noexcept {
+  try {
+    if (options_.log) options_.log(line);
+  } catch (...) {  // a log callback that throws has nobody to tell
+  }
+}
+
+void runtime::state::serve() {
+  using namespace std::chrono_literals;
+  constexpr auto after_an_error = 10ms;
+  for (bool arrived = false;;) {
+    auto next = std::chrono::steady_clock::now() + after_an_error;
+    bool const ends = ending_;  // before the look at mode_
+    try {
+      if (!arrived) machine_->adopt_thread();
+      arrived = true;
+      if (ends || mode_ != asked_) launcher_->stop();
+      if (mode_ != asked_ && !ending_) dispatcher_->give_up();
+      next = dispatcher_->tick();
+      steps_.collect(dispatcher_->standing());
+      next = std::min(next, launcher_->tick());
+    } catch (std::exception const& problem) {
+      turn_off(problem);
+      if (machine_->is_lost()) dispatcher_->fail_all();
+    }
+    auto const copies = ends && dispatcher_->moves_memory() ? max_moving : 0s;
+    if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up_ + copies)) return;
+    wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
+  }
+}
+
+}  // namespace lull
