@@ -242,9 +242,8 @@ lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t numbe
    and with a bound there is no side work in bubbles that are opened until then. Before a validation or a checkpoint. */
 lull_status lull_skip_step(lull_runtime* runtime);
 
-/* Costs no call to the device. Changes max_slowdown: no side work then runs before the next step, and what was learnt
-   is forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not LULL_MODE_ON.
-   LULL_ERROR_ARGUMENT unless it is 0, or above 0 and at most 1. */
+/* Costs no call to the device. Changes max_slowdown: above 0 and at most 1; 0: no bound, from now on. No side work then
+   runs before the next step, and what was learnt is forgotten. Nothing if it is so already, or the mode is not on. */
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 /* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
    name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
@@ -268,6 +267,7 @@ typedef struct lull_steps {
   double max_slowdown;    /* the bound, as a share; 0: none */
   uint64_t steps_to_know; /* after how many steps with the jobs of now the interval is half of max_slowdown to either
                              side, with this noise and this chance; 0: not known yet */
+  uint64_t halved;        /* steps in which side work runs with half of its blocks, to do more in all */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. */

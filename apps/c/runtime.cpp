@@ -332,7 +332,8 @@ lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
                     .slowdown_high = slowdown.high,
                     .noise = now.noise.value_or(0),
                     .max_slowdown = now.max_slowdown,
-                    .steps_to_know = now.steps_to_know},
+                    .steps_to_know = now.steps_to_know,
+                    .halved = now.halved},
          "steps");
   });
 }

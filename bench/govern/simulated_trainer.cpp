@@ -18,6 +18,9 @@ constexpr std::uint64_t warm_up = 200;  // steps
 constexpr std::uint64_t late = 3;       // steps
 constexpr std::uint64_t wave = 3'000;   // steps of the drift
 constexpr double step_ns = 1e8;
+constexpr std::uint64_t kind = 1;  // of its side work
+constexpr double speed_of_half =
+    0.42;  // products on half of the SMs: items of records stage_half_sms and stage_all_sms
 
 constexpr std::array trainers{
     trainer_traits{.name = "quiet", .noise = 0.003},
@@ -28,6 +31,8 @@ constexpr std::array trainers{
     trainer_traits{.name = "usual, moderate", .slowdown = 0.006},
     trainer_traits{.name = "usual, hungry", .slowdown = 0.08},
     trainer_traits{.name = "noise that persists", .persistence = 0.8},
+    trainer_traits{.name = "noise that persists, slight", .slowdown = 0.003, .noise = 0.008, .persistence = 0.8},
+    trainer_traits{.name = "outliers, slight", .slowdown = 0.003, .noise = 0.003, .outliers = 0.03},
     trainer_traits{.name = "drift", .drift = 0.05},
     trainer_traits{.name = "longer steps from a moment on", .jump = 0.1},
     trainer_traits{.name = "steps that double", .doubled = 0.003},
@@ -44,6 +49,14 @@ constexpr std::array trainers{
     trainer_traits{.name = "steps of twice the length from a moment on", .jump = 1},
     trainer_traits{.name = "two ranks", .slowdown = 0.01, .other_rank = 0.002},
     trainer_traits{.name = "recorded", .is_recorded = true},
+    trainer_traits{.name = "hungry, half a quarter", .slowdown = 0.03, .half = 0.007},
+    trainer_traits{.name = "hungry, half a half", .slowdown = 0.03, .half = 0.015},
+    trainer_traits{.name = "hungry, half as much", .slowdown = 0.03, .half = 0.03},
+    trainer_traits{.name = "hungry, half a quarter, turns tame",
+                   .slowdown = 0.03,
+                   .later_slowdown = 0.002,
+                   .half = 0.007,
+                   .later_half = 0.001},
     trainer_traits{.name = "slight, as supposed", .slowdown = 0.002, .supposed = 0.002},
     trainer_traits{.name = "usual, as supposed", .supposed = 0.02},
     trainer_traits{.name = "devoured, as supposed", .slowdown = 0.5, .supposed = 0.5},
@@ -74,6 +87,7 @@ class step_times {
     double ns = step_ns * (1 + noise()) * (1 + of_.drift * std::sin(2 * std::numbers::pi * phase()));
     if (step_ >= steps_ / 3) ns *= 1 + of_.jump;
     if (uniform_(random_) < of_.doubled) ns *= 2;
+    if (uniform_(random_) < of_.outliers) ns *= 1.05;
     if (step_ == 0) ns *= of_.first;
     if (step_ == steps_ / 4) ns *= 1 + of_.pause;
     ++step_;
@@ -111,7 +125,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
   std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
   if (trainer.supposed >= 0) {
-    for (governor& rank : ranks) rank.suppose(0, {trainer.supposed});
+    for (governor& rank : ranks) rank.suppose(kind, {trainer.supposed});
   }
   std::vector<double> took_ns;
   governed_run found;
@@ -119,23 +133,25 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   for (std::uint64_t step = 0; step < steps; ++step) {
     bool const is_later = trainer.later_slowdown >= 0 && step >= steps / 2;
     double const slowdown = is_later ? trainer.later_slowdown : trainer.slowdown;
+    double const half = is_later ? trainer.later_half : trainer.half;
     std::array const by_rank{slowdown, trainer.other_rank};
     double longer = 0;
     double of_all = 0;
     for (std::size_t rank = 0; rank < count; ++rank) {
       of_all += by_rank[rank];
-      if (!ranks[rank].harvests(step)) continue;
-      longer += by_rank[rank];
-      found.harvest += 1;
+      if (!ranks[rank].harvests(step, kind, trainer.half >= 0)) continue;
+      longer += ranks[rank].is_halved() ? half : by_rank[rank];
+      found.harvest += ranks[rank].is_halved() ? speed_of_half : 1;
     }
-    best += std::min(1.0, max_slowdown / of_all) * static_cast<double>(count);
+    double const halved = trainer.half >= 0 ? speed_of_half * std::min(1.0, max_slowdown / half) : 0;
+    best += std::max(halved, std::min(1.0, max_slowdown / of_all) * static_cast<double>(count));
     found.slowdown += longer;
     if (step >= warm_up) found.slowdown_behind += longer;
     took_ns.push_back(times.next_ns() * (1 + longer));
     if (step < late) continue;
     for (governor& rank : ranks) rank.took(step - late, took_ns[step - late]);
     if (found.known_at != 0) continue;
-    auto const now = ranks.front().interval();
+    auto const now = ranks.front().interval(ranks.front().as_run(kind));
     if (now && now->high - now->low <= max_slowdown) found.known_at = step;
   }
   found.slowdown /= static_cast<double>(steps);

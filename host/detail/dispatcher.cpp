@@ -326,6 +326,13 @@ standing_kinds dispatcher::standing() const {
   return found;
 }
 
+bool dispatcher::may_halve() const {
+  std::lock_guard const lock{mutex_};
+  return !in_graphs() && std::none_of(places_.begin(), places_.end(), [](place const& each) {
+    return each.who != nullptr && each.who->kernel().conducts;
+  });
+}
+
 bool dispatcher::places_empty() const {
   std::lock_guard const lock{mutex_};
   return std::all_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::empty; });

@@ -74,8 +74,8 @@ open_result gate::pass_over(counted why) {
   return {{}, why};
 }
 
-open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode,
-                       launch_time launch) {
+open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
+                       bool halved) {
   std::lock_guard const edges{edges_};
   std::unique_lock lock{mutex_};
   if (stream_id != this->stream_id()) return pass_over(counted::no_gate);  // it was taken back a moment ago
@@ -110,6 +110,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .where = at,
                    .timed = timed,
                    .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
+                   .halved = halved,
                    .host_ahead = {},
                    .length = {},
                    .lease = lease_,
@@ -213,6 +214,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
       each.params.usual = now.where->past.usual_bubble();
+      if (now.halved) each.grid.blocks = (each.grid.blocks + 1) / 2;
       if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     }
   }

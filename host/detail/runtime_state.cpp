@@ -216,7 +216,7 @@ open_result runtime::state::open_captured(std::uint64_t capture, stream_handle s
 open_result runtime::state::open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
   if (gate == nullptr) return pass_over(counted::no_gate);
   if (!steps_.may_harvest(stream, stream_id, where.name)) return pass_over(counted::withheld);
-  open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch);
+  open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, steps_.is_halved());
   offer(*gate);
   return opened;
 }
@@ -285,7 +285,7 @@ void runtime::state::serve() {
       if (ends || mode_ != asked_) launcher_->stop();
       if (mode_ != asked_ && !ending_) dispatcher_->give_up();
       next = dispatcher_->tick();
-      steps_.collect(dispatcher_->standing());
+      steps_.collect(dispatcher_->standing(), dispatcher_->may_halve());
       next = std::min(next, launcher_->tick());
     } catch (std::exception const& problem) {
       turn_off(problem);

@@ -47,6 +47,7 @@ void trainer_steps::bound(double max_slowdown) {
   report_ = {.max_slowdown = max_slowdown};
   ++series_;
   may_harvest_ = !governor_;
+  is_halved_ = false;
   looks_for_steps_ = governor_ && marked_ == found_;
 }
 
@@ -83,8 +84,11 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
   ++report_.begun;
   number_ = number + 1;
   if (governor_) {
-    may_harvest_ = governor_->harvests(number, kind_);
-    report_.withheld += may_harvest_ ? 0 : 1;
+    bool const harvests = governor_->harvests(number, kind_, may_halve_);
+    is_halved_ = governor_->is_halved();
+    may_harvest_ = harvests;
+    report_.withheld += harvests ? 0 : 1;
+    report_.halved += harvests && governor_->is_halved() ? 1 : 0;
   }
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
@@ -105,11 +109,12 @@ void trainer_steps::skip() {
   last.is_skipped = last.is_skipped || last.at + 1 == marked_;
 }
 
-void trainer_steps::collect(standing_kinds standing) {
+void trainer_steps::collect(standing_kinds standing, bool may_halve) {
   {
     std::lock_guard const lock{mutex_};
     kind_ = kind_of(standing);
     if (kind_ != 0) last_kind_ = kind_;
+    may_halve_ = may_halve;
     if (governor_) suppose_together(standing);
   }
   while (read_next()) {
@@ -156,10 +161,11 @@ step_report trainer_steps::report() const {
 step_report trainer_steps::now() const {
   step_report found = report_;
   if (governor_) {
-    found.chance = governor_->chance(last_kind_);
-    found.slowdown = governor_->interval(last_kind_);
+    std::uint64_t const runs = governor_->as_run(last_kind_);
+    found.chance = governor_->chance(runs);
+    found.slowdown = governor_->interval(runs);
     found.noise = governor_->noise();
-    found.steps_to_know = governor_->steps_to_know(last_kind_);
+    found.steps_to_know = governor_->steps_to_know(runs);
   }
   return found;
 }

@@ -49,7 +49,8 @@ class trainer_steps {
   /// That side work of a kind runs in a step to come. None: nobody has an idea of what it costs, or there is no bound.
   std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
-    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind)} : std::nullopt;
+    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(governor_->as_run(kind))}
+                                                     : std::nullopt;
   }
   /// How much longer steps take in which only side work of a kind ran. None: not known yet, or there is no bound.
   std::optional<slowdown_interval> slowdown(std::uint64_t kind) const {
@@ -58,8 +59,11 @@ class trainer_steps {
   }
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_harvest_; }
+  /// … with half of its blocks.
+  bool is_halved() const noexcept { return is_halved_; }
   /// Reads the lengths of steps that are over. `standing`: kinds of the jobs that stand now, for steps to come.
-  void collect(standing_kinds standing);
+  /// `may_halve`: each of them can run with half of its blocks.
+  void collect(standing_kinds standing, bool may_halve);
   step_report report() const;
 
  private:
@@ -82,6 +86,7 @@ class trainer_steps {
   std::uint64_t const trainer_;
   log_line const& log_;
   std::atomic<bool> may_harvest_{true};
+  std::atomic<bool> is_halved_{false};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
   mutable std::mutex mutex_;                  // all that follows
   std::map<std::uint64_t, double> supposed_;  // of the kind of one name
@@ -90,6 +95,7 @@ class trainer_steps {
   std::array<beginning, kept> noted_;
   std::uint64_t kind_ = 0;       // of the jobs that stand
   std::uint64_t last_kind_ = 0;  // … or stood last
+  bool may_halve_ = false;
   step_finder finder_;
   std::uint64_t found_ = 0;             // steps that the program did not mark
   std::uint64_t marked_ = 0;            // all steps

@@ -35,7 +35,10 @@ struct governor_options {
 /// less what makes up for losses. Kinds of side work are told apart: each has an interval and a chance of its own, so a
 /// hungry one gives way and a tame one does not; losses of all are made up for together, and a kind that is new waits
 /// for that. A spell that takes more than three times as long as forecast counts as three times: a pause of the trainer
-/// says nothing of side work. Not thread-safe.
+/// says nothing of side work.
+///
+/// Side work that may run with half of its blocks does so where it then does more within the bound: work that costs
+/// power costs training far less than half as much then. Not thread-safe.
 class governor {
  public:
   /// Throws usage_error.
@@ -44,7 +47,12 @@ class governor {
   /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
   /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
   /// would run in it; that of a spell's first step counts.
-  bool harvests(std::uint64_t step, std::uint64_t kind = 0);
+  /// `may_halve`: it can run with half of its blocks.
+  bool harvests(std::uint64_t step, std::uint64_t kind = 0, bool may_halve = false);
+  /// Whether the step that was asked for last has side work with half of its blocks, if any.
+  bool is_halved() const noexcept { return !open_.empty() && open_.back().is_halved; }
+  /// That kind, or the kind that its side work is with half of its blocks: what would run next.
+  std::uint64_t as_run(std::uint64_t kind) const noexcept;
   /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
   /// 1 ns to 1e15 ns, and steps that were not asked for.
@@ -77,6 +85,8 @@ class governor {
     std::uint64_t kind;
     double chance;
     bool is_harvested;
+    bool is_halved = false;
+    std::uint64_t whole = 0;  // the kind that may be halved; 0: it may not
     std::uint32_t steps = 0;
     double sum_ns = 0;
   };
@@ -89,6 +99,8 @@ class governor {
     std::uint32_t wary = 0;   // spells that it looks closer at
     double first_excess = 0;  // of harvested spells, while there is no interval, together
     std::uint64_t first_harvested = 0;
+    bool is_halved = false;
+    std::uint64_t halved_for = 0;  // spells
 
     double loss() const noexcept;
   };
@@ -98,11 +110,13 @@ class governor {
   appetite const* find(std::uint64_t kind) const noexcept;
   bool learn_usual(double step_ns);
   void forecast(double step_ns, bool is_harvested, double slowdown);
+  void choose_half(std::uint64_t kind);
+  double share_within_bound(double slowdown) const noexcept;
   double affordable(appetite const& of, double slowdown, double high) const;
   double loss() const noexcept;
 
   static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
-  static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
+  static constexpr std::size_t max_kinds = 24;  // that are told apart at a time
   governor_options options_;
   std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;

@@ -29,6 +29,8 @@ std::string bound_text(step_report const& steps) {
     text += "how much longer one with it takes is not known yet";
   }
   text += "; " + percent(steps.chance) + " of those to come may have it";
+  if (steps.halved != 0)
+    text += "; in " + std::to_string(steps.halved) + " it ran with half of its blocks, because it does more so";
   bool const is_known = steps.slowdown && steps.slowdown->high - steps.slowdown->low <= steps.max_slowdown;
   if (!is_known && steps.noise) {
     text += "; with the noise seen, " + percent(*steps.noise) +
@@ -48,6 +50,7 @@ std::string step_json(step_report const& steps) {
               {"mean_ms", steps.timed != 0 ? json(mean_ms) : json(nullptr)},
               {"max_slowdown_pct", is_bounded ? json(100 * steps.max_slowdown) : json(nullptr)},
               {"withheld", is_bounded ? json(steps.withheld) : json(nullptr)},
+              {"halved", is_bounded ? json(steps.halved) : json(nullptr)},
               {"chance", is_bounded ? json(steps.chance) : json(nullptr)},
               {"slowdown_pct", steps.slowdown ? json(100 * steps.slowdown->estimate) : json(nullptr)},
               {"ci95_pct", interval},

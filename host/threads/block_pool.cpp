@@ -20,13 +20,14 @@ block_pool::~block_pool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void block_pool::run(std::size_t shared_bytes, std::function<void(thread_block const&, int)> const& body) {
+void block_pool::run(int blocks, std::size_t shared_bytes, std::function<void(thread_block const&, int)> const& body) {
   std::unique_lock lock{mutex_};
   if (shared_bytes > shared_bytes_) {
     shared_bytes_ = shared_bytes;
     for (auto& storage : storage_) storage = std::make_unique<block_storage>(width_, shared_bytes_);
   }
   body_ = &body;
+  asked_ = blocks;
   running_ = blocks_ * width_;
   ++round_;
   changed_.notify_all();
@@ -39,12 +40,14 @@ void block_pool::serve(int block, int rank) {
     changed_.wait(lock, [&] { return ending_ || round_ != seen; });
     if (ending_) return;
     seen = round_;
-    auto const& body = *body_;
-    thread_block const me{*storage_[static_cast<std::size_t>(block)], rank, width_,
-                          static_cast<std::uint64_t>(blocks_)};
-    lock.unlock();
-    body(me, block);
-    lock.lock();
+    if (block < asked_) {
+      auto const& body = *body_;
+      thread_block const me{*storage_[static_cast<std::size_t>(block)], rank, width_,
+                            static_cast<std::uint64_t>(asked_)};
+      lock.unlock();
+      body(me, block);
+      lock.lock();
+    }
     if (--running_ == 0) changed_.notify_all();
   }
 }

@@ -24,7 +24,11 @@ class block_pool {
   int blocks() const noexcept { return blocks_; }
 
   /// Runs `body` on every block with `shared_bytes` of storage each, and returns when all are done. One call at a time.
-  void run(std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body);
+  void run(std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body) {
+    run(blocks_, shared_bytes, body);
+  }
+  /// … on the first of them, at most all.
+  void run(int blocks, std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body);
 
  private:
   void serve(int block, int rank);
@@ -34,6 +38,7 @@ class block_pool {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t round_ = 0;
+  int asked_ = 0;  // blocks of this round
   int running_ = 0;
   bool ending_ = false;
   std::function<void(thread_block const&, int)> const* body_ = nullptr;

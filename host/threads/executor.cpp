@@ -250,14 +250,14 @@ void threads_executor::write_word(stream_handle stream, std::uint32_t* word, std
   enqueue(stream, [word, value] { w::store<order::relaxed, scope::device>(*word, value); });
 }
 
-void threads_executor::launch(worker_kernel const& kernel, worker_grid const&, worker_params const& params,
+void threads_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
                               bubble_mark* mark, start_when when) {
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
-  workers_.enqueue([this, kernel, params, both, when] {
+  workers_.enqueue([this, kernel, blocks = static_cast<int>(grid.blocks), params, both, when] {
     if (when == start_when::opened) wait_for_opening(params);
     auto const resident = reinterpret_cast<detail::resident_function>(const_cast<void*>(kernel.resident));
-    pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(params, block); });
+    pool_.run(blocks, kernel.shape.shared_bytes, [&](thread_block const& block, int) { resident(params, block); });
     if (both != nullptr) both->worker_left();
   });
 }

@@ -92,10 +92,11 @@ class record {
   std::atomic<bool> lost{false};
   std::atomic<bool> can_reserve_group{true};
   std::atomic<int> device{0};
-  std::atomic<bool> exchanges_throw{false};                 // asked for by the dispatcher
-  std::atomic<executor_kind> kind{executor_kind::threads};  // that it claims to be
-  threads_stream* launches_behind = nullptr;                // a launch waits until this stream is done
-  std::atomic<int> lengths_not_there{0};                    // so many questions for a length come too early
+  std::atomic<bool> exchanges_throw{false};                    // asked for by the dispatcher
+  std::atomic<executor_kind> kind{executor_kind::threads};     // that it claims to be
+  std::function<std::chrono::nanoseconds()> length_of_step{};  // of the next one that is over; empty: as it was
+  threads_stream* launches_behind = nullptr;                   // a launch waits until this stream is done
+  std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
   std::atomic<std::uint32_t> since_look_ns{0};    // what the records of bubbles tell; 0: what their workers do
   std::atomic<int> memories{0};                   // allocated and mapped, and not given back
@@ -182,10 +183,16 @@ class recording_executor final : public threads_executor {
     into_.told(params.usual);
     if (into_.since_look_ns != 0)
       params.gate.records[params.bubble & params.gate.record_mask].since_look_ns = into_.since_look_ns;
-    noted("launch", "launch " + into_.in(params.slot) + stay, [&] {
+    std::string const half = grid.blocks == 1 ? " of 1 block" : "";
+    noted("launch", "launch " + into_.in(params.slot) + stay + half, [&] {
       if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
       threads_executor::launch(kernel, grid, params, mark, when);
     });
+  }
+
+  std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) override {
+    auto const was = threads_executor::between(from, to);
+    return was && into_.length_of_step ? into_.length_of_step() : was;
   }
 
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,

@@ -45,11 +45,12 @@ class runtime_recorded : public testing::Test {
     endless.polls = ~std::uint32_t{0};
     return side.submit(endless, "endless");
   }
-  job_description description(std::string const& name) {
+  /// `polls`: of a chunk.
+  job_description description(std::string const& name, std::uint32_t polls = 256) {
     arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 18}));
     seen.name(arrays_.back()->extents.data(), name);
     probe_task slow = arrays_.back()->task();
-    slow.polls = 256;
+    slow.polls = polls;
     return describe(slow, name);
   }
   static void await(runtime& side, job const& task, job_state state) {

@@ -145,6 +145,7 @@ class Steps(ctypes.Structure):
         ("noise", ctypes.c_double),
         ("max_slowdown", ctypes.c_double),
         ("steps_to_know", ctypes.c_uint64),
+        ("halved", ctypes.c_uint64),
     ]
 
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers with half of their blocks, where a bound on slowdown is better used so.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/runtime.hpp>
+#include <lull/tests/host/runtime_recorded.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Steps are as long as the test says.
+class halved_workers : public runtime_recorded {
+ protected:
+  halved_workers() {
+    seen.length_of_step = [this] {
+      std::lock_guard const lock{mutex_};
+      return lengths_.at(told_++);
+    };
+  }
+  static runtime_options bounded() {
+    runtime_options made = options(runtime_mode::on, launch_time::at_open);
+    made.max_slowdown = 0.005;
+    return made;
+  }
+  /// One step with a bubble; how its worker was launched, or nothing.
+  std::string step(runtime& side, double whole, double half) {
+    side.step(&trainer);
+    seen.take();
+    open_result const opened = side.open(&trainer, site{"wait"});
+    trainer.enqueue([] { std::this_thread::sleep_for(200us); });
+    side.close(opened, &trainer);
+    std::string launched;
+    auto const give_up = std::chrono::steady_clock::now() + 10s;
+    while (opened.bubble != 0 && launched.empty() && std::chrono::steady_clock::now() < give_up) {
+      for (std::string const& each : seen.take()) {
+        if (each.starts_with("launch")) launched = each;
+      }
+    }
+    double const slowdown = launched.empty() ? 0 : is_half(launched) ? half : whole;
+    {
+      std::lock_guard const lock{mutex_};
+      double const ns = 1e8 * (1 + 0.003 * normal_(random_)) * (1 + slowdown);
+      lengths_.emplace_back(static_cast<std::chrono::nanoseconds::rep>(ns));
+    }
+    trainer.synchronize();
+    while (side.steps().timed + 1 < side.steps().begun) std::this_thread::yield();
+    return launched;
+  }
+  static bool is_half(std::string const& launched) { return launched.ends_with(" of 1 block"); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::chrono::nanoseconds> lengths_;
+  std::size_t told_ = 0;
+  std::mt19937_64 random_{5};
+  std::normal_distribution<double> normal_;
+};
+
+TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
+  auto const side = make(bounded());
+  job const task = side->submit(description("hungry", 2'560));
+  await(*side, task, job_state::placed);
+  std::uint64_t halved = 0;
+  std::uint64_t without = 0;  // a worker
+  for (int i = 0; i < 1'000; ++i) {
+    std::string const launched = step(*side, 0.03, 0.004);
+    halved += is_half(launched) ? 1 : 0;
+    without += launched.empty() ? 1 : 0;
+  }
+  step_report const found = side->steps();
+  EXPECT_GT(halved, 100U);
+  EXPECT_GE(found.halved, halved);
+  EXPECT_LE(found.halved, halved + without - found.withheld) << "a bubble that was not opened may be among them";
+  ASSERT_TRUE(found.slowdown);
+  EXPECT_NEAR(found.slowdown->estimate, 0.004, 0.002) << "of what runs now";
+  ASSERT_TRUE(side->slowdown_of("hungry"));
+  EXPECT_NEAR(side->slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its blocks";
+}
+
+TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
+  auto const side = make(bounded());
+  job const task = side->submit(description("tame", 2'560));
+  await(*side, task, job_state::placed);
+  for (int i = 0; i < 300; ++i) ASSERT_FALSE(is_half(step(*side, 0.001, 0)));
+  EXPECT_EQ(side->steps().halved, 0U);
+}
+
+/// The next bubbles are nobody's step.
+TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
+  auto const side = make(bounded());
+  job const task = side->submit(description("hungry", 2'560));
+  await(*side, task, job_state::placed);
+  for (int i = 0; i < 2'000 && !is_half(step(*side, 0.03, 0.004)); ++i) {
+  }
+  ASSERT_GT(side->steps().halved, 0U);
+  side->bound_slowdown(0);
+  EXPECT_FALSE(is_half(step(*side, 0, 0)));
+}
+
+}  // namespace
+}  // namespace lull
