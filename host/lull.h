@@ -248,8 +248,8 @@ lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 /* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
    name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
 lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown);
-/* How much longer steps take in which jobs of that name ran and no others: low end, estimate and high end of the 95 %
-   interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
+/* How much longer steps take in which jobs of that name ran with all SMs, and no others: low end, estimate and high
+   end of the 95 % interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
 lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]);
 
 typedef struct lull_steps {
@@ -267,7 +267,7 @@ typedef struct lull_steps {
   double max_slowdown;    /* the bound, as a share; 0: none */
   uint64_t steps_to_know; /* after how many steps with the jobs of now the interval is half of max_slowdown to either
                              side, with this noise and this chance; 0: not known yet */
-  uint64_t halved;        /* steps in which side work runs with half of its blocks, to do more in all */
+  uint64_t halved;        /* steps in which it has half of its SMs, as a trial or to do more in all */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. */

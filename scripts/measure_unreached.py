@@ -36,6 +36,7 @@ def items_a_step(torch, trainer, side, bubble, steps):
     before = items()
     for _ in range(steps // (GROUP * GROUPS_A_CALL)):
         trainer.groups([marked] * GROUPS_A_CALL)
+        side.skip_step()  # the pause behind it is this program's
     return (items() - before) / steps
 
 

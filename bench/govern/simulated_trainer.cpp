@@ -50,6 +50,8 @@ constexpr std::array trainers{
     trainer_traits{.name = "two ranks", .slowdown = 0.01, .other_rank = 0.002},
     trainer_traits{.name = "recorded", .is_recorded = true},
     trainer_traits{.name = "hungry, half a quarter", .slowdown = 0.03, .half = 0.007},
+    trainer_traits{.name = "devoured, half a quarter", .slowdown = 0.5, .half = 0.12},
+    trainer_traits{.name = "noisy, hungry, half a half", .slowdown = 0.03, .noise = 0.05, .half = 0.015},
     trainer_traits{.name = "hungry, half a half", .slowdown = 0.03, .half = 0.015},
     trainer_traits{.name = "hungry, half as much", .slowdown = 0.03, .half = 0.03},
     trainer_traits{.name = "hungry, half a quarter, turns tame",
@@ -139,9 +141,10 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
     double of_all = 0;
     for (std::size_t rank = 0; rank < count; ++rank) {
       of_all += by_rank[rank];
-      if (!ranks[rank].harvests(step, kind, trainer.half >= 0)) continue;
-      longer += ranks[rank].is_halved() ? half : by_rank[rank];
-      found.harvest += ranks[rank].is_halved() ? speed_of_half : 1;
+      side_work const runs = ranks[rank].decide(step, kind, trainer.half >= 0);
+      if (runs == side_work::none) continue;
+      longer += runs == side_work::half ? half : by_rank[rank];
+      found.harvest += runs == side_work::half ? speed_of_half : 1;
     }
     double const halved = trainer.half >= 0 ? speed_of_half * std::min(1.0, max_slowdown / half) : 0;
     best += std::max(halved, std::min(1.0, max_slowdown / of_all) * static_cast<double>(count));
@@ -151,7 +154,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
     if (step < late) continue;
     for (governor& rank : ranks) rank.took(step - late, took_ns[step - late]);
     if (found.known_at != 0) continue;
-    auto const now = ranks.front().interval(ranks.front().as_run(kind));
+    auto const now = ranks.front().interval(kind, ranks.front().is_halved(kind));
     if (now && now->high - now->low <= max_slowdown) found.known_at = step;
   }
   found.slowdown /= static_cast<double>(steps);

@@ -329,7 +329,7 @@ standing_kinds dispatcher::standing() const {
 bool dispatcher::may_halve() const {
   std::lock_guard const lock{mutex_};
   return !in_graphs() && std::none_of(places_.begin(), places_.end(), [](place const& each) {
-    return each.who != nullptr && each.who->kernel().conducts;
+    return each.who != nullptr && !each.who->grid.can_halve();
   });
 }
 

@@ -214,7 +214,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
       each.params.usual = now.where->past.usual_bubble();
-      if (now.halved) each.grid.blocks = (each.grid.blocks + 1) / 2;
+      if (now.halved && each.grid.can_halve()) each.grid.halve();
       if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     }
   }

@@ -1,46 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/gpu_watch.hpp>
 
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 namespace lull::detail {
 
-gpu_watch::gpu_watch(std::string pci_bus_id, std::string library, std::chrono::nanoseconds every) {
-  thread_ = std::thread{[this, every, bus = std::move(pci_bus_id), path = std::move(library)] {
-    try {
-      serve(bus, path, every);
-    } catch (std::exception const&) {  // no memory: then there are no further samples
+struct gpu_watch::shared {
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  gpu_summary sum;
+  bool ending = false;
+  bool has_ended = false;
+
+  void serve(std::string const& pci_bus_id, std::string const& library, std::chrono::nanoseconds every) {
+    gpu_monitor const monitor{pci_bus_id, library};
+    if (!monitor.available()) return;
+    std::optional<double> const limit = monitor.power_limit_w();
+    std::unique_lock lock{mutex};
+    sum.power_limit_w = limit;
+    while (!ending) {
+      lock.unlock();
+      gpu_state const now = monitor.sample();
+      lock.lock();
+      sum.add(now);
+      changed.wait_for(lock, every, [this] { return ending; });
     }
-  }};
+  }
+  void end() {
+    std::lock_guard const lock{mutex};
+    has_ended = true;
+    changed.notify_all();
+  }
+};
+
+gpu_watch::gpu_watch(std::string pci_bus_id, std::string library, std::chrono::nanoseconds every)
+    : shared_(std::make_shared<shared>()) {
+  try {
+    thread_ = std::thread{[of = shared_, every, bus = std::move(pci_bus_id), path = std::move(library)] {
+      try {
+        of->serve(bus, path, every);
+      } catch (std::exception const&) {  // no memory: then there are no further samples
+      }
+      of->end();
+    }};
+  } catch (std::system_error const&) {  // no thread is left
+  }
 }
 
 gpu_watch::~gpu_watch() {
+  if (!thread_.joinable()) return;
+  bool has_ended = false;
   {
-    std::lock_guard const lock{mutex_};
-    ending_ = true;
+    std::unique_lock lock{shared_->mutex};
+    shared_->ending = true;
+    shared_->changed.notify_all();
+    has_ended = shared_->changed.wait_for(lock, max_goodbye, [this] { return shared_->has_ended; });
   }
-  changed_.notify_all();
-  thread_.join();
+  if (has_ended) {
+    thread_.join();
+  } else {
+    thread_.detach();  // it has what it uses
+  }
 }
 
 gpu_summary gpu_watch::so_far() const {
-  std::lock_guard const lock{mutex_};
-  return sum_;
-}
-
-void gpu_watch::serve(std::string const& pci_bus_id, std::string const& library, std::chrono::nanoseconds every) {
-  gpu_monitor const monitor{pci_bus_id, library};
-  std::optional<gpu_description> const gpu = monitor.describe();
-  if (!gpu) return;
-  std::unique_lock lock{mutex_};
-  sum_.power_limit_w = gpu->power_limit_w;
-  while (!ending_) {
-    lock.unlock();
-    gpu_state const now = monitor.sample();
-    lock.lock();
-    sum_.add(now);
-    changed_.wait_for(lock, every, [this] { return ending_; });
-  }
+  std::lock_guard const lock{shared_->mutex};
+  return shared_->sum;
 }
 
 }  // namespace lull::detail

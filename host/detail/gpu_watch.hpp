@@ -2,8 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -12,15 +11,16 @@
 namespace lull::detail {
 
 /// Samples clocks and power of a GPU for the reports, on a thread of its own: NVML takes milliseconds, and the
-/// dispatcher has no time for that. Without NVML there are no samples. Thread-safe.
+/// dispatcher has no time for that. Without NVML, or a thread, there are no samples. Thread-safe.
 class gpu_watch {
  public:
   static constexpr std::chrono::seconds between_samples{1};
+  static constexpr std::chrono::seconds max_goodbye{2};
 
   /// As gpu_monitor. The thread opens NVML.
   explicit gpu_watch(std::string pci_bus_id, std::string library = gpu_monitor::nvml,
                      std::chrono::nanoseconds every = between_samples);
-  /// Waits for the call of NVML that is going on.
+  /// Waits for a call of NVML that is going on, but not for ever: a GPU that is lost may keep one.
   ~gpu_watch();
   gpu_watch(gpu_watch const&) = delete;
   gpu_watch& operator=(gpu_watch const&) = delete;
@@ -28,13 +28,9 @@ class gpu_watch {
   gpu_summary so_far() const;
 
  private:
-  void serve(std::string const& pci_bus_id, std::string const& library, std::chrono::nanoseconds every);
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  gpu_summary sum_;
-  bool ending_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  struct shared;
+  std::shared_ptr<shared> shared_;
+  std::thread thread_;
 };
 
 }  // namespace lull::detail

@@ -215,8 +215,9 @@ open_result runtime::state::open_captured(std::uint64_t capture, stream_handle s
 
 open_result runtime::state::open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where) {
   if (gate == nullptr) return pass_over(counted::no_gate);
-  if (!steps_.may_harvest(stream, stream_id, where.name)) return pass_over(counted::withheld);
-  open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, steps_.is_halved());
+  side_work const may_run = steps_.may_run(stream, stream_id, where.name);
+  if (may_run == side_work::none) return pass_over(counted::withheld);
+  open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, may_run == side_work::half);
   offer(*gate);
   return opened;
 }

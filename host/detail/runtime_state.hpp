@@ -64,6 +64,7 @@ class runtime::state {
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
   bubble_summary summary() const {
+    if (in_child()) return bubble_summary{};
     bubble_summary found = dispatcher_->summary();
     found.tell(steps_.report());
     if (watch_) found.tell(watch_->so_far());

@@ -46,8 +46,7 @@ void trainer_steps::bound(double max_slowdown) {
   }
   report_ = {.max_slowdown = max_slowdown};
   ++series_;
-  may_harvest_ = !governor_;
-  is_halved_ = false;
+  may_run_ = governor_ ? side_work::none : side_work::all;
   looks_for_steps_ = governor_ && marked_ == found_;
 }
 
@@ -61,8 +60,8 @@ void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> numb
   begin(stream, number.value_or(number_));
 }
 
-bool trainer_steps::may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
-  if (!looks_for_steps_) return may_harvest_;
+side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
+  if (!looks_for_steps_) return may_run_;
   bool is_first = false;
   {
     std::lock_guard const lock{mutex_};
@@ -75,7 +74,7 @@ bool trainer_steps::may_harvest(stream_handle stream, std::uint64_t stream_id, s
     log_("max_slowdown is set, and the program marks no steps: from now on each opening at '" + std::string{site} +
          "' begins one; mark them to keep the bound better");
   }
-  return may_harvest_;
+  return may_run_;
 }
 
 /// Under the lock.
@@ -84,11 +83,10 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
   ++report_.begun;
   number_ = number + 1;
   if (governor_) {
-    bool const harvests = governor_->harvests(number, kind_, may_halve_);
-    is_halved_ = governor_->is_halved();
-    may_harvest_ = harvests;
-    report_.withheld += harvests ? 0 : 1;
-    report_.halved += harvests && governor_->is_halved() ? 1 : 0;
+    side_work const runs = governor_->decide(number, kind_, may_halve_);
+    may_run_ = runs;
+    report_.withheld += runs == side_work::none ? 1 : 0;
+    report_.halved += runs == side_work::half ? 1 : 0;
   }
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
@@ -103,7 +101,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
 
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
-  if (governor_) may_harvest_ = false;
+  if (governor_) may_run_ = side_work::none;
   if (count_ == read_) return;
   beginning& last = noted_[(count_ - 1) % kept];
   last.is_skipped = last.is_skipped || last.at + 1 == marked_;
@@ -161,11 +159,11 @@ step_report trainer_steps::report() const {
 step_report trainer_steps::now() const {
   step_report found = report_;
   if (governor_) {
-    std::uint64_t const runs = governor_->as_run(last_kind_);
-    found.chance = governor_->chance(runs);
-    found.slowdown = governor_->interval(runs);
+    bool const half = is_halved(last_kind_);
+    found.chance = governor_->chance(last_kind_, half);
+    found.slowdown = governor_->interval(last_kind_, half);
     found.noise = governor_->noise();
-    found.steps_to_know = governor_->steps_to_know(runs);
+    found.steps_to_know = governor_->steps_to_know(last_kind_, half);
   }
   return found;
 }

@@ -44,12 +44,12 @@ class trainer_steps {
   void next(stream_handle stream, std::optional<std::uint64_t> number = {});
   /// The step under way says nothing. With a bound no more side work begins in it.
   void skip();
-  /// Whether side work may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
-  bool may_harvest(stream_handle stream, std::uint64_t stream_id, std::string_view site);
+  /// What may run in a bubble that is about to open. Where the program marks no steps, a step may begin.
+  side_work may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site);
   /// That side work of a kind runs in a step to come. None: nobody has an idea of what it costs, or there is no bound.
   std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
-    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(governor_->as_run(kind))}
+    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind, is_halved(kind))}
                                                      : std::nullopt;
   }
   /// How much longer steps take in which only side work of a kind ran. None: not known yet, or there is no bound.
@@ -58,17 +58,16 @@ class trainer_steps {
     return governor_ ? governor_->interval(kind) : std::nullopt;
   }
   /// Whether side work may run in the step under way.
-  bool may_harvest() const noexcept { return may_harvest_; }
-  /// … with half of its blocks.
-  bool is_halved() const noexcept { return is_halved_; }
+  bool may_harvest() const noexcept { return may_run_ != side_work::none; }
   /// Reads the lengths of steps that are over. `standing`: kinds of the jobs that stand now, for steps to come.
-  /// `may_halve`: each of them can run with half of its blocks.
+  /// `may_halve`: each of them can run with half of its SMs.
   void collect(standing_kinds standing, bool may_halve);
   step_report report() const;
 
  private:
   void begin(stream_handle stream, std::uint64_t number);
   step_report now() const;
+  bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
   void suppose_together(standing_kinds of);
 
@@ -85,8 +84,7 @@ class trainer_steps {
   bool const harvests_;
   std::uint64_t const trainer_;
   log_line const& log_;
-  std::atomic<bool> may_harvest_{true};
-  std::atomic<bool> is_halved_{false};
+  std::atomic<side_work> may_run_{side_work::all};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
   mutable std::mutex mutex_;                  // all that follows
   std::map<std::uint64_t, double> supposed_;  // of the kind of one name

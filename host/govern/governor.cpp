@@ -24,12 +24,12 @@ constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step
 constexpr double reserve = 6;   // harvested spells that could be paid for at any time
 constexpr double horizon = 40;  // spells within which a loss is made up for
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
-// With half of the blocks, relative to all. Products did 0.42 and PageRank 0.46 on half of the SMs (items of records
+// With half of the SMs, relative to all. Products did 0.42 and PageRank 0.46 on half of the SMs (items of records
 // stage_half_sms and stage_all_sms).
 constexpr double speed_of_half = 0.45;
-constexpr double clearly = 1.25;                 // … more: then half is tried
-constexpr std::uint64_t halved_at_most = 1'024;  // spells; then it tries whether it is still as hungry
-constexpr std::uint64_t half_mark = 0x6a09e667f3bcc908;
+constexpr double worth_a_change = 1.25;  // so much more is done then
+constexpr std::uint64_t trial = 64;      // spells of half, as every second one; then, and of the other size, every 16th
+constexpr std::uint64_t try_every = 16, try_often = 4;
 constexpr double withheld_weight = 0.2, harvested_weight = 0.06;  // of the last spell in the forecast
 constexpr double spread_weight = 0.05;
 constexpr double least_spread = 1e-4;
@@ -63,27 +63,44 @@ governor_options checked(governor_options const& asked) {
 
 governor::governor(governor_options const& options) : options_(checked(options)) {}
 
-std::uint64_t governor::as_run(std::uint64_t kind) const noexcept {
-  appetite const* const of = find(kind);
-  return of != nullptr && of->is_halved ? kind ^ half_mark : kind;
-}
-
-bool governor::harvests(std::uint64_t step, std::uint64_t kind, bool may_halve) {
+side_work governor::decide(std::uint64_t step, std::uint64_t kind, bool may_halve) {
   std::uint64_t const number = step / options_.steps_a_spell;
   if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the beginning
   if (open_.empty() || open_.back().number != number) {
-    std::uint64_t const runs = may_halve ? as_run(kind) : kind;
-    double const chance = this->chance(runs);
+    bool const half = may_halve && runs_half(number, kind);
+    double const chance = this->chance(kind, half);
     if (open_.size() == max_open) open_.pop_front();
-    open_.push_back(
-        {number, runs, chance, draw(options_.trainer, number) < chance, runs != kind, may_halve ? kind : 0});
+    open_.push_back({number, kind, chance, draw(options_.trainer, number) < chance, half, may_halve});
   }
-  return open_.back().is_harvested;
+  spell const& now = open_.back();
+  return !now.is_harvested ? side_work::none : now.is_half ? side_work::half : side_work::all;
 }
 
-std::optional<slowdown_interval> governor::interval(std::uint64_t kind) const {
-  appetite const* const of = find(kind);
-  return of != nullptr ? of->estimate.interval() : std::nullopt;
+std::optional<slowdown_interval> governor::interval(std::uint64_t kind, bool half) const {
+  appetite const* const found = find(kind);
+  return found != nullptr ? found->of(half).estimate.interval() : std::nullopt;
+}
+
+bool governor::is_halved(std::uint64_t kind) const noexcept {
+  appetite const* const found = find(kind);
+  return found != nullptr && found->is_halved;
+}
+
+/// Ranks try the other size in the same spells: they feel each other's side work.
+bool governor::runs_half(std::uint64_t number, std::uint64_t kind) const noexcept {
+  appetite const* const found = find(kind);
+  if (found == nullptr || !half_may_be_worth_it(*found)) return false;
+  if (found->half.estimate.spells() < trial) return number % 2 == 0;
+  // Half that may always run has nothing to win, and all may have become as tame.
+  auto const known = found->half.estimate.interval();
+  bool const has_room = found->is_halved && known && share_within_bound(known->estimate) == share_within_bound(0);
+  return found->is_halved != (number % (has_room ? try_often : try_every) == 0);
+}
+
+/// Whether half could do more than all, if it cost nothing.
+bool governor::half_may_be_worth_it(appetite const& of) const noexcept {
+  auto const known = of.all.estimate.interval();
+  return known && speed_of_half * share_within_bound(0) > worth_a_change * share_within_bound(known->low);
 }
 
 void governor::took(std::uint64_t step, double ns) {
@@ -108,9 +125,9 @@ std::optional<double> governor::noise() const {
   return spread_ * std::sqrt(static_cast<double>(options_.steps_a_spell));
 }
 
-std::uint64_t governor::steps_to_know(std::uint64_t kind) const {
+std::uint64_t governor::steps_to_know(std::uint64_t kind, bool half) const {
   if (ended_ < before_noise) return 0;
-  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance(kind), spread_);
+  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance(kind, half), spread_);
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
@@ -152,7 +169,7 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
   return appetites_.back();
 }
 
-double governor::appetite::loss() const noexcept {
+double governor::of_size::loss() const noexcept {
   return estimate.interval() ? estimate.loss() : std::max(first_excess, 0.0);
 }
 
@@ -165,7 +182,8 @@ double governor::loss() const noexcept {
 void governor::end(spell const& of) {
   double const step_ns = of.sum_ns / of.steps;
   if (learn_usual(step_ns)) return;
-  appetite& its = of_kind(of.kind);
+  appetite& its_kind = of_kind(of.kind);
+  of_size& its = of.is_half ? its_kind.half : its_kind.all;
   auto const known = its.estimate.interval();
   double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
   double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);
@@ -186,7 +204,7 @@ void governor::end(spell const& of) {
     }
   }
   forecast(step_ns, of.is_harvested, slowdown);
-  if (of.whole != 0) choose_half(of.whole);
+  if (of.may_halve) choose_size(its_kind);
 }
 
 /// The share of spells that the bound allows, by what is known of the slowdown and not by how surely.
@@ -194,29 +212,13 @@ double governor::share_within_bound(double slowdown) const noexcept {
   return std::min(1 - options_.min_withheld, aim * options_.max_slowdown / std::max(slowdown, 1e-9));
 }
 
-/// Whether side work of a kind runs with half of its blocks from now on. What half costs is not known at first: then it
-/// is tried wherever it may be worth it, with the caution that all of it needs.
-void governor::choose_half(std::uint64_t kind) {
-  appetite& all = of_kind(kind);
-  auto const known = all.estimate.interval();
-  if (all.is_halved) ++all.halved_for;
-  if (!known) return;
-  std::uint64_t const half = kind ^ half_mark;
-  auto const known_half = interval(half);
-  auto const done_by_half = [&](double slowdown) { return speed_of_half * share_within_bound(slowdown); };
-  // The doubt is in favour of what is now.
-  if (!all.is_halved) {
-    all.is_halved = done_by_half(known_half ? known_half->estimate : 0) > clearly * share_within_bound(known->low);
-    all.halved_for = 0;
-    if (all.is_halved && !known_half) suppose(half, {known->estimate});
-    if (known_half) suppose_nothing(half);
-  } else if (share_within_bound(known->estimate) > done_by_half(known_half ? known_half->low : 0)) {
-    all.is_halved = false;
-  } else if (all.halved_for >= halved_at_most) {
-    suppose(kind, {known->estimate});
-    forgotten_ += all.loss();
-    all = {.kind = kind};
-  }
+void governor::choose_size(appetite& of) const noexcept {
+  auto const all = of.all.estimate.interval();
+  auto const half = of.half.estimate.interval();
+  if (!all || !half || of.half.estimate.spells() < trial) return;
+  double const done = share_within_bound(all->estimate);
+  double const done_by_half = speed_of_half * share_within_bound(half->estimate);
+  of.is_halved = done_by_half > (of.is_halved ? 1 : worth_a_change) * done;
 }
 
 /// Follows the trainer slowly: a single step that takes twice as long hardly moves it.
@@ -239,11 +241,12 @@ void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
   spread_ = std::max(spread_, least_spread);
 }
 
-double governor::chance(std::uint64_t kind) const {
+double governor::chance(std::uint64_t kind, bool half) const {
   if (open_.size() == max_open) return least_chance;  // until it is told again
   static appetite const unknown;
   appetite const* const found = find(kind);
-  appetite const& of = found != nullptr ? *found : unknown;
+  appetite const& its_kind = found != nullptr ? *found : unknown;
+  of_size const& of = its_kind.of(half);
   if (auto const known = of.estimate.interval())
     return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
   auto const harvested = static_cast<double>(of.first_harvested);
@@ -251,19 +254,27 @@ double governor::chance(std::uint64_t kind) const {
     double const slowdown = of.first_excess / harvested;
     return std::max(affordable(of, slowdown, slowdown), least_chance);
   }
-  if (auto const supposed = supposed_.find(kind); supposed != supposed_.end()) {
+  if (auto const idea = supposed(kind, half)) {
     double const seen = harvested >= 2 ? of.first_excess / harvested - spread_ : 0;  // at least
-    double const slowdown = std::max(supposed->second.slowdown, seen);
-    double const most = supposed->second.is_at_least ? first_chance : supposed_chance;
+    double const slowdown = std::max(idea->slowdown, seen);
+    double const most = idea->is_at_least ? first_chance : supposed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);
   }
   // What others lost is made up for before a further kind is tried.
-  bool const is_in_debt = loss() - of.loss() > options_.max_slowdown * static_cast<double>(ended_);
+  bool const is_in_debt = loss() - its_kind.loss() > aim * options_.max_slowdown * static_cast<double>(ended_);
   return is_in_debt ? least_chance : first_chance;
 }
 
+/// Half of the SMs cost at most what all of them do.
+std::optional<governor::supposition> governor::supposed(std::uint64_t kind, bool half) const {
+  auto const of_all = half ? interval(kind) : std::nullopt;
+  if (of_all) return supposition{std::max(of_all->estimate, 1e-9)};
+  auto const told = supposed_.find(kind);
+  return told != supposed_.end() ? std::optional{told->second} : std::nullopt;
+}
+
 /// What the bound allows, where side work costs so much of a step.
-double governor::affordable(appetite const& of, double slowdown, double high) const {
+double governor::affordable(of_size const& of, double slowdown, double high) const {
   double const bound = options_.max_slowdown;
   double const spare = bound * static_cast<double>(ended_) - loss() - reserve * slowdown;
   double const allowed = std::clamp(bound + spare / horizon, 0.0, aim * bound);

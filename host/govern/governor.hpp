@@ -12,6 +12,9 @@
 
 namespace lull {
 
+/// What may run in a step: nothing, or side work with half or all of its SMs.
+enum class side_work { none, half, all };
+
 struct governor_options {
   /// By how much a trainer's steps may take longer in the mean, as a share of a step: above 0 and at most 1.
   double max_slowdown = 0.005;
@@ -37,8 +40,9 @@ struct governor_options {
 /// for that. A spell that takes more than three times as long as forecast counts as three times: a pause of the trainer
 /// says nothing of side work.
 ///
-/// Side work that may run with half of its blocks does so where it then does more within the bound: work that costs
-/// power costs training far less than half as much then. Not thread-safe.
+/// Side work that may run with half of its SMs does so where it then does more within the bound, because training
+/// feels it by far less than half. Where that is possible, some spells try the other size, by their number. Not
+/// thread-safe.
 class governor {
  public:
   /// Throws usage_error.
@@ -47,12 +51,11 @@ class governor {
   /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
   /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
   /// would run in it; that of a spell's first step counts.
-  /// `may_halve`: it can run with half of its blocks.
-  bool harvests(std::uint64_t step, std::uint64_t kind = 0, bool may_halve = false);
-  /// Whether the step that was asked for last has side work with half of its blocks, if any.
-  bool is_halved() const noexcept { return !open_.empty() && open_.back().is_halved; }
-  /// That kind, or the kind that its side work is with half of its blocks: what would run next.
-  std::uint64_t as_run(std::uint64_t kind) const noexcept;
+  bool harvests(std::uint64_t step, std::uint64_t kind = 0) { return decide(step, kind, false) != side_work::none; }
+  /// … and with how many of its SMs. `may_halve`: it can run with half of them.
+  side_work decide(std::uint64_t step, std::uint64_t kind, bool may_halve);
+  /// Whether it mostly does, if it may.
+  bool is_halved(std::uint64_t kind) const noexcept;
   /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
   /// 1 ns to 1e15 ns, and steps that were not asked for.
@@ -70,12 +73,12 @@ class governor {
   bool has_idea_of(std::uint64_t kind) const;
   static constexpr double first_chance = 0.2;  // of a kind that nobody has an idea of
 
-  /// Of the next spell, if its side work is of that kind; so, too, all that follows.
-  double chance(std::uint64_t kind = 0) const;
-  std::optional<slowdown_interval> interval(std::uint64_t kind = 0) const;
+  /// Of the next spell, if its side work is of that kind; so, too, all that follows. `half`: with half of its SMs.
+  double chance(std::uint64_t kind = 0, bool half = false) const;
+  std::optional<slowdown_interval> interval(std::uint64_t kind = 0, bool half = false) const;
   /// After how many steps with that kind of side work the interval reaches no further than half of the bound to either
   /// side, with the noise that was seen and this chance. 0: not known yet.
-  std::uint64_t steps_to_know(std::uint64_t kind = 0) const;
+  std::uint64_t steps_to_know(std::uint64_t kind = 0, bool half = false) const;
   /// Of a step's length around the forecast, as a share, as if steps were independent. None before 60 spells.
   std::optional<double> noise() const;
 
@@ -85,24 +88,30 @@ class governor {
     std::uint64_t kind;
     double chance;
     bool is_harvested;
-    bool is_halved = false;
-    std::uint64_t whole = 0;  // the kind that may be halved; 0: it may not
+    bool is_half;
+    bool may_halve;
     std::uint32_t steps = 0;
     double sum_ns = 0;
   };
 
-  /// What is known of side work of one kind.
-  struct appetite {
-    std::uint64_t kind = 0;
+  /// What is known of side work of one kind and size.
+  struct of_size {
     slowdown_estimate estimate{};
-    double surprise = 0;      // how much longer harvested spells were lately than expected, in spreads
+    double surprise = 0;      // how much longer harvested spells were lately than expected, in units of their own
     std::uint32_t wary = 0;   // spells that it looks closer at
     double first_excess = 0;  // of harvested spells, while there is no interval, together
     std::uint64_t first_harvested = 0;
-    bool is_halved = false;
-    std::uint64_t halved_for = 0;  // spells
 
     double loss() const noexcept;
+  };
+  struct appetite {
+    std::uint64_t kind = 0;
+    of_size all{};
+    of_size half{};
+    bool is_halved = false;
+
+    of_size const& of(bool halved) const noexcept { return halved ? half : all; }
+    double loss() const noexcept { return all.loss() + half.loss(); }
   };
 
   void end(spell const& of);
@@ -110,13 +119,16 @@ class governor {
   appetite const* find(std::uint64_t kind) const noexcept;
   bool learn_usual(double step_ns);
   void forecast(double step_ns, bool is_harvested, double slowdown);
-  void choose_half(std::uint64_t kind);
+  bool runs_half(std::uint64_t number, std::uint64_t kind) const noexcept;
+  bool half_may_be_worth_it(appetite const& of) const noexcept;
+  void choose_size(appetite& of) const noexcept;
   double share_within_bound(double slowdown) const noexcept;
-  double affordable(appetite const& of, double slowdown, double high) const;
+  std::optional<supposition> supposed(std::uint64_t kind, bool half) const;
+  double affordable(of_size const& of, double slowdown, double high) const;
   double loss() const noexcept;
 
   static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
-  static constexpr std::size_t max_kinds = 24;  // that are told apart at a time
+  static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
   governor_options options_;
   std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;

@@ -148,6 +148,7 @@ std::string gpu(bubble_summary const& sum) {
     add(spread(told->power_w, "W"));
     if (told->power_limit_w) figures += formatted(" of %.0f W allowed", *told->power_limit_w);
   }
+  if (told->temperature_c.samples() != 0) add(spread(told->temperature_c, "°C"));
   if (told->power_capped.samples() != 0)
     add("clocks held down by power in " + percent_text(told->power_capped.mean()) + " of the samples");
   if (figures.empty()) return {};

@@ -88,6 +88,11 @@ gpu_state gpu_monitor::sample() const {
   return state;
 }
 
+std::optional<double> gpu_monitor::power_limit_w() const {
+  if (!available()) return std::nullopt;
+  return library_->number(per_thousand, "nvmlDeviceGetEnforcedPowerLimit", library_->device);
+}
+
 std::optional<gpu_description> gpu_monitor::describe() const {
   if (!available()) return std::nullopt;
   library const& nvml = *library_;
@@ -96,7 +101,7 @@ std::optional<gpu_description> gpu_monitor::describe() const {
   gpu.driver = nvml.text("nvmlSystemGetDriverVersion");
   gpu.sm_max_mhz = nvml.number(1, "nvmlDeviceGetMaxClockInfo", nvml.device, clock_sm);
   gpu.memory_max_mhz = nvml.number(1, "nvmlDeviceGetMaxClockInfo", nvml.device, clock_memory);
-  gpu.power_limit_w = nvml.number(per_thousand, "nvmlDeviceGetEnforcedPowerLimit", nvml.device);
+  gpu.power_limit_w = power_limit_w();
   gpu.state = sample();
   return gpu;
 }

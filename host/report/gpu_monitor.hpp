@@ -46,6 +46,7 @@ class gpu_monitor {
   bool available() const noexcept { return library_ != nullptr; }
   std::optional<gpu_description> describe() const;  // nothing if not available
   gpu_state sample() const;
+  std::optional<double> power_limit_w() const;  // that is enforced now
 
  private:
   struct library;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Side work that may run with half of its blocks.
+// Side work that may run with half of its SMs.
 #include <cstdint>
 #include <random>
 #include <string_view>
@@ -31,10 +31,10 @@ class halved : public testing::Test {
   counts train(int steps, costs of, bool may_halve = true) {
     counts found;
     for (int i = 0; i < steps; ++i, ++step_) {
-      bool const runs = governor_.harvests(step_, kind, may_halve);
-      bool const is_halved = governor_.is_halved();
-      if (runs) ++(is_halved ? found.half : found.whole);
-      double const longer = !runs ? 0 : is_halved ? of.half : of.whole;
+      side_work const runs = governor_.decide(step_, kind, may_halve);
+      found.whole += runs == side_work::all ? 1 : 0;
+      found.half += runs == side_work::half ? 1 : 0;
+      double const longer = runs == side_work::none ? 0 : runs == side_work::half ? of.half : of.whole;
       governor_.took(step_, step_ns * (1 + 0.003 * normal_(random_)) * (1 + longer));
     }
     return found;
@@ -51,19 +51,19 @@ class halved : public testing::Test {
 TEST_F(halved, a_hungry_one_is_where_half_costs_far_less_than_half) {
   constexpr costs quarter{.whole = 0.03, .half = 0.007};
   train(1'500, quarter);
-  EXPECT_NE(governor_.as_run(kind), kind);
-  EXPECT_GT(governor_.chance(governor_.as_run(kind)), 3 * governor_.chance(kind));
+  EXPECT_TRUE(governor_.is_halved(kind));
+  EXPECT_GT(governor_.chance(kind, true), 3 * governor_.chance(kind));
   counts const found = train(1'000, quarter);
   EXPECT_GT(found.half, 400);
-  EXPECT_EQ(found.whole, 0);
+  EXPECT_LT(found.whole, 30) << "a sixteenth of the spells tries all";
   EXPECT_NEAR(governor_.interval(kind)->estimate, 0.03, 0.003);
-  EXPECT_NEAR(governor_.interval(governor_.as_run(kind))->estimate, 0.007, 0.002);
+  EXPECT_NEAR(governor_.interval(kind, true)->estimate, 0.007, 0.002);
 }
 
 TEST_F(halved, it_is_not_where_half_costs_nearly_as_much) {
   for (double const half : {0.02, 0.03}) {
     train(1'500, {.whole = 0.03, .half = half});
-    EXPECT_EQ(governor_.as_run(kind), kind) << half;
+    EXPECT_FALSE(governor_.is_halved(kind)) << half;
   }
 }
 
@@ -75,7 +75,7 @@ TEST_F(halved, a_tame_one_never_is) {
 
 TEST_F(halved, one_that_may_not_be_never_is) {
   EXPECT_EQ(train(3'000, {.whole = 0.03, .half = 0.007}, false).half, 0);
-  EXPECT_EQ(governor_.as_run(kind), kind);
+  EXPECT_FALSE(governor_.is_halved(kind));
 }
 
 TEST_F(halved, one_that_no_longer_may_be_runs_whole_and_is_judged_so) {
@@ -86,7 +86,7 @@ TEST_F(halved, one_that_no_longer_may_be_runs_whole_and_is_judged_so) {
 
 TEST_F(halved, one_that_turns_tame_is_tried_whole_again) {
   train(1'500, {.whole = 0.03, .half = 0.007});
-  ASSERT_NE(governor_.as_run(kind), kind);
+  ASSERT_TRUE(governor_.is_halved(kind));
   train(4 * 1'024, {.whole = 0.001, .half = 0.0005});
   counts const found = train(1'000, {.whole = 0.001, .half = 0.0005});
   EXPECT_GT(found.whole, 700);

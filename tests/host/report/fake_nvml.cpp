@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for libnvidia-ml.so.1 in gpu_monitor_test: one GPU at a known state, but no function for temperature, and a
 // memory clock that cannot be read. Counts inits that were not shut down.
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace {
 int open_count = 0;
@@ -47,6 +50,7 @@ int nvmlDeviceGetMaxClockInfo(void*, int type, unsigned* mhz) {
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
+  if (std::getenv("FAKE_NVML_HANGS") != nullptr) std::this_thread::sleep_for(std::chrono::seconds{20});
   *milliwatts = 699'500;
   return 0;
 }

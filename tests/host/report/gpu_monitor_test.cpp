@@ -94,6 +94,18 @@ TEST(gpu_watch, its_end_does_not_wait_for_the_next_sample) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10min);
 }
 
+/// As where the GPU is lost.
+TEST(gpu_watch, its_end_does_not_wait_for_a_call_that_hangs) {
+  ::setenv("FAKE_NVML_HANGS", "1", 1);
+  auto const begin = std::chrono::steady_clock::now();
+  {
+    detail::gpu_watch const watch{"", LULL_FAKE_NVML};
+    std::this_thread::sleep_for(100ms);  // until it hangs; if not yet, there is nothing to wait for
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
+  ::unsetenv("FAKE_NVML_HANGS");
+}
+
 TEST(gpu_watch, without_the_library_there_are_no_samples) {
   detail::gpu_watch const watch{"", "/nonexistent/libnvidia-ml.so.1", 1us};
   EXPECT_EQ(watch.so_far().samples, 0u);
