@@ -253,6 +253,7 @@ void threads_executor::write_word(stream_handle stream, std::uint32_t* word, std
 
 void threads_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
                               bubble_mark* mark, start_when when) {
+  if (grid.blocks == 0) throw usage_error{"a worker has no blocks: launch it with the grid that load() gave"};
   auto* const both = static_cast<threads_mark*>(mark);
   if (both != nullptr) both->worker_comes();
   workers_.enqueue([this, kernel, blocks = static_cast<int>(grid.blocks), params, both, when] {

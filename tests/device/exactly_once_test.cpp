@@ -86,13 +86,14 @@ class course {
   /// Bubbles until the job is over; how many there were.
   int run() {
     auto const mark = machine_.make_mark();
+    worker_kernel const kernel = threads_worker<counting_task>();
     stream_handle const trainer = machine_.plain_stream();
     std::uint32_t value = how_.first_gate_value;
     worker_params params{&slot_, gate_.ref(), {}};
     for (int bubble = 1; bubble <= max_bubbles; ++bubble) {
       machine_.open_edge(trainer, gate_.ref(), ++value, static_cast<std::uint64_t>(bubble), *mark, false);
       params.bubble = static_cast<std::uint64_t>(bubble);
-      machine_.launch(threads_worker<counting_task>(), {}, params, mark.get(), start_when::opened);
+      machine_.launch(kernel, machine_.load(kernel, 0), params, mark.get(), start_when::opened);
       std::this_thread::sleep_for(how_.bubble);
       machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, closing{});
       machine_.synchronize(trainer);

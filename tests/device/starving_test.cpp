@@ -33,7 +33,8 @@ class starving : public testing::Test {
   /// A worker of three blocks; they leave because there is no input.
   void work() {
     params_.bubble = bubble_;
-    machine_.launch(threads_worker<fed_task>(), {}, params_, mark_.get(), start_when::opened);
+    worker_kernel const kernel = threads_worker<fed_task>();
+    machine_.launch(kernel, machine_.load(kernel, 0), params_, mark_.get(), start_when::opened);
     while (!machine_.workers_left(*mark_)) std::this_thread::yield();
     EXPECT_EQ(cursor_.state(), phase_state::starved);
   }
