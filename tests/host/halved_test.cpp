@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers with half of their SMs, where a bound on slowdown is better used so.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/govern/governor.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
 
@@ -33,21 +35,20 @@ class halved_workers : public runtime_recorded {
     made.max_slowdown = 0.005;
     return made;
   }
-  /// One step with a bubble; how its worker was launched, or nothing.
-  std::string step(runtime& side, double whole, double half) {
+  /// One step with a bubble, as long as what may run in it makes it. How it was launched, if it was, must be so.
+  side_work step(runtime& side, double whole, double half) {
+    step_report const before = side.steps();
     side.step(&trainer);
+    step_report const now = side.steps();
+    side_work const runs = now.withheld != before.withheld ? side_work::none
+                           : now.halved != before.halved   ? side_work::half
+                                                           : side_work::all;
     seen.take();
     open_result const opened = side.open(&trainer, site{"wait"});
     trainer.enqueue([] { std::this_thread::sleep_for(200us); });
     side.close(opened, &trainer);
-    std::string launched;
-    auto const give_up = std::chrono::steady_clock::now() + 10s;
-    while (opened.bubble != 0 && launched.empty() && std::chrono::steady_clock::now() < give_up) {
-      for (std::string const& each : seen.take()) {
-        if (each.starts_with("launch")) launched = each;
-      }
-    }
-    double const slowdown = launched.empty() ? 0 : is_half(launched) ? half : whole;
+    EXPECT_EQ(opened.what == counted::withheld, runs == side_work::none);
+    double const slowdown = runs == side_work::all ? whole : runs == side_work::half ? half : 0;
     {
       std::lock_guard const lock{mutex_};
       double const ns = 1e8 * (1 + 0.003 * normal_(random_)) * (1 + slowdown);
@@ -55,11 +56,17 @@ class halved_workers : public runtime_recorded {
     }
     trainer.synchronize();
     while (side.steps().timed + 1 < side.steps().begun) std::this_thread::yield();
-    return launched;
+    for (std::string const& each : seen.take()) {
+      if (!each.starts_with("launch")) continue;
+      EXPECT_EQ(each.ends_with(" of 1 block"), runs == side_work::half) << each;
+      ++launches_[static_cast<std::size_t>(runs)];
+    }
+    return runs;
   }
-  static bool is_half(std::string const& launched) { return launched.ends_with(" of 1 block"); }
+  int launched(side_work how) const { return launches_[static_cast<std::size_t>(how)]; }
 
  private:
+  std::array<int, 3> launches_{};
   std::mutex mutex_;
   std::vector<std::chrono::nanoseconds> lengths_;
   std::size_t told_ = 0;
@@ -72,16 +79,12 @@ TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
   job const task = side->submit(description("hungry", 2'560));
   await(*side, task, job_state::placed);
   std::uint64_t halved = 0;
-  std::uint64_t without = 0;  // a worker
-  for (int i = 0; i < 1'000; ++i) {
-    std::string const launched = step(*side, 0.03, 0.004);
-    halved += is_half(launched) ? 1 : 0;
-    without += launched.empty() ? 1 : 0;
-  }
+  for (int i = 0; i < 1'000; ++i) halved += step(*side, 0.03, 0.004) == side_work::half ? 1 : 0;
   step_report const found = side->steps();
   EXPECT_GT(halved, 100U);
-  EXPECT_GE(found.halved, halved);
-  EXPECT_LE(found.halved, halved + without - found.withheld) << "a bubble that was not opened may be among them";
+  EXPECT_EQ(found.halved, halved);
+  EXPECT_GT(launched(side_work::half), 0);
+  EXPECT_GT(launched(side_work::all), 0);
   ASSERT_TRUE(found.slowdown);
   EXPECT_NEAR(found.slowdown->estimate, 0.004, 0.002) << "of what runs now";
   ASSERT_TRUE(side->slowdown_of("hungry"));
@@ -92,7 +95,7 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_processors) {
   auto const side = make(bounded());
   job const task = side->submit(description("tame", 2'560));
   await(*side, task, job_state::placed);
-  for (int i = 0; i < 300; ++i) ASSERT_FALSE(is_half(step(*side, 0.001, 0)));
+  for (int i = 0; i < 300; ++i) ASSERT_NE(step(*side, 0.001, 0), side_work::half);
   EXPECT_EQ(side->steps().halved, 0U);
 }
 
@@ -101,11 +104,16 @@ TEST_F(halved_workers, have_all_their_processors_again_where_the_bound_is_taken_
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));
   await(*side, task, job_state::placed);
-  for (int i = 0; i < 2'000 && !is_half(step(*side, 0.03, 0.004)); ++i) {
+  for (int i = 0; i < 2'000 && step(*side, 0.03, 0.004) != side_work::half; ++i) {
   }
   ASSERT_GT(side->steps().halved, 0U);
   side->bound_slowdown(0);
-  EXPECT_FALSE(is_half(step(*side, 0, 0)));
+  seen.take();
+  open_result const opened = side->open(&trainer, site{"wait"});
+  EXPECT_NE(opened.what, counted::withheld);
+  side->close(opened, &trainer);
+  trainer.synchronize();
+  for (std::string const& each : seen.take()) EXPECT_FALSE(each.ends_with(" of 1 block")) << each;
 }
 
 }  // namespace
