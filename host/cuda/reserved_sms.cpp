@@ -138,7 +138,7 @@ int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups
   return kept_off;
 }
 
-/// Whole groups, since training feels work on half of them less than on one SM of each pair.
+/// In whole groups, as SMs are reserved (docs/decisions/governor.md).
 void worker_place::halve(std::vector<std::vector<std::uint32_t>> const& groups) {
   int left = owned_at_start_ / 2;
   for (auto const& sms : groups) {

@@ -52,9 +52,9 @@ class governor {
   /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
   /// would run in it; that of a spell's first step counts.
   bool harvests(std::uint64_t step, std::uint64_t kind = 0) { return decide(step, kind, false) != side_work::none; }
-  /// … and with how many of its SMs. `may_halve`: it can run with half of them.
+  /// … and with how many of its SMs. `may_halve`: it can run with half of them; that of a spell's first step counts.
   side_work decide(std::uint64_t step, std::uint64_t kind, bool may_halve);
-  /// Whether it mostly does, if it may.
+  /// Whether side work of a kind runs with half of its SMs in most spells, if it may.
   bool is_halved(std::uint64_t kind) const noexcept;
   /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
