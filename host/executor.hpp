@@ -203,7 +203,6 @@ class bubble_streams {
   /// Bubbles that may have workers on the workers' stream at a time, each for the job that is current and its
   /// successor; far from what makes a launch wait for the device.
   static constexpr std::size_t max_in_flight = 96;
-  static constexpr std::size_t max_launches_in_flight = 2 * max_in_flight;
   /// Launches a worker on the workers' stream. The executor fills in `params.sms`. The mark, if any, tells when the
   /// worker is out.
   virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,

@@ -7,30 +7,43 @@
 
 namespace lull {
 
-conductor_graph::conductor_graph(CUcontext where, void* relay, cudaStream_t stream) : where_(where), relay_(relay) {
+namespace {
+
+CUDA_KERNEL_NODE_PARAMS one_thread(void const* kernel, void** arguments) {
+  return detail::kernel_node(kernel, 1, 1, arguments);
+}
+
+/// Of that node alone.
+cuda_graph graph_of(CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where, unsigned long long flags, CUgraphNode& node) {
   cudaGraph_t made = nullptr;
   LULL_CUDA(cudaGraphCreate(&made, 0));
-  graph_.reset(made);
+  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> owned{made};
+  node = detail::add_kernel_node(made, what, where, nullptr, nullptr, 0);
+  return cuda_graph{owned.release(), flags};
+}
+
+}  // namespace
+
+conductor_graph::conductor_graph(CUcontext where, void* relay, cudaStream_t stream) : where_(where), relay_(relay) {
+  CUgraphNode its_node = nullptr;
+  void* its_arguments[] = {&relay_};
+  going_on_ = graph_of(one_thread(detail::going_on_kernel(), its_arguments), where_,
+                       cudaGraphInstantiateFlagDeviceLaunch, its_node);
+  LULL_CUDA(cudaGraphUpload(going_on_.executable(), stream));
   worker_params nowhere;
-  void* arguments[] = {&nowhere, &relay_};
-  begin_ = detail::add_kernel_node(made, detail::kernel_node(detail::conducting_worker().resident, 1, 1, arguments),
-                                   where_, nullptr, nullptr, 0);
-  for (auto& each : executables_) {
-    cudaGraphExec_t executable = nullptr;
-    LULL_CUDA(cudaGraphInstantiate(&executable, made, cudaGraphInstantiateFlagDeviceLaunch));
-    each.reset(executable);
-    LULL_CUDA(cudaGraphUpload(executable, stream));
-  }
+  cudaGraphExec_t next = going_on_.executable();
+  void* arguments[] = {&nowhere, &relay_, &next};
+  beginning_ = graph_of(one_thread(detail::conducting_worker().resident, arguments), where_, 0, begin_);
+  LULL_CUDA(cudaGraphUpload(beginning_.executable(), stream));
 }
 
 void conductor_graph::launch(cudaStream_t stream, worker_params const& params) {
-  cudaGraphExec_t const executable = executables_.at(next_).get();
-  next_ = (next_ + 1) % executables;
-  void* arguments[] = {const_cast<worker_params*>(&params), &relay_};
-  CUDA_KERNEL_NODE_PARAMS node = detail::kernel_node(detail::conducting_worker().resident, 1, 1, arguments);
+  cudaGraphExec_t next = going_on_.executable();
+  void* arguments[] = {const_cast<worker_params*>(&params), &relay_, &next};
+  CUDA_KERNEL_NODE_PARAMS node = one_thread(detail::conducting_worker().resident, arguments);
   node.ctx = where_;
-  LULL_DRIVER(driver().set_executable_node(executable, begin_, &node));
-  LULL_CUDA(cudaGraphLaunch(executable, stream));
+  LULL_DRIVER(driver().set_executable_node(beginning_.executable(), begin_, &node));
+  LULL_CUDA(cudaGraphLaunch(beginning_.executable(), stream));
 }
 
 }  // namespace lull

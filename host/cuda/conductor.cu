@@ -17,19 +17,18 @@ using kept = kept_conducting<cuda_world>;
 
 /// What the conductors of an executor tell each other, in memory of the device. One is at work at a time.
 struct relay {
-  kept* goes_on;              // its segment is claimed, and is to be launched by the next run of the first kernel
-  std::uint32_t in_a_row;     // launches since that kernel ran last
-  std::uint32_t comes_again;  // that kernel, without a launch from the host: whatever its parameters are then
+  kept* goes_on;           // its segment is claimed, and is to be launched by go_on
+  std::uint32_t in_a_row;  // launches since begin_kernel or go_on ran last
 };
 
-/// From the first kernel. That runs once more when all that it leads to has ended, to go on behind so many launches.
+/// The first of so many launches in a row. When all that they lead to has ended, go_on runs.
 struct first_launcher {
   relay* at;
+  cudaGraphExec_t going_on;  // the graph of that kernel
   __device__ bool operator()(void* executable) const noexcept {
     at->in_a_row = 1;
-    if (cudaGraphLaunch(cudaGetCurrentGraphExec(), cudaStreamGraphTailLaunch) != cudaSuccess) return false;
-    at->comes_again = 1;
-    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForget) == cudaSuccess;
+    return cudaGraphLaunch(going_on, cudaStreamGraphTailLaunch) == cudaSuccess &&
+           cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForget) == cudaSuccess;
   }
 };
 
@@ -61,15 +60,15 @@ struct next_launcher {
   }
 };
 
-__global__ void __launch_bounds__(32) begin_kernel(__grid_constant__ worker_params const params, relay* at) {
-  if (at->comes_again == 0) {
-    conductor<cuda_world, first_launcher>::begin(params, {at});
-    return;
-  }
-  at->comes_again = 0;
-  kept* const going_on = at->goes_on;
+__global__ void __launch_bounds__(32)
+    begin_kernel(__grid_constant__ worker_params const params, relay* at, cudaGraphExec_t going_on) {
+  conductor<cuda_world, first_launcher>::begin(params, {at, going_on});
+}
+
+__global__ void __launch_bounds__(32) go_on(relay* at) {
+  kept* const mine = at->goes_on;
   at->goes_on = nullptr;
-  if (going_on != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*going_on, {at});
+  if (mine != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*mine, {at, cudaGetCurrentGraphExec()});
 }
 
 /// The first thread looks. Meanwhile the other warp has the L2 keep what each look reads. Otherwise a segment's data
@@ -179,6 +178,7 @@ worker_kernel conducting_worker() {
   return {.resident = reinterpret_cast<void const*>(&begin_kernel), .shape = gated_graph::shape, .conducts = true};
 }
 
+void const* going_on_kernel() noexcept { return reinterpret_cast<void const*>(&go_on); }
 void const* proceed_kernel() noexcept { return reinterpret_cast<void const*>(&proceed_behind_segment); }
 std::size_t kept_bytes() noexcept { return sizeof(kept); }
 std::size_t relay_bytes() noexcept { return sizeof(relay); }

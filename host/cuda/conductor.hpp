@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,7 +8,6 @@
 #include <cuda_runtime_api.h>
 
 #include <lull/host/cuda/owned.hpp>
-#include <lull/host/executor.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
@@ -18,9 +16,12 @@ struct worker_params;
 
 namespace detail {
 
-/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params and
-/// the conductors' relay.
+/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params, the
+/// conductors' relay and the executable graph of the kernel that goes on.
 worker_kernel conducting_worker();
+
+/// Goes on behind as many segments as one graph may launch, if there is more; takes the conductors' relay.
+void const* going_on_kernel() noexcept;
 
 /// The kernel behind each segment, of `proceed_threads`; takes the addresses of the job's kept_conducting and of the
 /// conductors' relay.
@@ -56,8 +57,9 @@ void const* fill_kernel() noexcept;
 
 }  // namespace detail
 
-/// The graph that begins a gated graph in a bubble: from the device, graphs are launched in a graph alone. It serves
-/// all such jobs of an executor. Not thread-safe.
+/// The graphs that begin a gated graph in a bubble, and go on with it: from the device, graphs are launched in a graph
+/// alone. They serve all such jobs of an executor. The host launches the one and the device the other, for CUDA does
+/// not define what comes of a launch from both. Not thread-safe.
 class conductor_graph {
  public:
   /// `where`: the context of its kernel. `relay`: zeroed memory of the device, relay_bytes(). Its code is loaded and
@@ -67,16 +69,11 @@ class conductor_graph {
   void launch(cudaStream_t stream, worker_params const& params);
 
  private:
-  /// The graph launches itself from the device, too, and CUDA does not define what comes of a launch from the host at
-  /// that time: so the host takes these in turn, and one has ended before it comes again.
-  static constexpr std::size_t executables = executor::max_launches_in_flight;
-
   CUcontext const where_;
   void* relay_;
-  std::size_t next_ = 0;
-  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
-  std::array<detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>, executables> executables_;
-  CUgraphNode begin_ = nullptr;
+  CUgraphNode begin_ = nullptr;  // of beginning_
+  cuda_graph going_on_;
+  cuda_graph beginning_;
 };
 
 }  // namespace lull

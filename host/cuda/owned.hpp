@@ -55,9 +55,9 @@ class cuda_graph {
  public:
   cuda_graph() = default;
   /// Takes the graph, and instantiates it.
-  explicit cuda_graph(cudaGraph_t captured) : graph_(captured) {
+  explicit cuda_graph(cudaGraph_t graph, unsigned long long flags = 0) : graph_(graph) {
     cudaGraphExec_t made = nullptr;
-    LULL_CUDA(cudaGraphInstantiate(&made, captured, 0));
+    LULL_CUDA(cudaGraphInstantiate(&made, graph, flags));
     executable_.reset(made);
   }
   cudaGraph_t get() const noexcept { return graph_.get(); }

@@ -118,20 +118,20 @@ class graph_as_side_work : public testing::Test {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
   }
-  /// Bubbles of changing length until `done`, or 20 s have passed.
+  /// Bubbles of changing length until `done`, or 20 s have passed. The host runs at most so many `ahead` of the device.
   template <class Done>
-  void train_until(Done const& done, std::uint64_t ns = 60'000) {
+  void train_until(Done const& done, std::uint64_t ns = 60'000, std::uint64_t ahead = 16) {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{20};
     for (std::uint64_t i = 0; !done() && std::chrono::steady_clock::now() < give_up; ++i) {
       one_bubble(ns + i * 7'919 % ns);
       trainer::burst(stream_.get(), 132, 512, 100, nullptr);
-      if (i % 16 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
+      if (i % ahead == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     ASSERT_TRUE(done());
   }
-  void train(job const& work, std::uint64_t ns = 60'000) {
-    train_until([&] { return work.wait(std::chrono::nanoseconds{0}); }, ns);
+  void train(job const& work, std::uint64_t ns = 60'000, std::uint64_t ahead = 16) {
+    train_until([&] { return work.wait(std::chrono::nanoseconds{0}); }, ns, ahead);
   }
   void refused(graph_task const& work, std::string_view says) {
     try {

@@ -190,6 +190,18 @@ TEST_F(graph_as_side_work, several_graphs_share_the_bubbles) {
   EXPECT_EQ(third.found(), third.expect(60));
 }
 
+/// Conductors of two jobs follow one another in a stream, with no bubble's opening to wait for in between.
+TEST_F(graph_as_side_work, goes_on_where_the_host_is_far_ahead) {
+  counted_step one{machine(), 1'000};
+  counted_step other{machine(), 1'000};
+  job const a = submit(*side_, {.graph = one.graph(), .steps = 600, .segment = 20us});
+  job const b = submit(*side_, {.graph = other.graph(), .steps = 600, .priority = 1, .segment = 20us});
+  for (job const& each : {b, a}) train(each, 20'000, 90);
+  for (job const& each : {a, b}) EXPECT_EQ(each.progress().state, job_state::finished);
+  EXPECT_EQ(one.found(), one.expect(600));
+  EXPECT_EQ(other.found(), other.expect(600));
+}
+
 TEST_F(graph_as_side_work, is_destroyed_with_the_runtime_in_every_state) {
   std::vector<job> jobs;  // they keep the machine
   counted_step step{machine(), 5'000};
