@@ -82,6 +82,7 @@ def measure(torch, lull, trainer, given):
             told.append(side.steps())
         torch.cuda.synchronize()
         work = measure_stage.harvested(measure_stage.report_of(side), 0, None)
+        measure_stage.refuse_if_ended(side)
         return {
             "task": given.task,
             "bound_percent": 100 * given.bound,

@@ -26,7 +26,7 @@ from stage_trainer import GROUP, WAIT, Trainer, no_bubble
 
 TASKS = {  # none of them ends
     "compute": "compute:items=65536,rounds=1000000000",
-    "streaming": "streaming:items=16384,rounds=32768",
+    "streaming": "streaming:items=131072,rounds=32768",
     "mlp": "mlp:hidden=1024,batch=512,epochs=100000",
     "pagerank": "pagerank:kronecker=22,sweeps=1000000,tolerance=1e-30",
     "product": "product:rows=4096,columns=4096,depth=4096,rounds=1000000000",
@@ -129,6 +129,12 @@ def report_of(side):
     return json.loads(side.report("json"))
 
 
+def refuse_if_ended(side):
+    """A job that has ended does less than it could have."""
+    if ended := [job.task for job in side.jobs if job.state in ("finished", "failed")]:
+        sys.exit(f"{', '.join(ended)}: ended before the measurement did: give it more work in measure_stage.TASKS")
+
+
 def long_bubbles(torch, lull, trainer, side, count):
     """The report after so many of them, one by one: what a site learns from a bubble is for the next."""
     for _ in range(count):
@@ -172,6 +178,7 @@ def measure_scope(torch, lull, trainer, task, armed_ahead, processors, seconds):
         plain, with_lull = in_turns(trainer, lull.bubble, seconds)
         trained, counts = report_of(side), side.counts()  # of training alone
         reports = [long_bubbles(torch, lull, trainer, side, count) for count in (ALONE_WARM_UP, ALONE)]
+        refuse_if_ended(side)
     steps = GROUP * (WARM_UP + len(with_lull))
     return {
         **compared(plain, with_lull),

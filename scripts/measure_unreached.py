@@ -47,7 +47,9 @@ def scope(torch, lull, trainer, given, parts, bound=0):
             sys.exit(f"measure_unreached.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
         if given.supposed is not None:
             side.suppose(given.task.partition(":")[0], given.supposed)
-        return [items_a_step(torch, trainer, side, lull.bubble, steps) for steps in parts], side.steps()
+        found = [items_a_step(torch, trainer, side, lull.bubble, steps) for steps in parts], side.steps()
+        measure_stage.refuse_if_ended(side)
+        return found
 
 
 def measure(torch, lull, trainer, given):
