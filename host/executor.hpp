@@ -58,15 +58,9 @@ struct worker_grid {
   std::uint64_t blocks = 0;
   sm_filter sms{};
   void const* code = nullptr;  // cuda: what its runtime launches for the kernel that was loaded
-  // On half of the processors; no blocks: it cannot be halved.
-  std::uint64_t half_blocks = 0;
-  sm_filter half_sms{};
 
-  bool can_halve() const noexcept { return half_blocks != 0; }
-  void halve() noexcept {
-    blocks = half_blocks;
-    sms = half_sms;
-  }
+  bool can_halve() const noexcept { return blocks > 1; }
+  void halve() noexcept { blocks /= 2; }
 };
 
 /// A worker of a captured bubble. The executor fills in what a graph's launch needs of its parameters: `sms` and

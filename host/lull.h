@@ -267,7 +267,7 @@ typedef struct lull_steps {
   double max_slowdown;    /* the bound, as a share; 0: none */
   uint64_t steps_to_know; /* after how many steps with the jobs of now the interval is half of max_slowdown to either
                              side, with this noise and this chance; 0: not known yet */
-  uint64_t halved;        /* steps in which it has half of its SMs, as a trial or to do more in all */
+  uint64_t halved;        /* steps in which it has half of its blocks, as a trial or to do more in all */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. */

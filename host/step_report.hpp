@@ -22,9 +22,9 @@ struct step_report {
   std::chrono::nanoseconds total{0};  // of these
   double max_slowdown = 0;            // the bound, as a share; 0: none
   // With a bound:
-  std::uint64_t withheld = 0;                      // in which no side work runs
-  std::uint64_t halved = 0;                        // in which it has half of its SMs, as a trial or to do more in all
-  double chance = 1;                               // that side work runs in a step to come
+  std::uint64_t withheld = 0;  // in which no side work runs
+  std::uint64_t halved = 0;    // in which it has half of its blocks, as a trial or to do more in all
+  double chance = 1;           // that side work runs in a step to come
   std::optional<slowdown_interval> slowdown = {};  // none: not known yet
   /// Of a step's length around what was expected of it, as a share. None: not known yet.
   std::optional<double> noise = {};

@@ -18,9 +18,8 @@ constexpr std::uint64_t warm_up = 200;  // steps
 constexpr std::uint64_t late = 3;       // steps
 constexpr std::uint64_t wave = 3'000;   // steps of the drift
 constexpr double step_ns = 1e8;
-constexpr std::uint64_t kind = 1;  // of its side work
-constexpr double speed_of_half =
-    0.42;  // products on half of the SMs: items of records stage_half_sms and stage_all_sms
+constexpr std::uint64_t kind = 1;       // of its side work
+constexpr double speed_of_half = 0.62;  // products with half of the blocks (docs/decisions/governor.md)
 
 constexpr std::array trainers{
     trainer_traits{.name = "quiet", .noise = 0.003},

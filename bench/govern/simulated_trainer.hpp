@@ -21,7 +21,7 @@ struct trainer_traits {
   double first = 1;            // how much longer the first step takes
   double pause = 0;            // of so many steps, after a quarter
   double supposed = -1;        // slowdown that the governor is told beforehand; below 0: nothing
-  double half = -1;            // slowdown with half of the SMs; below 0: they cannot be halved
+  double half = -1;            // slowdown with half of the blocks; below 0: they cannot be halved
   double later_half = -1;      // from the middle of the run on
   double other_rank = -1;      // slowdown by a second rank, with a governor of its own; below 0: there is none
   bool is_recorded = false;    // noise as recorded from a real trainer

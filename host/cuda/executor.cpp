@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 
@@ -127,13 +125,6 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   if (sms < 1)
     throw usage_error{"too few SMs are left for a side task that fills them: lower rooms, or raise processors"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
-  // As many, of which those on the other half leave at once.
-  sm_filter const& off = place_.other_half();
-  chosen.half_sms = chosen.sms;
-  std::transform(std::begin(off.kept_off), std::end(off.kept_off), std::begin(chosen.sms.kept_off),
-                 std::begin(chosen.half_sms.kept_off), std::bit_or<>{});
-  if (std::any_of(std::begin(off.kept_off), std::end(off.kept_off), [](std::uint32_t sms) { return sms != 0; }))
-    chosen.half_blocks = chosen.blocks;
   return chosen;
 }
 

@@ -58,7 +58,6 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
     where_.how = all ? "all SMs" : "rooms by SM id";
   }
   owned_at_start_ = where_.owned_processors;
-  halve(groups);
   find_spare(groups);
 }
 
@@ -136,19 +135,6 @@ int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups
     --left;
   }
   return kept_off;
-}
-
-/// In whole groups, as SMs are reserved (docs/decisions/governor.md).
-void worker_place::halve(std::vector<std::vector<std::uint32_t>> const& groups) {
-  int left = owned_at_start_ / 2;
-  for (auto const& sms : groups) {
-    sm_filter group{};
-    put(sms, group);
-    bool const is_kept_off = (group.kept_off[sms.front() / 32] & plan_.kept_off[sms.front() / 32]) != 0;
-    if (is_kept_off || static_cast<int>(sms.size()) > left) continue;
-    put(sms, other_half_);
-    left -= static_cast<int>(sms.size());
-  }
 }
 
 /// Of the groups that workers on streams have, those that workers in graphs have, too.

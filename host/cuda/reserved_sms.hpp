@@ -41,8 +41,6 @@ class worker_place {
   std::optional<sm_filter> give_up_group();
   /// `kept_off` filled where rooms are by SM id.
   sm_filter const& plan() const noexcept { return plan_; }
-  /// `kept_off` filled for about half of the SMs that workers have, in whole groups; empty: there are too few.
-  sm_filter const& other_half() const noexcept { return other_half_; }
   /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another
   /// context.
   sm_filter const& plan_in_graphs() const noexcept { return by_id_; }
@@ -50,7 +48,6 @@ class worker_place {
  private:
   bool try_green(int device, int rooms, int max_processors, int priority);
   int keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int max_processors);
-  void halve(std::vector<std::vector<std::uint32_t>> const& groups);
   void find_spare(std::vector<std::vector<std::uint32_t>> const& groups);
 
   CUgreenCtx green_ = nullptr;
@@ -58,7 +55,6 @@ class worker_place {
   cuda_stream stream_;
   sm_filter plan_{};
   sm_filter by_id_{};
-  sm_filter other_half_{};
   int processors_ = 0;
   int owned_at_start_ = 0;
   bool by_sm_id_ = false;

@@ -73,7 +73,7 @@ class dispatcher {
   bool places_empty() const;
   /// Of the jobs that work in the bubbles that come.
   standing_kinds standing() const;
-  /// Whether all that stands can be launched on half of the processors: nothing in graphs, nor a graph of its own.
+  /// Whether all that stands can be launched with half of its blocks: nothing in graphs, nor a graph of its own.
   bool may_halve() const;
   /// What is over of the bubbles: a part of each round, and what is left to do when there are none any more.
   void collect();

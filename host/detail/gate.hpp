@@ -86,7 +86,7 @@ class gate {
   void stand(int place, armed_worker what) noexcept;
   bool ready() const noexcept;
 
-  /// `halved`: its workers get half of their SMs.
+  /// `halved`: its workers get half of their blocks.
   open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
                    bool halved = false);
   /// Closes the bubble if it is the open one and `stream` is the one that it was opened on, and is not being captured.
@@ -137,7 +137,7 @@ class gate {
     std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
     bool timed = false;                          // observed: no worker, the edges say how long it was
     bool at_open = false;                        // its workers need not wait for the closing edge
-    bool halved = false;                         // its workers get half of their SMs
+    bool halved = false;                         // its workers get half of their blocks
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
     bool after_pause = false;

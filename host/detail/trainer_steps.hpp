@@ -60,7 +60,7 @@ class trainer_steps {
   /// Whether side work may run in the step under way.
   bool may_harvest() const noexcept { return may_run_ != side_work::none; }
   /// Reads the lengths of steps that are over. `standing`: kinds of the jobs that stand now, for steps to come.
-  /// `may_halve`: each of them can run with half of its SMs.
+  /// `may_halve`: each of them can run with half of its blocks.
   void collect(standing_kinds standing, bool may_halve);
   step_report report() const;
 

@@ -24,9 +24,9 @@ constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step
 constexpr double reserve = 6;   // harvested spells that could be paid for at any time
 constexpr double horizon = 40;  // spells within which a loss is made up for
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
-// With half of the SMs, relative to all. Products did 0.42 and PageRank 0.46 on half of the SMs (items of records
-// stage_half_sms and stage_all_sms).
-constexpr double speed_of_half = 0.45;
+// With half of the blocks, relative to all. Products did 0.62, PageRank 0.67 and streaming 0.69
+// (docs/decisions/governor.md).
+constexpr double speed_of_half = 0.6;
 constexpr double worth_a_change = 1.25;  // so much more is done then
 constexpr std::uint64_t trial = 64;      // spells of half, as every second one; then, and of the other size, every 16th
 constexpr std::uint64_t try_every = 16, try_often = 4;
@@ -265,7 +265,7 @@ double governor::chance(std::uint64_t kind, bool half) const {
   return is_in_debt ? least_chance : first_chance;
 }
 
-/// Half of the SMs cost at most what all of them do.
+/// Half of the blocks cost at most what all of them do.
 std::optional<governor::supposition> governor::supposed(std::uint64_t kind, bool half) const {
   auto const of_all = half ? interval(kind) : std::nullopt;
   if (of_all) return supposition{std::max(of_all->estimate, 1e-9)};

@@ -12,7 +12,7 @@
 
 namespace lull {
 
-/// What may run in a step: nothing, or side work with half or all of its SMs.
+/// What may run in a step: nothing, or side work with half or all of its blocks.
 enum class side_work { none, half, all };
 
 struct governor_options {
@@ -40,7 +40,7 @@ struct governor_options {
 /// for that. A spell that takes more than three times as long as forecast counts as three times: a pause of the trainer
 /// says nothing of side work.
 ///
-/// Side work that may run with half of its SMs does so where it then does more within the bound, because training
+/// Side work that may run with half of its blocks does so where it then does more within the bound, because training
 /// feels it by far less than half. Where that is possible, some spells try the other size, by their number. Not
 /// thread-safe.
 class governor {
@@ -52,9 +52,9 @@ class governor {
   /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
   /// would run in it; that of a spell's first step counts.
   bool harvests(std::uint64_t step, std::uint64_t kind = 0) { return decide(step, kind, false) != side_work::none; }
-  /// … and with how many of its SMs. `may_halve`: it can run with half of them; that of a spell's first step counts.
+  /// … and with how many of its blocks. `may_halve`: it can run with half of them; that of a spell's first step counts.
   side_work decide(std::uint64_t step, std::uint64_t kind, bool may_halve);
-  /// Whether side work of a kind runs with half of its SMs in most spells, if it may.
+  /// Whether side work of a kind runs with half of its blocks in most spells, if it may.
   bool is_halved(std::uint64_t kind) const noexcept;
   /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
   /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
@@ -73,7 +73,7 @@ class governor {
   bool has_idea_of(std::uint64_t kind) const;
   static constexpr double first_chance = 0.2;  // of a kind that nobody has an idea of
 
-  /// Of the next spell, if its side work is of that kind; so, too, all that follows. `half`: with half of its SMs.
+  /// Of the next spell, if its side work is of that kind; so, too, all that follows. `half`: with half of its blocks.
   double chance(std::uint64_t kind = 0, bool half = false) const;
   std::optional<slowdown_interval> interval(std::uint64_t kind = 0, bool half = false) const;
   /// After how many steps with that kind of side work the interval reaches no further than half of the bound to either

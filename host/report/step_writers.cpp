@@ -29,7 +29,7 @@ std::string bound_text(step_report const& steps) {
     text += "how much longer one with it takes is not known yet";
   }
   text += "; " + percent(steps.chance) + " of those to come may have it";
-  if (steps.halved != 0) text += "; in " + std::to_string(steps.halved) + " it had half of its SMs";
+  if (steps.halved != 0) text += "; in " + std::to_string(steps.halved) + " it had half of its blocks";
   bool const is_known = steps.slowdown && steps.slowdown->high - steps.slowdown->low <= steps.max_slowdown;
   if (!is_known && steps.noise) {
     text += "; with the noise seen, " + percent(*steps.noise) +

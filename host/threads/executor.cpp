@@ -166,7 +166,7 @@ worker_grid threads_executor::load(worker_kernel const& kernel, int) {
   if (!kernel)
     throw usage_error{"this side task was built without code for the threads executor: name it in lull_side_task()"};
   auto const blocks = static_cast<std::uint64_t>(pool_.blocks());
-  return {.blocks = blocks, .half_blocks = blocks / 2};
+  return {.blocks = blocks};
 }
 
 stream_found threads_executor::look_at(stream_handle stream, thread_state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers with half of their SMs, where a bound on slowdown is better used so.
+// Workers with half of their blocks, where a bound on slowdown is better used so.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -88,7 +88,7 @@ TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
   ASSERT_TRUE(found.slowdown);
   EXPECT_NEAR(found.slowdown->estimate, 0.004, 0.002) << "of what runs now";
   ASSERT_TRUE(side->slowdown_of("hungry"));
-  EXPECT_NEAR(side->slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its SMs";
+  EXPECT_NEAR(side->slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its blocks";
 }
 
 TEST_F(halved_workers, of_a_tame_job_have_all_their_processors) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Side work that may run with half of its SMs.
+// Side work that may run with half of its blocks.
 #include <cstdint>
 #include <random>
 #include <string_view>
