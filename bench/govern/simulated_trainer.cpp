@@ -28,6 +28,7 @@ constexpr std::array trainers{
     trainer_traits{.name = "quiet, slight", .slowdown = 0.002, .noise = 0.003},
     trainer_traits{.name = "usual, slight", .slowdown = 0.002},
     trainer_traits{.name = "usual, moderate", .slowdown = 0.006},
+    trainer_traits{.name = "moderate, begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = 12},
     trainer_traits{.name = "usual, hungry", .slowdown = 0.08},
     trainer_traits{.name = "noise that persists", .persistence = 0.8},
     trainer_traits{.name = "noise that persists, slight", .slowdown = 0.003, .noise = 0.008, .persistence = 0.8},
@@ -131,6 +132,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   std::vector<double> took_ns;
   governed_run found;
   double best = 0;
+  std::uint64_t harvested = 0;
   for (std::uint64_t step = 0; step < steps; ++step) {
     bool const is_later = trainer.later_slowdown >= 0 && step >= steps / 2;
     double const slowdown = is_later ? trainer.later_slowdown : trainer.slowdown;
@@ -143,6 +145,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
       side_work const runs = ranks[rank].decide(step, kind, trainer.half >= 0);
       if (runs == side_work::none) continue;
       longer += runs == side_work::half ? half : by_rank[rank];
+      if (harvested++ < trainer.dear) longer += 0.1;
       found.harvest += runs == side_work::half ? speed_of_half : 1;
     }
     double const halved = trainer.half >= 0 ? speed_of_half * std::min(1.0, max_slowdown / half) : 0;

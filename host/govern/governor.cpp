@@ -15,9 +15,12 @@ constexpr double supposed_chance =
     0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
 constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
-constexpr double devouring = 0.5;           // excess of the first harvested spells that ends the beginning
+constexpr double devouring = 0.3;           // excess of the first harvested spells that ends the beginning
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
+// A kind's first harvested spells count as losses and tell nothing else: when work begins it may cost far more than
+// later, and few spells would ever outweigh them.
+constexpr std::uint64_t warm_up_spells = 3;
 constexpr double max_excess = 2;
 constexpr int max_off_in_a_row = 6;  // spells: then the trainer's steps are of another length
 constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step after it is not seen, about a tenth
@@ -170,7 +173,7 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
 }
 
 double governor::of_size::loss() const noexcept {
-  return estimate.interval() ? estimate.loss() : std::max(first_excess, 0.0);
+  return estimate.interval() ? estimate.loss() : std::max(first.excess, 0.0);
 }
 
 double governor::loss() const noexcept {
@@ -187,11 +190,13 @@ void governor::end(spell const& of) {
   auto const known = its.estimate.interval();
   double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
   double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);
-  its.estimate.add(of.chance, of.is_harvested, excess);
-  if (of.is_harvested && !known) {
-    ++its.first_harvested;
-    its.first_excess += excess;
+  if (its_kind.warm_up.count < warm_up_spells) {
+    if (of.is_harvested) its_kind.warm_up.add(excess);
+    forecast(step_ns, of.is_harvested, 0);
+    return;
   }
+  its.estimate.add(of.chance, of.is_harvested, excess);
+  if (of.is_harvested && !known) its.first.add(excess);
   if (its.wary != 0) --its.wary;
   if (of.is_harvested) {
     // What the bound has room for is no surprise: a small rise, or outliers of that size.
@@ -249,13 +254,16 @@ double governor::chance(std::uint64_t kind, bool half) const {
   of_size const& of = its_kind.of(half);
   if (auto const known = of.estimate.interval())
     return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
-  auto const harvested = static_cast<double>(of.first_harvested);
-  if (harvested >= 2 && of.first_excess > devouring * harvested) {
-    double const slowdown = of.first_excess / harvested;
-    return std::max(affordable(of, slowdown, slowdown), least_chance);
+  harvested_spells so_far = of.first;
+  if (!half) {
+    so_far.count += its_kind.warm_up.count;
+    so_far.excess += its_kind.warm_up.excess;
   }
+  double const mean = so_far.excess / static_cast<double>(std::max<std::uint64_t>(so_far.count, 1));
+  if (so_far.count >= 2 && mean > devouring) return std::max(affordable(of, mean, mean), least_chance);
   if (auto const idea = supposed(kind, half)) {
-    double const seen = harvested >= 2 ? of.first_excess / harvested - spread_ : 0;  // at least
+    double const seen =
+        of.first.count >= 2 ? of.first.excess / static_cast<double>(of.first.count) - spread_ : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
     double const most = idea->is_at_least ? first_chance : supposed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,8 +29,8 @@ struct governor_options {
 };
 
 /// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
-/// the run. It aims at that: until five harvested and five withheld spells have ended, a fifth of the spells is
-/// harvested, whatever that costs, unless something is supposed of them (two spells that took half as long again end
+/// the run. It aims at that: until eight harvested and five withheld spells have ended, a fifth of the spells is
+/// harvested, whatever that costs, unless something is supposed of them (two spells that took three tenths longer end
 /// this), and a slowdown that rises is seen some spells later. What was lost then is made up for.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
@@ -94,13 +95,21 @@ class governor {
     double sum_ns = 0;
   };
 
+  struct harvested_spells {
+    std::uint64_t count = 0;
+    double excess = 0;  // by which they were longer than forecast, together
+
+    void add(double more) noexcept {
+      ++count;
+      excess += more;
+    }
+  };
   /// What is known of side work of one kind and size.
   struct of_size {
     slowdown_estimate estimate{};
-    double surprise = 0;      // how much longer harvested spells were lately than expected, in units of their own
-    std::uint32_t wary = 0;   // spells that it looks closer at
-    double first_excess = 0;  // of harvested spells, while there is no interval, together
-    std::uint64_t first_harvested = 0;
+    double surprise = 0;     // how much longer harvested spells were lately than expected, in units of their own
+    std::uint32_t wary = 0;  // spells that it looks closer at
+    harvested_spells first;  // while there is no interval
 
     double loss() const noexcept;
   };
@@ -108,10 +117,11 @@ class governor {
     std::uint64_t kind = 0;
     of_size all{};
     of_size half{};
+    harvested_spells warm_up;
     bool is_halved = false;
 
     of_size const& of(bool halved) const noexcept { return halved ? half : all; }
-    double loss() const noexcept { return all.loss() + half.loss(); }
+    double loss() const noexcept { return std::max(warm_up.excess, 0.0) + all.loss() + half.loss(); }
   };
 
   void end(spell const& of);

@@ -324,6 +324,14 @@ TEST(governor, leaves_side_work_most_of_what_the_bound_allows) {
   }
 }
 
+TEST(governor, does_not_take_what_a_job_costs_when_it_begins_for_what_it_costs_later) {
+  bench::trainer_traits const trainer{.name = "begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = 12};
+  double harvest = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    harvest += bench::run_governed(trainer, 0.005, 2'000, seed).harvest / 20;
+  EXPECT_GT(harvest, 0.6);
+}
+
 /// Each would make it wary, if only the noise counted.
 TEST(governor, outliers_that_the_bound_has_room_for_cost_little_harvest) {
   bench::trainer_traits const trainer{.name = "outliers", .slowdown = 0.003, .noise = 0.003, .outliers = 0.03};
