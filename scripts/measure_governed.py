@@ -68,7 +68,7 @@ def judged(times):
 def measure(torch, lull, trainer, given):
     name = given.task.removeprefix(STEP)
     of_torch = name != given.task
-    tasks = [] if of_torch else [measure_stage.TASKS.get(given.task, given.task)]
+    tasks = [] if of_torch else measure_stage.jobs_of(given.task)
     with lull.harvest(tasks, max_slowdown=given.bound, trainer=TRAINER) as side:
         if side.mode != "on":
             sys.exit(f"measure_governed.py: NOT RUN: Lull is {side.mode}: {side.why_off}")

@@ -130,10 +130,15 @@ def report_of(side):
     return json.loads(side.report("json"))
 
 
+def jobs_of(task):
+    return [TASKS.get(task, task)] * JOBS.get(task, 1)
+
+
 def refuse_if_ended(side):
     """What had no job left did less than it could have."""
-    if all(job.state in ("finished", "failed") for job in side.jobs):
-        sys.exit(f"{side.jobs[0].task}: ended before the measurement did: give it more work in measure_stage.TASKS")
+    states = [job.state for job in side.jobs]
+    if "failed" in states or not any(state in ("queued", "placed") for state in states):
+        sys.exit(f"the jobs ended before the measurement did: {', '.join(states)}; give more in TASKS or JOBS")
 
 
 def long_bubbles(torch, lull, trainer, side, count):

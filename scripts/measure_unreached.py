@@ -42,8 +42,7 @@ def items_a_step(torch, trainer, side, bubble, steps):
 
 def scope(torch, lull, trainer, given, parts, bound=0):
     """Items a step of each part, of so many steps; and what the bound told."""
-    jobs = [measure_stage.TASKS.get(given.task, given.task)] * measure_stage.JOBS.get(given.task, 1)
-    with lull.harvest(jobs, max_slowdown=bound, trainer=TRAINER) as side:
+    with lull.harvest(measure_stage.jobs_of(given.task), max_slowdown=bound, trainer=TRAINER) as side:
         if side.mode != "on":
             sys.exit(f"measure_unreached.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
         if given.supposed is not None:

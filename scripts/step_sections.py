@@ -21,7 +21,7 @@ STEP = {
 STAGE = {  # arguments for each number of connections
     "wait": ((8,), ["--tasks", "wait", "--foreign", "off"]),
     "few_sms": ((8,), ["--tasks", "compute", "--foreign", "off", "--processors", "16"]),
-    # Whether hungry tasks cost less for what they do on half of the SMs: whether a bound should choose among SMs, too.
+    # Whether hungry tasks that are half as wide cost less for what they do.
     "half_sms": ((8,), ["--tasks", "product+pagerank", "--foreign", "off", "--processors", "58"]),
     "all_sms": ((8,), ["--tasks", "product+pagerank", "--foreign", "off"]),
     "compute": (CONNECTIONS, ["--tasks", "compute", "--foreign", "off"]),

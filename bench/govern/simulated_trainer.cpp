@@ -28,7 +28,7 @@ constexpr std::array trainers{
     trainer_traits{.name = "quiet, slight", .slowdown = 0.002, .noise = 0.003},
     trainer_traits{.name = "usual, slight", .slowdown = 0.002},
     trainer_traits{.name = "usual, moderate", .slowdown = 0.006},
-    trainer_traits{.name = "moderate, begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = 12},
+    trainer_traits{.name = "moderate, begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = 16},
     trainer_traits{.name = "usual, hungry", .slowdown = 0.08},
     trainer_traits{.name = "noise that persists", .persistence = 0.8},
     trainer_traits{.name = "noise that persists, slight", .slowdown = 0.003, .noise = 0.008, .persistence = 0.8},
@@ -145,9 +145,9 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
       side_work const runs = ranks[rank].decide(step, kind, trainer.half >= 0);
       if (runs == side_work::none) continue;
       longer += runs == side_work::half ? half : by_rank[rank];
-      if (harvested++ < trainer.dear) longer += 0.1;
       found.harvest += runs == side_work::half ? speed_of_half : 1;
     }
+    if (longer > 0 && harvested++ < trainer.dear) longer += trainer.dearer;
     double const halved = trainer.half >= 0 ? speed_of_half * std::min(1.0, max_slowdown / half) : 0;
     best += std::max(halved, std::min(1.0, max_slowdown / of_all) * static_cast<double>(count));
     found.slowdown += longer;

@@ -24,7 +24,7 @@ struct relay {
 /// The first of so many launches in a row. When all that they lead to has ended, go_on runs.
 struct first_launcher {
   relay* at;
-  cudaGraphExec_t going_on;  // the graph of that kernel
+  cudaGraphExec_t going_on;  // of go_on
   __device__ bool operator()(void* executable) const noexcept {
     at->in_a_row = 1;
     return cudaGraphLaunch(going_on, cudaStreamGraphTailLaunch) == cudaSuccess &&

@@ -58,8 +58,8 @@ void const* fill_kernel() noexcept;
 }  // namespace detail
 
 /// The graphs that begin a gated graph in a bubble, and go on with it: from the device, graphs are launched in a graph
-/// alone. They serve all such jobs of an executor. The host launches the one and the device the other, for CUDA does
-/// not define what comes of a launch from both. Not thread-safe.
+/// alone. They serve all such jobs of an executor. The host launches `beginning_` alone and the device `going_on_`,
+/// for CUDA does not define what comes of a launch from both. Not thread-safe.
 class conductor_graph {
  public:
   /// `where`: the context of its kernel. `relay`: zeroed memory of the device, relay_bytes(). Its code is loaded and

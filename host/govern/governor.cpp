@@ -15,12 +15,12 @@ constexpr double supposed_chance =
     0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
 constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
-constexpr double devouring = 0.3;           // excess of the first harvested spells that ends the beginning
+constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the beginning
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
 // A kind's first harvested spells count as losses and tell nothing else: when work begins it may cost far more than
 // later, and few spells would ever outweigh them.
-constexpr std::uint64_t warm_up_spells = 3;
+constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
 constexpr int max_off_in_a_row = 6;  // spells: then the trainer's steps are of another length
 constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step after it is not seen, about a tenth
@@ -172,6 +172,12 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
   return appetites_.back();
 }
 
+void governor::harvested_spells::add(double more) noexcept {
+  ++count;
+  devoured += more > devouring ? 1 : 0;
+  excess += more;
+}
+
 double governor::of_size::loss() const noexcept {
   return estimate.interval() ? estimate.loss() : std::max(first.excess, 0.0);
 }
@@ -254,16 +260,14 @@ double governor::chance(std::uint64_t kind, bool half) const {
   of_size const& of = its_kind.of(half);
   if (auto const known = of.estimate.interval())
     return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
-  harvested_spells so_far = of.first;
-  if (!half) {
-    so_far.count += its_kind.warm_up.count;
-    so_far.excess += its_kind.warm_up.excess;
+  harvested_spells const warm_up = half ? harvested_spells{} : its_kind.warm_up;
+  if (std::uint64_t const devoured = of.first.devoured + warm_up.devoured;
+      devoured >= 2 && 2 * devoured >= of.first.count + warm_up.count) {
+    double const mean = std::max(of.first.mean(), warm_up.mean());
+    return std::max(affordable(of, mean, mean), least_chance);
   }
-  double const mean = so_far.excess / static_cast<double>(std::max<std::uint64_t>(so_far.count, 1));
-  if (so_far.count >= 2 && mean > devouring) return std::max(affordable(of, mean, mean), least_chance);
   if (auto const idea = supposed(kind, half)) {
-    double const seen =
-        of.first.count >= 2 ? of.first.excess / static_cast<double>(of.first.count) - spread_ : 0;  // at least
+    double const seen = of.first.count >= 2 ? of.first.mean() - spread_ : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
     double const most = idea->is_at_least ? first_chance : supposed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);

@@ -29,9 +29,10 @@ struct governor_options {
 };
 
 /// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
-/// the run. It aims at that: until eight harvested and five withheld spells have ended, a fifth of the spells is
-/// harvested, whatever that costs, unless something is supposed of them (two spells that took three tenths longer end
-/// this), and a slowdown that rises is seen some spells later. What was lost then is made up for.
+/// the run. It aims at that: until nine harvested spells have ended, and five withheld ones behind the fourth of these,
+/// a fifth of the spells is harvested, whatever that costs, unless something is supposed of them (two spells that each
+/// took three tenths longer end this), and a slowdown that rises is seen some spells later. What was lost then is made
+/// up for.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
@@ -97,19 +98,18 @@ class governor {
 
   struct harvested_spells {
     std::uint64_t count = 0;
-    double excess = 0;  // by which they were longer than forecast, together
+    std::uint64_t devoured = 0;  // of these, far longer than forecast
+    double excess = 0;           // by which they were longer, together
 
-    void add(double more) noexcept {
-      ++count;
-      excess += more;
-    }
+    void add(double more) noexcept;
+    double mean() const noexcept { return excess / static_cast<double>(std::max<std::uint64_t>(count, 1)); }
   };
   /// What is known of side work of one kind and size.
   struct of_size {
     slowdown_estimate estimate{};
     double surprise = 0;     // how much longer harvested spells were lately than expected, in units of their own
     std::uint32_t wary = 0;  // spells that it looks closer at
-    harvested_spells first;  // while there is no interval
+    harvested_spells first;  // behind the warm-up, while there is no interval
 
     double loss() const noexcept;
   };
@@ -117,7 +117,7 @@ class governor {
     std::uint64_t kind = 0;
     of_size all{};
     of_size half{};
-    harvested_spells warm_up;
+    harvested_spells warm_up;  // count as losses alone
     bool is_halved = false;
 
     of_size const& of(bool halved) const noexcept { return halved ? half : all; }

@@ -91,7 +91,7 @@ TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
   EXPECT_NEAR(side->slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its blocks";
 }
 
-TEST_F(halved_workers, of_a_tame_job_have_all_their_processors) {
+TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
   auto const side = make(bounded());
   job const task = side->submit(description("tame", 2'560));
   await(*side, task, job_state::placed);
@@ -100,7 +100,7 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_processors) {
 }
 
 /// The next bubbles are nobody's step.
-TEST_F(halved_workers, have_all_their_processors_again_where_the_bound_is_taken_away) {
+TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));
   await(*side, task, job_state::placed);

@@ -191,7 +191,7 @@ TEST_F(graph_as_side_work, several_graphs_share_the_bubbles) {
 }
 
 /// Conductors of two jobs follow one another in a stream, with no bubble's opening to wait for in between.
-TEST_F(graph_as_side_work, goes_on_where_the_host_is_far_ahead) {
+TEST_F(graph_as_side_work, of_two_jobs_run_where_the_host_is_far_ahead) {
   counted_step one{machine(), 1'000};
   counted_step other{machine(), 1'000};
   job const a = submit(*side_, {.graph = one.graph(), .steps = 600, .segment = 20us});

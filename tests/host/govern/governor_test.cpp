@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -325,11 +326,15 @@ TEST(governor, leaves_side_work_most_of_what_the_bound_allows) {
 }
 
 TEST(governor, does_not_take_what_a_job_costs_when_it_begins_for_what_it_costs_later) {
-  bench::trainer_traits const trainer{.name = "begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = 12};
-  double harvest = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed)
-    harvest += bench::run_governed(trainer, 0.005, 2'000, seed).harvest / 20;
-  EXPECT_GT(harvest, 0.6);
+  for (auto const& [steps, longer] :
+       {std::pair{std::uint64_t{16}, 0.1}, {std::uint64_t{4}, 0.25}, {std::uint64_t{1}, 3.0}}) {
+    bench::trainer_traits const trainer{
+        .name = "begins hungry", .slowdown = 0.006, .noise = 0.005, .dear = steps, .dearer = longer};
+    double harvest = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      harvest += bench::run_governed(trainer, 0.005, 2'000, seed).harvest / 20;
+    EXPECT_GT(harvest, 0.5) << steps << " steps";
+  }
 }
 
 /// Each would make it wary, if only the noise counted.

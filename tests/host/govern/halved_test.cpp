@@ -102,7 +102,7 @@ TEST_F(halved, more_is_done_within_the_bound) {
     EXPECT_LT(run.slowdown_behind, 0.005) << seed;
     with += run.harvest / 20;
   }
-  // All of them can do 0.56 of what half of them can, at the most.
+  // All of them can do 0.38 of what half of them can, at the most.
   EXPECT_GT(with, 0.7);
 }
 
