@@ -228,12 +228,12 @@ TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
   auto const side = make(bounded(0.5));
   job const one = submit(*side, "one");
   await(*side, one, job_state::placed);
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < 400; ++step) {
     side->step(&trainer);
     trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
     trainer.synchronize();
   }
-  await_timed(*side, 198);
+  await_timed(*side, 398);
   EXPECT_GT(side->steps().chance, 0.2);
   auto const known = side->slowdown_of("one");
   ASSERT_TRUE(known);
