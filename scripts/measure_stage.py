@@ -131,6 +131,7 @@ def report_of(side):
 
 
 def jobs_of(task):
+    """Enough for a scope of a thousand steps; a scope of this script takes one."""
     return [TASKS.get(task, task)] * JOBS.get(task, 1)
 
 

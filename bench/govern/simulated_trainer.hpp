@@ -23,8 +23,8 @@ struct trainer_traits {
   double supposed = -1;        // slowdown that the governor is told beforehand; below 0: nothing
   double half = -1;            // slowdown with half of the blocks; below 0: they cannot be halved
   double later_half = -1;      // from the middle of the run on
-  std::uint64_t dear = 0;      // steps with side work that begin it, and take longer by
-  double dearer = 0.1;         // this, as a share
+  std::uint64_t dear = 0;      // the first so many steps with side work are longer still
+  double dearer = 0.1;         // by how much, as a share
   double other_rank = -1;      // slowdown by a second rank, with a governor of its own; below 0: there is none
   bool is_recorded = false;    // noise as recorded from a real trainer
 };

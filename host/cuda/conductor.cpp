@@ -15,11 +15,9 @@ CUDA_KERNEL_NODE_PARAMS one_thread(void const* kernel, void** arguments) {
 
 /// A graph whose only node, `node`, is that kernel.
 cuda_graph graph_of(CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where, unsigned long long flags, CUgraphNode& node) {
-  cudaGraph_t made = nullptr;
-  LULL_CUDA(cudaGraphCreate(&made, 0));
-  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> owned{made};
-  node = detail::add_kernel_node(made, what, where, nullptr, nullptr, 0);
-  return cuda_graph{owned.release(), flags};
+  detail::owned_graph made = detail::new_graph();
+  node = detail::add_kernel_node(made.get(), what, where, nullptr, nullptr, 0);
+  return cuda_graph{made.release(), flags};
 }
 
 }  // namespace

@@ -19,6 +19,21 @@ struct cuda_destroyer {
 template <class Handle, cudaError_t (*destroy)(Handle)>
 using owned_handle = std::unique_ptr<std::remove_pointer_t<Handle>, cuda_destroyer<Handle, destroy>>;
 
+using owned_graph = owned_handle<cudaGraph_t, cudaGraphDestroy>;
+using owned_executable = owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// Without nodes.
+inline owned_graph new_graph() {
+  cudaGraph_t made = nullptr;
+  LULL_CUDA(cudaGraphCreate(&made, 0));
+  return owned_graph{made};
+}
+inline owned_executable executable_of(cudaGraph_t graph, unsigned long long flags) {
+  cudaGraphExec_t made = nullptr;
+  LULL_CUDA(cudaGraphInstantiate(&made, graph, flags));
+  return owned_executable{made};
+}
+
 }  // namespace detail
 
 /// A CUDA stream, owned. Destroying it does not wait for its work.
@@ -55,17 +70,14 @@ class cuda_graph {
  public:
   cuda_graph() = default;
   /// Takes the graph, and instantiates it.
-  explicit cuda_graph(cudaGraph_t graph, unsigned long long flags = 0) : graph_(graph) {
-    cudaGraphExec_t made = nullptr;
-    LULL_CUDA(cudaGraphInstantiate(&made, graph, flags));
-    executable_.reset(made);
-  }
+  explicit cuda_graph(cudaGraph_t graph, unsigned long long flags = 0)
+      : graph_(graph), executable_(detail::executable_of(graph, flags)) {}
   cudaGraph_t get() const noexcept { return graph_.get(); }
   cudaGraphExec_t executable() const noexcept { return executable_.get(); }
 
  private:
-  detail::owned_handle<cudaGraph_t, cudaGraphDestroy> graph_;
-  detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy> executable_;
+  detail::owned_graph graph_;
+  detail::owned_executable executable_;
 };
 
 /// Memory of the current device, owned. Allocating and freeing may wait for the device.

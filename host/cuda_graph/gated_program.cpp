@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
-using executable = detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
+using executable = detail::owned_executable;
 
 constexpr std::uint32_t max_segments = 16'384;  // of a step
 constexpr std::uint64_t max_first_steps = 3;
@@ -30,12 +30,6 @@ graph_task checked(graph_task work) {
   if (!driver().can_cut_graphs())
     throw usage_error{"this CUDA driver cannot launch a graph's segments from the device: install driver 580 or later"};
   return work;
-}
-
-executable instance_of(cudaGraph_t graph, unsigned long long flags) {
-  cudaGraphExec_t made = nullptr;
-  LULL_CUDA(cudaGraphInstantiate(&made, graph, flags));
-  return executable{made};
 }
 
 /// Makes segments and instances of them, and says which node is at fault where that fails.
@@ -56,7 +50,7 @@ class segment_maker {
     machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 2};
     executable run;
     try {
-      run = instance_of(nodes_.stamped(stamps_ns.data()).get(), 0);
+      run = detail::executable_of(nodes_.stamped(stamps_ns.data()).get(), 0);
     } catch (device_error const& why) {
       refuse(0, nodes_.count(), why);
     }
@@ -68,7 +62,7 @@ class segment_maker {
  private:
   executable try_segment(std::uint32_t begin, std::uint32_t end) const {
     void* arguments[] = {const_cast<void**>(&kept_), const_cast<void**>(&relay_)};
-    return instance_of(nodes_.segment(begin, end, arguments).get(), cudaGraphInstantiateFlagDeviceLaunch);
+    return detail::executable_of(nodes_.segment(begin, end, arguments).get(), cudaGraphInstantiateFlagDeviceLaunch);
   }
 
   [[noreturn]] void refuse(std::uint32_t begin, std::uint32_t end, device_error const& why) const {

@@ -38,7 +38,7 @@ class gated_program {
     ~conducted();
     int const device;
     machine_array<std::byte> kept;
-    std::vector<detail::owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>> executables;
+    std::vector<detail::owned_executable> executables;
     machine_array<graph_segment> segments;
   };
 

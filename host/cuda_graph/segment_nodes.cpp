@@ -140,12 +140,6 @@ unsigned blocks_for(std::size_t bytes) {
   return static_cast<unsigned>(std::clamp<std::size_t>((bytes + bytes_a_block - 1) / bytes_a_block, 1, max_blocks));
 }
 
-segment_nodes::graph new_graph() {
-  cudaGraph_t made = nullptr;
-  LULL_CUDA(cudaGraphCreate(&made, 0));
-  return segment_nodes::graph{made};
-}
-
 cudaGraphEdgeData in_runtime(CUgraphEdgeData const& edge) {
   cudaGraphEdgeData made{};
   made.from_port = edge.from_port;
@@ -279,7 +273,7 @@ CUgraphNode segment_nodes::add_function(CUgraph graph, CUDA_KERNEL_NODE_PARAMS c
 }
 
 segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t end, void** arguments) const {
-  graph into = new_graph();
+  graph into = detail::new_graph();
   std::vector<CUgraphNode> made;
   std::vector<bool> is_last(end - begin, true);
   for (std::uint32_t at = begin; at < end; ++at) {
@@ -305,7 +299,7 @@ segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t e
 }
 
 segment_nodes::graph segment_nodes::stamped(std::uint64_t* stamps_ns) const {
-  graph into = new_graph();
+  graph into = detail::new_graph();
   std::vector<CUgraphNode> last;
   auto const stamp = [&] {
     void* arguments[] = {&stamps_ns};

@@ -16,7 +16,7 @@ namespace lull {
 /// context.
 class segment_nodes {
  public:
-  using graph = detail::owned_handle<cudaGraph_t, cudaGraphDestroy>;
+  using graph = detail::owned_graph;
 
   /// `stream`: of that context; nothing is enqueued on it. Throws usage_error for a node that cannot. The graph must
   /// live as long as this.

@@ -18,8 +18,8 @@ constexpr double never = 1e-9;              // where a spell costs more than can
 constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the beginning
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
-// A kind's first harvested spells count as losses and tell nothing else: when work begins it may cost far more than
-// later, and few spells would ever outweigh them.
+// A kind's first harvested spells count as losses and tell nothing else: if they were far dearer than later ones, few
+// spells would ever outweigh them (docs/decisions/governor.md).
 constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
 constexpr int max_off_in_a_row = 6;  // spells: then the trainer's steps are of another length

@@ -54,7 +54,7 @@ class governor {
   /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
   /// would run in it; that of a spell's first step counts.
   bool harvests(std::uint64_t step, std::uint64_t kind = 0) { return decide(step, kind, false) != side_work::none; }
-  /// … and with how many of its blocks. `may_halve`: it can run with half of them; that of a spell's first step counts.
+  /// … and with how many blocks. `may_halve`: it can run with half of them; that of a spell's first step counts.
   side_work decide(std::uint64_t step, std::uint64_t kind, bool may_halve);
   /// Whether side work of a kind runs with half of its blocks in most spells, if it may.
   bool is_halved(std::uint64_t kind) const noexcept;
