@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <lull/graph/generate.hpp>
-#include <lull/graph/load.hpp>
+#include <lull/graph/graph_input.hpp>
 #include <lull/graph/load_lines.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/verify_pagerank.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/host/io/shipped_file.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -20,12 +18,7 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr option pagerank_options[] = {
-    {"graph", option_kind::path, "", "",
-     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; default: the packages of Debian 12"},
-    {"kronecker", option_kind::integer, "", "[1, 27]", "generate a Kronecker graph of 2^SCALE vertices instead"},
-    {"uniform", option_kind::integer, "", "[1, 27]", "generate a uniform graph of 2^SCALE vertices instead"},
-    {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a generated graph"},
+constexpr option own_options[] = {
     {"damping", option_kind::real, "0.85", "[0, 1)", "damping factor: share of rank that follows the edges"},
     {"tolerance", option_kind::real, "1e-6", "(0, inf)", "stop when a sweep changes the ranks by less than this (L1)"},
     {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "greatest number of sweeps, converged or not"},
@@ -35,9 +28,7 @@ constexpr option pagerank_options[] = {
     {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges in a chunk"},
 };
 
-constexpr char const* shipped_graph = "debian12-packages.el.gz";
-constexpr char const* shipped_names = "debian12-packages.names.gz";
-constexpr char const* other_graphs = "graph=FILE, kronecker=SCALE or uniform=SCALE";
+constexpr auto pagerank_options = with_graph_options(own_options);
 
 std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   constexpr std::uint64_t max_bytes = 1ULL << 32;
@@ -72,12 +63,8 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
 
 class pagerank_owner final : public task_owner {
  public:
-  explicit pagerank_owner(option_values const& values) : values_(values) {
-    int const sources = values.given("graph") + values.given("kronecker") + values.given("uniform");
-    if (sources > 1) throw usage_error("pagerank: graph, kronecker and uniform exclude each other: give one of them");
-    if (values.given("seed") && generated().empty()) {
-      throw usage_error("pagerank: seed is for a graph that is generated: give kronecker or uniform with it");
-    }
+  explicit pagerank_owner(option_values const& values)
+      : values_(values), input_("pagerank", values_, graph_input::weights::dropped) {
     settings_ = {.damping = values.real("damping"),
                  .tolerance = values.real("tolerance"),
                  .sweeps = static_cast<std::uint64_t>(values.integer("sweeps"))};
@@ -85,22 +72,16 @@ class pagerank_owner final : public task_owner {
 
   /// A graph in a file is read, so that its size is known.
   memory_need needs(executor_kind kind) override try {
-    std::string_view const scale = generated();
-    if (scale.empty()) {
-      out_ = load_graph(graph_file().string());
-      out_.weights = {};
-    }
-    std::uint64_t const vertices = scale.empty() ? out_.vertices() : std::uint64_t{1} << values_.integer(scale);
-    std::uint64_t const edges = scale.empty() ? out_.edges() : 2 * generate_options{}.edge_factor * vertices;
-    std::uint64_t const graph = (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t);
-    std::uint64_t const machine = pagerank_arrays<pagerank>::bytes(vertices, edges);
+    graph_input::extent const size = input_.size();
+    std::uint64_t const graph = size.bytes();
+    std::uint64_t const machine = pagerank_arrays<pagerank>::bytes(size.vertices, size.edges);
     // The graph's transpose, and what that is made from, come before the arrays; see make_csr.
-    std::uint64_t const transposing = graph + 6 * edges;
+    std::uint64_t const transposing = graph + 6 * size.edges;
     std::uint64_t const resident = kind == executor_kind::threads ? machine : 0;
     return {.machine_bytes = machine,
-            .host_bytes = scale.empty() ? 0 : graph,
+            .host_bytes = graph - std::min(graph, input_.held_bytes()),
             .preparing_bytes = std::max(graph, transposing - std::min(transposing, resident)),
-            .smaller = scale.empty() ? "" : scale};
+            .smaller = input_.generated_by()};
   } catch (std::bad_alloc const&) {
     throw too_large();
   }
@@ -111,8 +92,7 @@ class pagerank_owner final : public task_owner {
 
   void prepare(executor& machine) override try {
     check_outputs();
-    csr out = out_.vertices() != 0 ? std::move(out_) : make_graph();
-    out.weights = {};
+    csr out = input_.take();
     std::vector<std::string> names = make_names(out.vertices());
     arrays_.emplace(machine, out, settings_);
     out_ = std::move(out);
@@ -136,10 +116,7 @@ class pagerank_owner final : public task_owner {
 
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
-  std::vector<path> inputs() const override {
-    if (!generated().empty()) return {};
-    return {graph_file()};
-  }
+  std::vector<path> inputs() const override { return input_.files(); }
   std::vector<path> outputs() const override {
     return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
   }
@@ -176,30 +153,10 @@ class pagerank_owner final : public task_owner {
     return limit_error{"pagerank: this computer's memory does not hold the graph: take a smaller one"};
   }
 
-  /// The option that generates the graph; empty: it is in a file.
-  std::string_view generated() const {
-    return values_.given("kronecker") ? "kronecker" : values_.given("uniform") ? "uniform" : "";
-  }
-
-  csr make_graph() const {
-    if (values_.given("kronecker")) return generate_kronecker(generator("kronecker"));
-    if (values_.given("uniform")) return generate_uniform(generator("uniform"));
-    return load_graph(graph_file().string());
-  }
-
-  path graph_file() const {
-    return values_.given("graph") ? values_.path("graph") : shipped_file(shipped_graph, other_graphs);
-  }
-
-  generate_options generator(std::string_view scale) const {
-    return {.scale = static_cast<unsigned>(values_.integer(scale)),
-            .seed = static_cast<std::uint64_t>(values_.integer("seed"))};
-  }
-
   std::vector<std::string> make_names(std::uint32_t vertices) const {
     if (values_.has("names")) return read_names(values_.path("names"), vertices);
-    if (values_.given("graph") || !generated().empty()) return {};
-    return read_names(shipped_file(shipped_names, other_graphs), vertices);
+    if (!input_.is_shipped()) return {};
+    return read_names(graph_input::shipped("debian12-packages.names.gz"), vertices);
   }
 
   static std::string sum_up(pagerank_progress const& end) {
@@ -239,6 +196,7 @@ class pagerank_owner final : public task_owner {
   }
 
   option_values values_;
+  graph_input input_;
   pagerank_settings settings_;
   csr out_;
   std::vector<std::string> names_;  // (vertices,) or empty

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/graph/generate.hpp>
+#include <lull/graph/graph_input.hpp>
+#include <lull/graph/load.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/shipped_file.hpp>
+#include <utility>
+
+namespace lull {
+
+graph_input::graph_input(std::string_view task, option_values const& values, weights wanted)
+    : values_(&values), wanted_(wanted) {
+  int const chosen = values.given("graph") + values.given("kronecker") + values.given("uniform");
+  auto const refuse = [&](char const* why) { throw usage_error(std::string{task} + why); };
+  if (chosen > 1) refuse(": graph, kronecker and uniform exclude each other: give one of them");
+  if (values.given("seed") && generated_by().empty())
+    refuse(": seed is for a graph that is generated: give kronecker or uniform with it");
+}
+
+std::string_view graph_input::generated_by() const {
+  return values_->given("kronecker") ? "kronecker" : values_->given("uniform") ? "uniform" : "";
+}
+
+std::filesystem::path graph_input::shipped(char const* name) {
+  return shipped_file(name, "graph=FILE, kronecker=SCALE or uniform=SCALE");
+}
+
+std::vector<std::filesystem::path> graph_input::files() const {
+  if (!generated_by().empty()) return {};
+  return {is_shipped() ? shipped("debian12-packages.el.gz") : values_->path("graph")};
+}
+
+csr graph_input::load() const {
+  csr made = load_graph(files().front().string());
+  if (wanted_ == weights::dropped) made.weights = {};
+  return made;
+}
+
+graph_input::extent graph_input::size() {
+  if (std::string_view const scale = generated_by(); !scale.empty()) {
+    std::uint64_t const vertices = std::uint64_t{1} << values_->integer(scale);
+    return {vertices, 2 * generate_options{}.edge_factor * vertices};
+  }
+  if (read_.vertices() == 0) read_ = load();
+  return {read_.vertices(), read_.edges()};
+}
+
+csr graph_input::take() {
+  std::string_view const scale = generated_by();
+  if (scale.empty()) return read_.vertices() != 0 ? std::exchange(read_, {}) : load();
+  generate_options const wanted{.scale = static_cast<unsigned>(values_->integer(scale)),
+                                .seed = static_cast<std::uint64_t>(values_->integer("seed"))};
+  return scale == "kronecker" ? generate_kronecker(wanted) : generate_uniform(wanted);
+}
+
+}  // namespace lull

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <lull/graph/csr.hpp>
+#include <lull/host/task/options.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lull {
+
+/// The rows with which each task over a graph lets its user choose one.
+inline constexpr option graph_options[] = {
+    {"graph", option_kind::path, "", "",
+     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; default: the packages of Debian 12"},
+    {"kronecker", option_kind::integer, "", "[1, 27]", "generate a Kronecker graph of 2^SCALE vertices instead"},
+    {"uniform", option_kind::integer, "", "[1, 27]", "generate a uniform graph of 2^SCALE vertices instead"},
+    {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a generated graph"},
+};
+
+/// A table of those rows and a task's own behind them.
+template <std::size_t Own>
+constexpr auto with_graph_options(option const (&own)[Own]) noexcept {
+  constexpr std::size_t shared = std::size(graph_options);
+  std::array<option, shared + Own> made{};
+  std::copy(std::begin(graph_options), std::end(graph_options), made.begin());
+  std::copy(std::begin(own), std::end(own), made.begin() + shared);
+  return made;
+}
+
+/// The graph that a task's options name: in a file, generated, or the shipped one. Not thread-safe.
+class graph_input {
+ public:
+  enum class weights { dropped, kept };
+
+  /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
+  graph_input(std::string_view task, option_values const& values, weights wanted);
+
+  struct extent {
+    std::uint64_t vertices;
+    std::uint64_t edges;
+
+    /// Of the graph without weights.
+    std::uint64_t bytes() const noexcept {
+      return (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t);
+    }
+  };
+
+  /// How large the graph is, and of host memory what is held until `take`. Reads a graph that is in a file. Throws as
+  /// load_graph and shipped_file do.
+  extent size();
+  std::uint64_t held_bytes() const noexcept { return read_.size_bytes(); }
+
+  /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc.
+  csr take();
+
+  /// The name of the option that generates the graph; empty: it is in a file.
+  std::string_view generated_by() const;
+  bool is_shipped() const { return !values_->given("graph") && generated_by().empty(); }
+  /// The files that are read.
+  std::vector<std::filesystem::path> files() const;
+
+  /// A file of data/ that belongs to the shipped graph. Throws input_error.
+  static std::filesystem::path shipped(char const* name);
+
+ private:
+  csr load() const;
+
+  option_values const* values_;
+  weights wanted_;
+  csr read_;
+};
+
+}  // namespace lull
