@@ -9,7 +9,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
-#include <lull/tasks/mlp/learning_curve.hpp>
+#include <lull/host/task/learning_curve.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/reference.hpp>
 
@@ -86,6 +86,22 @@ void check_classes(option_values const& values, std::uint64_t classes) {
   throw input_error(
       data_file(values), 0,
       "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(max_classes) + " at most");
+}
+
+/// What an epoch came to.
+struct epoch_result {
+  double loss;      // mean over the training rows
+  double accuracy;  // share of the held-out rows
+};
+
+std::string drawn(std::span<epoch_result const> epochs) {
+  epoch_curve loss{"training loss", curve_axis::logarithmic, {}};
+  epoch_curve accuracy{"held-out accuracy", curve_axis::share, {}};
+  for (epoch_result const& each : epochs) {
+    loss.values.push_back(each.loss);
+    accuracy.values.push_back(each.accuracy);
+  }
+  return learning_curve_svg("Training loss and held-out accuracy of each epoch", loss, accuracy);
 }
 
 /// So that the greatest feature is 1.
@@ -189,7 +205,7 @@ class mlp_owner final : public task_owner {
       say("losses");
     }
     if (values_.has("plot")) {
-      write_file(values_.path("plot"), learning_curve_svg(epochs));
+      write_file(values_.path("plot"), drawn(epochs));
       say("plot");
     }
     return lines;
