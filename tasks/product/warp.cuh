@@ -3,32 +3,13 @@
 
 #include <cstdint>
 
+#include <lull/device/async_copy.cuh>
+
 namespace lull {
 
-/// A warp's tensor cores and its way to shared memory, as PTX; what the calls mean stands in warp_product.hpp. Copies
-/// are from global memory and go through the L2 alone, so that what other blocks wrote in an earlier phase is what is
-/// found. What reads or writes memory carries a "memory" clobber: it must not pass a barrier.
-struct cuda_warp {
-  using address = std::uint32_t;
-
-  __device__ static address address_of(void* storage) noexcept {
-    std::uint64_t wide;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(wide) : "l"(storage));
-    return static_cast<address>(wide);
-  }
-
-  __device__ static void fetch(address to, void const* from, bool there) noexcept {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :
-                 : "r"(to), "l"(from), "r"(there ? 16 : 0)
-                 : "memory");
-  }
-  __device__ static void end_group() noexcept { asm volatile("cp.async.commit_group;" : : : "memory"); }
-  template <int Left>
-  __device__ static void await_groups() noexcept {
-    asm volatile("cp.async.wait_group %0;" : : "n"(Left) : "memory");
-  }
-
+/// A warp's tensor cores and its way to shared memory, as PTX; what the calls mean stands in warp_product.hpp. What
+/// reads or writes memory carries a "memory" clobber: it must not pass a barrier.
+struct cuda_warp : async_copy {
   template <std::uint32_t Count, bool Transposed>
   __device__ static void load(std::uint32_t (&into)[Count], address row) noexcept {
     static_assert(Count == 2 || Count == 4);

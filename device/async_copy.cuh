@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lull {
+
+/// Copies of 16 bytes from global to shared memory that a thread begins and waits for later, as PTX. They go through
+/// the L2 alone, so that what other blocks wrote in an earlier phase is what is found. What writes memory carries a
+/// "memory" clobber: it must not pass a barrier.
+struct async_copy {
+  using address = std::uint32_t;
+
+  /// In shared memory.
+  __device__ static address address_of(void* storage) noexcept {
+    std::uint64_t wide;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(wide) : "l"(storage));
+    return static_cast<address>(wide);
+  }
+
+  /// Both 16-byte aligned. Where there is nothing, zeros are copied.
+  __device__ static void fetch(address to, void const* from, bool there) noexcept {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(to), "l"(from), "r"(there ? 16 : 0)
+                 : "memory");
+  }
+  __device__ static void end_group() noexcept { asm volatile("cp.async.commit_group;" : : : "memory"); }
+  /// Until at most `Left` of this thread's groups are not there yet.
+  template <int Left>
+  __device__ static void await_groups() noexcept {
+    asm volatile("cp.async.wait_group %0;" : : "n"(Left) : "memory");
+  }
+};
+
+}  // namespace lull
