@@ -23,9 +23,11 @@ class chunk_loop : resident<World, Task, Machine> {
     do {
       directive const now = kept_.next;
       if (now.what == action::advance) {
-        members.begin_chunk(true);  // nobody takes up what an advance has left
-        if constexpr (has_advance<Task>) task().advance(kept_.claims.at(), members);
-        open_next();
+        if constexpr (has_advance<Task>) {
+          members.begin_chunk(true);  // nobody takes up what an advance has left
+          task().advance(kept_.claims.at(), members);
+          open_next();
+        }
       } else if (run_chunk(members, now)) {
         if (leads) kept_.next = kept_.claims.next_after(now, words(), task());
       } else if (leads) {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include <lull/device/bearings.hpp>
 #include <lull/device/cursor.hpp>
 #include <lull/device/directive.hpp>
 #include <lull/device/lease.hpp>
@@ -40,26 +41,28 @@ class claimer {
   template <class Task>
   LULL_HD directive next_after(directive const& done, exit_words words, Task const& task) noexcept {
     leave_reason why = leave_reason::stay;
-    directive const found = try_next(done, words, why);
+    bool exhausted = false;
+    directive const found = try_next(done, words, why, exhausted);
     if (found.count != 0) return found;
-    return why != leave_reason::stay ? depart(why, 0, World::now_ns()) : next(words, task);
+    return why != leave_reason::stay ? depart(why, 0, World::now_ns()) : next(words, task, exhausted);
   }
 
-  /// The yield point, for everything that can be found there. Every round of its loop polls.
+  /// The yield point, for everything that can be found there. Every round of its loop polls. `exhausted`: it has just
+  /// polled, and found no items left in the phase that is known.
   template <class Task>
-  LULL_HD directive next(exit_words words, Task const& task) noexcept {
+  LULL_HD directive next(exit_words words, Task const& task, bool exhausted = false) noexcept {
     if constexpr (Code == rare_code::called) {
-      return find_next_apart(words, task);
+      return find_next_apart(words, task, exhausted);
     } else {
-      return find_next(words, task);
+      return find_next(words, task, exhausted);
     }
   }
 
-  /// After the team's `advance`.
+  /// After the team's `advance`: opens the next phase, then as `next`.
   template <class Task>
-  LULL_HD void open_next(Task const& task) noexcept {
-    opener().open(task,
-                  at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0});
+  LULL_HD directive open_next(exit_words words, Task const& task) noexcept {
+    directive const taken = open(words, task);
+    return taken.count != 0 ? taken : next(words, task);
   }
 
   /// Behind a call within which the team may have seen that the stay has ended.
@@ -72,14 +75,14 @@ class claimer {
   /// For a team that is still busy: another chunk of the current phase, which cannot end meanwhile. Nothing is
   /// committed. No items: none, or the stay has ended.
   LULL_HD directive ahead(exit_words words) noexcept {
-    bearings const known = known_;
+    bearings<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     if (known.stays.judge(view) != leave_reason::stay) return {};
     if (perhaps) {
       if (handed_back const entry = ring().pop(); entry.count != 0) {
-        assert(entry.at.tag() == tag());
+        assert(entry.at.tag() == known_.tag());
         return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
       }
     }
@@ -107,7 +110,7 @@ class claimer {
   /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another
   /// `number`, at once: a push takes three trips to the L2.
   LULL_HD bool push(directive const& undone, std::uint64_t number) const noexcept {
-    return ring(number).push({tagged{tag(), undone.begin}, undone.count});
+    return ring(number).push({tagged{known_.tag(), undone.begin}, undone.count});
   }
   LULL_HD void count_pushes(std::uint32_t pieces) noexcept { account_.handed_back += pieces; }
   /// One of those counted as pushed was not.
@@ -121,7 +124,7 @@ class claimer {
   /// As next_after, without its trip to the L2 for the claim: the next `count` items, or the word to leave. No items
   /// and no such word: there are none left, and `next` finds what comes then.
   LULL_HD directive next_alone(directive const& done, std::uint32_t count, exit_words words) noexcept {
-    bearings const known = known_;
+    bearings<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     commit(done);
     if (leave_reason const why = known.stays.judge(view); why != leave_reason::stay) return depart(why, 0, view.now_ns);
@@ -168,108 +171,132 @@ class claimer {
   LULL_HD block_account const& account() const noexcept { return account_; }
 
  private:
-  static constexpr std::uint64_t places_of_a_block = 2;  // of the ring: so many chunks are in hand at most, as a rule
-
-  /// What a yield point goes by, read as a whole.
-  struct alignas(16) bearings {
-    lull::cursor* cursor = nullptr;
-    std::uint64_t first = 0;     // tagged: item 0 of the phase that is known
-    std::uint64_t extent = 0;    // of that phase; 0 while its position is not known
-    std::uint64_t near_end = 0;  // with fewer items left, chunks are committed at once: small phases live on that
-    exit_check<World> stays;
-    std::uint64_t grain = 0;
-  };
+  static constexpr std::uint64_t min_report_ns = 20'000;  // from one to the next, of short phases that this block takes
+  static constexpr std::uint32_t looks_at_ticket = 8;     // of a waiting block, for each at state and commits
+  static constexpr std::uint64_t places_of_a_block = 2;   // of the ring: so many chunks are in hand at most, as a rule
 
   /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known.
   /// A trip to the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others
   /// wait.
-  LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why) noexcept {
-    bearings const known = known_;
+  LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why, bool& exhausted) noexcept {
+    bearings<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     commit(done);
     why = known.stays.judge(view);
     // Tag and item in one comparison: under another tag the difference is above every extent.
-    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) return {};
+    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) {
+      exhausted = !perhaps && tagged{ticket}.tag() == known.tag();
+      return {};
+    }
     // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
     return chunk_of(
         known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
 
   template <class Task>
-  LULL_HD directive find_next(exit_words words, Task const& task) noexcept {
+  LULL_HD directive find_next(exit_words words, Task const& task, bool exhausted) noexcept {
     std::uint64_t waits_since_ns = 0;
-    for (;;) {
-      // Issued together, before anything is decided.
-      auto const view = exit_check<World>::look(words);
-      bool const perhaps = ring().perhaps();
-      tagged const ticket =
-          knows_ ? tagged{World::template load<order::relaxed, scope::device>(known_.cursor->ticket)} : learn();
-      if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay)
-        return depart(why, waits_since_ns, view.now_ns);
+    for (std::uint32_t looks = 0;; ++looks) {
+      if (!exhausted) {
+        // Issued together, before anything is decided.
+        auto const view = exit_check<World>::look(words);
+        bool const perhaps = ring().perhaps();
+        // acquire: what earlier phases wrote, and the limit and the position of this one
+        tagged const ticket{World::template load<order::acquire, scope::device>(known_.cursor->ticket)};
+        if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay)
+          return depart(why, waits_since_ns, view.now_ns);
 
-      if (perhaps) {
-        if (handed_back const entry = ring().pop(); entry.count != 0) {
-          // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
-          if (!knows_ || entry.at.tag() != tag()) learn();
-          assert(knows_ && entry.at.tag() == tag());
-          if (known_.extent == 0) know(position_of<World>(*known_.cursor));
+        if (perhaps) {
+          if (handed_back const entry = ring().pop(); entry.count != 0) {
+            // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
+            if (!known_.knows(entry.at.tag())) learn();
+            assert(known_.knows(entry.at.tag()));
+            begin_work(waits_since_ns);
+            return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
+          }
+        }
+        if (!known_.knows(ticket.tag())) {
+          learn(ticket);
+          looks = 0;
+        }
+        if (ticket.item() < known_.extent) {
+          directive const found = chunk_of(known_, tagged{World::template fetch_add<order::relaxed, scope::device>(
+                                                       known_.cursor->ticket, known_.grain)});
+          if (found.count == 0) continue;
           begin_work(waits_since_ns);
-          return {entry.at.item(), static_cast<std::uint32_t>(entry.count), action::finish};
+          return found;
         }
       }
-      if (knows_ && ticket.tag() != tag()) {
-        forget();
-        continue;
-      }
+      exhausted = false;
       // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
-      if (knows_ && ticket.item() < extent_) {
-        // With the ticket acquired before, and the claim falling into the same phase behind, the position read between
-        // is its.
-        position const at = known_.extent != 0 ? at_ : position_of<World>(*known_.cursor);
-        tagged const old{World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, known_.grain)};
-        if (old.tag() == tag()) know(at);
-        directive const found = chunk_of(known_, old);
-        if (found.count == 0) continue;
-        begin_work(waits_since_ns);
-        return found;
-      }
-      commit_deferred();
-      tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
-      switch (now.state()) {
-        case phase_state::finished:
-        case phase_state::failed:
-          return depart(leave_reason::finished, waits_since_ns, view.now_ns);
-        case phase_state::open:
-          if (!knows_ || now.tag() != tag() || !complete()) break;
-          [[fallthrough]];
-        case phase_state::due:
-          if (opener().hold(now)) {
+      // Of a phase that is known, the block that commits the last items sees at once that it is complete, unless it
+      // leaves; so the others need not look often, and do not hold up what changes these words.
+      if (looks % looks_at_ticket == 0) {
+        commit_deferred();
+        tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
+        // acquire: the results of all items; every addition to `done` released its own and carries on those before it
+        std::uint64_t const done = World::template load<order::acquire, scope::device>(known_.cursor->done);
+        switch (now.state()) {
+          case phase_state::finished:
+          case phase_state::failed:
+            return depart(leave_reason::finished, waits_since_ns, World::now_ns());
+          case phase_state::open:
+            if (!known_.knows(now.tag()) || done != known_.extent) break;
+            [[fallthrough]];
+          case phase_state::due:
+            if (!opener().hold(now)) break;
             end_wait(waits_since_ns);
-            at_ = position_of<World>(*known_.cursor);
-            return {0, 0, action::advance};
-          }
-          break;
-        case phase_state::starved:
-          if (!opener().ask_again(task, now)) return depart(leave_reason::starved, waits_since_ns, view.now_ns);
-          break;
-        case phase_state::opening:
-          break;
+            if (now.state() == phase_state::due) at_ = position_of<World>(*known_.cursor);
+            if constexpr (has_advance<Task>) {
+              return {0, 0, action::advance};
+            } else {
+              if (directive const taken = open(words, task); taken.count != 0) return taken;
+              waits_since_ns = 0;
+              looks = ~std::uint32_t{0};
+              continue;
+            }
+          case phase_state::starved:
+            if (!opener().ask_again(task, now)) return depart(leave_reason::starved, waits_since_ns, World::now_ns());
+            break;
+          case phase_state::opening:
+            break;
+        }
       }
       wait(waits_since_ns);
     }
   }
   template <class Task>
-  LULL_HD LULL_COLD directive find_next_apart(exit_words words, Task const& task) noexcept {
-    return find_next(words, task);
+  LULL_HD LULL_COLD directive find_next_apart(exit_words words, Task const& task, bool exhausted) noexcept {
+    return find_next(words, task, exhausted);
+  }
+
+  /// Opens the phase behind the one that is held in `opening`. Where all of it is one chunk the block takes it at once,
+  /// unless its stay has ended: others would need some microseconds to find it.
+  template <class Task>
+  LULL_HD directive open(exit_words words, Task const& task) noexcept {
+    auto const view = exit_check<World>::look(words);
+    position const next =
+        at_.step + 1 < Task::shape.steps ? position{at_.round, at_.step + 1} : position{at_.round + 1, 0};
+    using opener_of = phase_opener<World>;
+    bool const lately = view.now_ns - reported_ns_ < min_report_ns;
+    auto const opened = opener().open(
+        task, next,
+        [&](std::uint64_t items) { return items <= known_.grain && known_.stays.judge(view) == leave_reason::stay; },
+        lately ? opener_of::reports::of_others : opener_of::reports::each);
+    if (opened.reported) reported_ns_ = view.now_ns;
+    if (!opened.taken) return {};
+    know(opened.limit, next);
+    begin_work(0);
+    return {0, static_cast<std::uint32_t>(known_.extent), action::finish};
   }
 
   /// Makes a chunk of a claim, unless there were no items left after all. What it added is the grain of `known`,
   /// whatever that is now.
-  LULL_HD directive chunk_of(bearings const& known, tagged claimed) noexcept {
+  LULL_HD directive chunk_of(bearings<World> const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
-    if (begin < known.extent) return piece(known, begin, known.grain);
+    if (begin < known.extent) return known.piece(begin, known.grain);
     if constexpr (Code == rare_code::called) {
       return look_closer_apart(claimed, known.grain);
     } else {
@@ -280,20 +307,11 @@ class claimer {
     return look_closer(claimed, added);
   }
   LULL_HD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
-    if (claimed.tag() != tag()) {  // into another phase than the one known: known now, or over meanwhile
-      World::template load<order::acquire, scope::device>(
-          known_.cursor->ticket);  // the limit belongs to what was claimed, or is newer
+    if (!known_.knows(claimed.tag())) {  // into another phase than the one known: known now, or over meanwhile
       learn();
-      if (!knows_ || claimed.tag() != tag()) return {};
-      know(position_of<World>(*known_.cursor));
+      if (!known_.knows(claimed.tag())) return {};
     }
-    return claimed.item() < extent_ ? piece(known_, claimed.item(), added) : directive{};
-  }
-
-  LULL_HD static directive piece(bearings const& known, std::uint64_t begin, std::uint64_t added) noexcept {
-    std::uint64_t const left = known.extent - begin;
-    return {begin, static_cast<std::uint32_t>(added < left ? added : left),
-            left < known.near_end ? action::finish : action::run};
+    return claimed.item() < known_.extent ? known_.piece(claimed.item(), added) : directive{};
   }
 
   LULL_HD ring_ref<World> ring(std::uint64_t number = 0) const noexcept {
@@ -304,39 +322,25 @@ class claimer {
     return {*known_.cursor, max_items(blocks_, known_.grain != 0 ? known_.grain : 1), account_.opened_ns};
   }
 
-  LULL_HD std::uint32_t tag() const noexcept { return tagged{known_.first}.tag(); }
-
-  /// All items of the phase known here are committed.
-  LULL_HD bool complete() const noexcept {
-    if (World::template load<order::relaxed, scope::device>(known_.cursor->done) != extent_) return false;
-    // acquire: the results of all items; every addition to `done` released its own and carries on those before it
-    return World::template load<order::acquire, scope::device>(known_.cursor->done) == extent_;
+  LULL_HD void learn() noexcept {
+    // acquire: as in find_next
+    learn(tagged{World::template load<order::acquire, scope::device>(known_.cursor->ticket)});
   }
-
-  /// First sight of a tag. Ticket and limit each carry it, so that a pair that agrees is one phase's, whichever was
-  /// read first.
-  LULL_HD tagged learn() noexcept {
+  /// First sight of a tag, with its acquired ticket. Ticket and limit each carry it, so that a pair that agrees is one
+  /// phase's. The position is that phase's, too, unless it is over; then no claim or entry will be found under its tag.
+  LULL_HD void learn(tagged ticket) noexcept {
     tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};
     known_.grain = World::template load<order::relaxed, scope::device>(known_.cursor->grain);
-    // acquire: what earlier phases wrote, and the position of this one
-    tagged const ticket{World::template load<order::acquire, scope::device>(known_.cursor->ticket)};
-    knows_ = limit.tag() == ticket.tag();
-    extent_ = limit.item();
-    known_.first = tagged{ticket.tag(), 0}.word();
-    known_.extent = 0;
-    known_.near_end = (2 * blocks_ + 1) * known_.grain;
-    return ticket;
+    position const at = position_of<World>(*known_.cursor);
+    if (limit.tag() == ticket.tag()) {
+      know(limit, at);
+    } else {
+      known_.extent = 0;
+    }
   }
-
-  /// The position of the phase that is known.
-  LULL_HD void know(position at) noexcept {
+  LULL_HD void know(tagged limit, position at) noexcept {
     at_ = at;
-    known_.extent = extent_;
-  }
-
-  LULL_HD void forget() noexcept {
-    knows_ = false;
-    known_.extent = 0;
+    known_.know(limit, blocks_);
   }
 
   LULL_HD void commit(directive const& done) noexcept {
@@ -374,15 +378,14 @@ class claimer {
     if (since_ns != 0) account_.wait_ns += World::now_ns() - since_ns;
   }
 
-  bearings known_;
+  bearings<World> known_;
   position at_;
-  std::uint64_t extent_ = 0;  // of the phase that is known
-  bool knows_ = false;
   std::uint64_t blocks_ = 1;
   std::uint64_t home_ = 0;  // where to search the ring first
   // this block's books: of the items of its account, those committed
   std::uint64_t committed_ = 0;
   block_account account_;
+  std::uint64_t reported_ns_ = 0;  // when it told the host of a phase last
 };
 
 }  // namespace lull

@@ -24,8 +24,8 @@ class claiming_loop : resident<World, Task, Machine> {
         if constexpr (has_advance<Task>) {
           task().advance(kept_.claims.at(),
                          streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+          open_next();
         }
-        open_next();
       } else {
         run_chunks();
         if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked, words(), task());

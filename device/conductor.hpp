@@ -155,14 +155,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   }
 
   /// Everything that a look can find but the next piece of a step that is under way: opens the step that is due.
-  LULL_HD directive next_step() noexcept {
-    directive next = kept_.claims.next(words(), kept_.graph);
-    while (next.what == action::advance) {
-      kept_.claims.open_next(kept_.graph);
-      next = kept_.claims.next(words(), kept_.graph);
-    }
-    return next;
-  }
+  LULL_HD directive next_step() noexcept { return kept_.claims.next(words(), kept_.graph); }
 
   /// A step has ended, or the stay, or what comes next must wait.
   LULL_HD LULL_COLD static void proceed_apart(kept& books, Launcher launch, directive next, plan ahead,

@@ -10,8 +10,9 @@
 
 namespace lull {
 
-/// What a cursor's phase is doing. Changes by compare-exchange only; `finished` and `failed` are final. An open phase
-/// is over when all its items are committed; `due` says so of a phase that had none.
+/// What a cursor's phase is doing. A block takes it to `opening` by a compare-exchange, and from there, being alone, by
+/// a store; `finished` and `failed` are final. An open phase is over when all its items are committed; `due` says so of
+/// a phase that had none. A phase's first items may be claimed just before its state is `open`.
 enum class phase_state : std::uint32_t { starved = 0, due, opening, open, finished, failed };
 
 /// The state and the tag of the phase it speaks of, in one word: a block that has found a phase complete can then only
@@ -33,11 +34,12 @@ class tagged_state {
 /// Why a job failed.
 enum class failure : std::uint32_t { none = 0, too_many_items, no_launch };
 
-/// What the host may read at any time without a call: one line in memory that both sides map, written only by the block
-/// that holds the phase in `opening`.
+/// What the host may read at any time without a call: one line in memory that both sides map. The block that opens a
+/// phase writes it a little later, unless another is just writing it; the end of a job, or that it starves, is always
+/// there before the state says so.
 struct alignas(128) progress_line {
-  std::uint64_t phases;  // opened so far, or one less while one is open
-  std::uint64_t round;   // … or the one before
+  std::uint64_t phases;  // opened so far, or a little less while one is open
+  std::uint64_t round;   // … or one before
   std::uint64_t where;   // a progress_word: what it releases was written before
   std::uint32_t why;     // a failure; written before `where` says so
 };
@@ -78,9 +80,10 @@ struct alignas(128) cursor {
   alignas(128) std::uint64_t limit;  // tagged: extent of the open phase
   std::uint64_t round;
   std::uint32_t step;
-  std::uint32_t grain;   // items per chunk; the host may change it at any time, for it is only an amount
-  std::uint64_t phases;  // opened so far
-  std::uint64_t items;   // of phases that are over
+  std::uint32_t grain;      // items per chunk; the host may change it at any time, for it is only an amount
+  std::uint64_t phases;     // opened so far
+  std::uint64_t items;      // of phases that are over
+  std::uint32_t reporting;  // 1: a block writes the progress line; set by the block that opens a phase
   // -- compare-exchanged at the end of each phase, looked at while waiting
   alignas(128) std::uint32_t state;  // tagged_state
   std::uint32_t why;                 // failure

@@ -25,7 +25,11 @@ class phase_opener {
       : cursor_(at), max_(most), bubble_(~opened_ns) {}
 
   /// From `due`, or from `open` with all items committed. False: another block was faster.
-  LULL_HD bool hold(tagged_state now) const noexcept { return change(now, phase_state::opening); }
+  LULL_HD bool hold(tagged_state now) const noexcept {
+    // acquire: what led to `now`
+    return World::template compare_exchange<order::acquire, scope::device>(
+        cursor_.state, now.word(), tagged_state{now.tag(), phase_state::opening}.word());
+  }
 
   /// From `starved`. One block asks for all of a bubble: if each did, input could come while they leave, and the last
   /// of them would work without the others for as long as it lasts. False: the task has no input, or had none in this
@@ -34,68 +38,86 @@ class phase_opener {
   LULL_HD bool ask_again(Task const& task, tagged_state now) const noexcept {
     if (asked()) return false;
     if (!hold(now)) return true;  // another block asks
-    if (!asked()) return open(task, position_of<World>(cursor_));
-    change({now.tag(), phase_state::opening}, phase_state::starved);  // another had asked, between the two looks
+    if (!asked()) return open(task, position_of<World>(cursor_), take_none{}).what != phase_state::starved;
+    release({now.tag(), phase_state::starved});  // another had asked, between the two looks
     return false;
   }
 
-  /// Opens the phase `at`, held in `opening` by this block. False: the task has no input for it.
-  template <class Task>
-  LULL_HD bool open(Task const& task, position at) const noexcept {
-    // Issued together. Nobody else writes these while the phase is in `opening`.
-    tagged const limit{
-        World::template load<order::relaxed, scope::device>(cursor_.limit)};  // of the phase that is over
+  /// What `open` has made of a phase.
+  struct opened {
+    phase_state what = phase_state::open;
+    tagged limit{};  // of an open one
+    bool taken = false;
+    bool reported = false;
+  };
+  struct take_none {
+    LULL_HD bool operator()(std::uint64_t) const noexcept { return false; }
+  };
+  enum class reports { each, of_others };
+
+  /// Opens the phase `at`, held in `opening` by this block. `take(items)`: whether all of so many items are to be this
+  /// block's; it has then claimed them. `of_others`: the host is not told of such a phase.
+  template <class Task, class Take>
+  LULL_HD opened open(Task const& task, position at, Take const& take, reports told = reports::each) const noexcept {
+    // Issued together. Nobody else writes these while the phase is in `opening`, but for the last two.
+    tagged const over{World::template load<order::relaxed, scope::device>(cursor_.limit)};
     std::uint64_t const done = World::template load<order::relaxed, scope::device>(cursor_.done);
     std::uint64_t const all = World::template load<order::relaxed, scope::device>(cursor_.items);
     std::uint64_t const phases = World::template load<order::relaxed, scope::device>(cursor_.phases);
+    bool const is_reporting = World::template load<order::relaxed, scope::device>(cursor_.reporting) != 0;
+    std::uint64_t fed = World::template load<order::relaxed, scope::system>(cursor_.fed);
     // acquire, system: the input that a copy brought before the stream raised the word
-    std::uint64_t const fed = World::template load<order::acquire, scope::system>(cursor_.fed);
+    if (fed != 0) fed = World::template load<order::acquire, scope::system>(cursor_.fed);
     std::uint64_t const items = task.extent(at, fed);
-    tagged_state const opening{limit.tag(), phase_state::opening};
     add_up(at, all + done);
     if (items == starved) {
       World::template store<order::relaxed, scope::device>(cursor_.starved_in, bubble_);
-      return settle(at, opening, phase_state::starved, phases), false;
+      return settle(at, {over.tag(), phase_state::starved}, phases);
     }
-    if (items == finished) return settle(at, opening, phase_state::finished, phases), true;
-    if (items > max_) {
-      World::template store<order::relaxed, scope::device>(cursor_.why,
-                                                           static_cast<std::uint32_t>(failure::too_many_items));
-      return settle(at, opening, phase_state::failed, phases), true;
-    }
+    if (items == finished) return settle(at, {over.tag(), phase_state::finished}, phases);
+    if (items > max_) return settle(at, {over.tag(), phase_state::failed}, phases, failure::too_many_items);
     World::template store<order::relaxed, scope::device>(cursor_.phases, phases + 1);
-    if (items == 0) return change(opening, phase_state::due), true;
-    tagged const now{limit.tag() + 1, items};
-    World::template store<order::relaxed, scope::device>(cursor_.limit, now.word());
-    report(at, phase_state::open, phases + 1);
-    // The state before the ticket: with that out, the phase's last item may be committed at once, and the state
-    // changed.
-    if (change(opening, tagged_state{now.tag(), phase_state::open})) {
-      // release: limit, position and all that earlier phases wrote, to each block that acquires the ticket
-      World::template store<order::release, scope::device>(cursor_.ticket, tagged{now.tag(), 0}.word());
+    if (items == 0) {
+      release({over.tag(), phase_state::due});
+      return {phase_state::due};
     }
-    return true;
+    tagged const limit{over.tag() + 1, items};
+    bool const taken = take(items);
+    bool const silent = is_reporting || (taken && told == reports::of_others);
+    World::template store<order::relaxed, scope::device>(cursor_.limit, limit.word());
+    if (!silent) World::template store<order::relaxed, scope::device>(cursor_.reporting, std::uint32_t{1});
+    // release: limit, position and all that earlier phases wrote, to each block that acquires the ticket
+    World::template store<order::release, scope::device>(cursor_.ticket, tagged{limit.tag(), taken ? items : 0}.word());
+    // relaxed: a block that looks at it knows the tag, from the ticket
+    World::template store<order::relaxed, scope::device>(cursor_.state,
+                                                         tagged_state{limit.tag(), phase_state::open}.word());
+    if (!silent) {  // slow stores to the host, while other blocks work
+      report(at, phase_state::open, phases + 1);
+      // release: they come before those of the next to report
+      World::template store<order::release, scope::device>(cursor_.reporting, std::uint32_t{0});
+    }
+    return {phase_state::open, limit, taken, !silent};
   }
 
-  /// From `open`: the job is over, and has failed.
+  /// From `open`, by the one block that works on the phase: the job is over, and has failed.
   LULL_HD void fail(tagged_state now, failure why) const noexcept {
     if (!hold(now)) return;
-    World::template store<order::relaxed, scope::device>(cursor_.why, static_cast<std::uint32_t>(why));
-    settle(position_of<World>(cursor_), {now.tag(), phase_state::opening}, phase_state::failed,
-           World::template load<order::relaxed, scope::device>(cursor_.phases));
+    settle(position_of<World>(cursor_), {now.tag(), phase_state::failed},
+           World::template load<order::relaxed, scope::device>(cursor_.phases), why);
   }
 
  private:
+  /// Reports in flight take about a microsecond. A block that was stopped for ever within one must not hold this one.
+  static constexpr int max_looks_at_report = 1 << 20;
+
   LULL_HD bool asked() const noexcept {
     return World::template load<order::relaxed, scope::device>(cursor_.starved_in) == bubble_;
   }
 
-  LULL_HD bool change(tagged_state from, tagged_state to) const noexcept {
-    // acquire: what led to `from`; release: what led to `to`
-    return World::template compare_exchange<order::acq_rel, scope::device>(cursor_.state, from.word(), to.word());
-  }
-  LULL_HD bool change(tagged_state from, phase_state to) const noexcept {
-    return change(from, tagged_state{from.tag(), to});
+  /// From `opening`, to what no ticket follows.
+  LULL_HD void release(tagged_state to) const noexcept {
+    // release: the words of the phase, to the block that takes up its state
+    World::template store<order::release, scope::device>(cursor_.state, to.word());
   }
 
   /// The books of the phase that is over, and the position of the next.
@@ -106,25 +128,33 @@ class phase_opener {
     World::template store<order::relaxed, scope::device>(cursor_.step, at.step);
   }
 
-  LULL_HD void settle(position at, tagged_state opening, phase_state to, std::uint64_t phases) const noexcept {
-    report(at, to, phases);
-    change(opening, to);
+  LULL_HD opened settle(position at, tagged_state to, std::uint64_t phases,
+                        failure why = failure::none) const noexcept {
+    // acquire: the stores of the block that reports an earlier phase come before these
+    for (int looks = 0; looks < max_looks_at_report; ++looks) {
+      if (World::template load<order::acquire, scope::device>(cursor_.reporting) == 0) break;
+      World::pause();
+    }
+    if (why != failure::none)
+      World::template store<order::relaxed, scope::device>(cursor_.why, static_cast<std::uint32_t>(why));
+    report(at, to.state(), phases, why);
+    release(to);
+    return {to.state()};
   }
 
-  LULL_HD void report(position at, phase_state state, std::uint64_t phases) const noexcept {
+  LULL_HD void report(position at, phase_state state, std::uint64_t phases,
+                      failure why = failure::none) const noexcept {
     progress_line* const line = cursor_.progress;
     if (line == nullptr) return;
     std::uint64_t const where = progress_word{at.round, at.step, state}.word();
-    // release: what earlier phases wrote, to a host that takes it from the machine. Where a phase waits, before the
-    // slow stores to the host.
+    // release: what earlier phases wrote, to a host that takes it from the machine. Of an open phase before the other
+    // words, so that they are not waited for.
     bool const first = state == phase_state::open;
     if (first) World::template store<order::release, scope::system>(line->where, where);
     World::template store<order::relaxed, scope::system>(line->phases, phases);
     World::template store<order::relaxed, scope::system>(line->round, at.round);
-    if (state == phase_state::failed) {
-      World::template store<order::relaxed, scope::system>(
-          line->why, World::template load<order::relaxed, scope::device>(cursor_.why));
-    }
+    if (why != failure::none)
+      World::template store<order::relaxed, scope::system>(line->why, static_cast<std::uint32_t>(why));
     if (!first) World::template store<order::release, scope::system>(line->where, where);
   }
 

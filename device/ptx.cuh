@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <lull/device/world.hpp>
 
@@ -9,8 +10,8 @@
 /// generic addresses, so that even an addition whose result nobody wants is waited for, to learn whether it fell into
 /// shared memory; and it marks relaxed operations as clobbering memory, so that one load is waited for before the next
 /// is issued. On a H200 that made a yield point and the way out of a bubble about 1 µs longer together
-/// (docs/decisions). Words lie in global memory. What orders others carries a "memory" clobber; what is relaxed does
-/// not.
+/// (docs/decisions). Words lie in global memory, but for `add`. What orders others carries a "memory" clobber; what is
+/// relaxed does not.
 namespace lull::ptx {
 
 template <order Order, scope Scope, class T>
@@ -50,6 +51,22 @@ __device__ inline T fetch_add(T* word, T value) noexcept {
     asm volatile("atom.release.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(word), "l"(value) : "memory");
   }
   return before;
+}
+
+/// Relaxed, device scope, to a word of global or of shared memory. Nothing comes back, so nothing is waited for; the
+/// compiler drops the question where it sees which memory it is.
+template <class T>
+__device__ inline void add(T* word, T value) noexcept {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  using number = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+  if (__isShared(word)) {
+    __builtin_assume(__isShared(word));  // for the compiler: else it would ask once more
+    atomicAdd(reinterpret_cast<number*>(word), static_cast<number>(value));
+  } else if constexpr (sizeof(T) == 4) {
+    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" : : "l"(word), "r"(value));
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" : : "l"(word), "l"(value));
+  }
 }
 
 /// Relaxed, device scope.

@@ -43,8 +43,7 @@ class resident {
   LULL_HD void open_next() const noexcept {
     block_.sync();  // the team's writes, before the leader opens the next phase
     if (block_.rank() != 0) return;
-    kept_.claims.open_next(task());
-    kept_.next = kept_.claims.next(words(), task());
+    kept_.next = kept_.claims.open_next(words(), task());
   }
 
   worker_params const& params_;

@@ -40,7 +40,8 @@ usual_length all_between(std::uint64_t from_ns, std::uint64_t until_ns) {
 }
 
 TEST(conductor_simulated, no_piece_begins_that_would_outlast_bubbles_that_repeat) {
-  scenario hinted{course{.bubble_ns = 30'000, .node_ns = 2'200, .usual = all_between(29'800, 30'300)}};
+  // A node takes up to 500 ns longer where other threads of the scheduler have their turns.
+  scenario hinted{course{.bubble_ns = 30'000, .node_ns = 2'200, .usual = all_between(29'400, 30'300)}};
   ASSERT_STREQ(hinted.run(), nullptr);
   scenario unhinted{course{.bubble_ns = 30'000, .node_ns = 2'200, .usual = {}}};
   ASSERT_STREQ(unhinted.run(), nullptr);

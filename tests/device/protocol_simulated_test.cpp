@@ -49,6 +49,7 @@ class scenario {
     steps_.spawn([this] { control(); });
     steps_.spawn([this] { feed(); });
     steps_.spawn([this] { tune(); });
+    steps_.spawn([this] { watch(); });
     if (!steps_.run(max_steps)) return "no end within the limit of steps";
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
     for (slot_line const& slot : slots_) {
@@ -57,6 +58,12 @@ class scenario {
     for (test_gate const& gate : gates_) {
       if (gate.line.working != 0) return "a block came that has not said that it leaves, or the other way round";
     }
+    progress_line const& told = cursor_.progress;
+    if (went_back_) return "the host was told of a phase, and then of one before it";
+    if (cursor_.words.reporting != 0) return "a block has not ended its report";
+    if (progress_word{told.where}.state() != phase_state::finished) return "the host was not told of the end";
+    if (told.phases != cursor_.words.phases || told.round != cursor_.words.round)
+      return "the host was told of another end";
     if (cursor_.words.ring.pushed != cursor_.words.ring.popped) return "the ring is not empty";
     return arrays_.wrong();
   }
@@ -162,6 +169,17 @@ class scenario {
     }
   }
 
+  /// What the host sees.
+  void watch() {
+    for (std::uint64_t seen = 0; !over();) {
+      idle(draw(60));
+      std::uint64_t const now = simulated_world::load<order::relaxed, scope::system>(cursor_.progress.phases);
+      went_back_ = went_back_ || now < seen;
+      seen = now;
+    }
+  }
+
+  bool went_back_ = false;
   scheduler steps_;
   probe_arrays arrays_;
   test_cursor cursor_;

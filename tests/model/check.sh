@@ -31,8 +31,8 @@ leaves_by_gate    | protocol | fair   | none | LEAVES STALL EDGES=2 PHASES=2 ITE
 leaves_endless    | protocol | fair   | none | LEAVES ENDLESS LAUNCHES=1 LEASES=255 EDGES=1 PHASES=1 ITEMS0=1 TAGS=2
 leaves_failed     | protocol | fair   | none | LEAVES_FAILED FAILURES=1
 control_acts      | protocol | fair   | none | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=1 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
-ticket_early      | protocol | safety | none | LEAVE_ANY TICKET_BEFORE_STATE PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
-ticket_early_ends | protocol | fair   | none | ENDS TICKET_BEFORE_STATE LEASES=1 ITEMS0=1 ITEMS1=2
+state_early       | protocol | safety | none | LEAVE_ANY STATE_BEFORE_TICKET PHASES=3 ITEMS0=2 ITEMS1=3 ITEMS2=1 RING=2
+state_early_ends  | protocol | fair   | none | ENDS STATE_BEFORE_TICKET LEASES=1 ITEMS0=1 ITEMS1=2
 ring              | ring     | safety | none | PUSHES=4
 ring_wraps        | ring     | safety | none | BLOCKS=2 PUSHES=6
 ring_returns      | ring     | fair   | none | RETURNS STALL BLOCKS=2 PUSHES=4
@@ -65,6 +65,7 @@ EXTENT_WITHOUT_TAG       | protocol | safety | assertion | LEAVE_ANY ITEMS0=1 IT
 RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
 COMMIT_BEFORE_WRITE      | protocol | safety | assertion | LEAVE_ANY
 DONE_AFTER_TICKET        | protocol | safety | assertion | LEAVE_ANY
+TAKE_WITHOUT_CLAIM       | protocol | safety | assertion | LEAVE_ANY
 LIMIT_AFTER_TICKET       | protocol | safety | assertion | LEAVE_ANY
 OPEN_WITH_KNOWN_TAG      | protocol | safety | assertion | LEAVE_ANY EDGES=1 HUNGRY=2 PHASES=3 ITEMS0=1 ITEMS1=0 ITEMS2=1
 DUE_WITHOUT_EXCHANGE     | protocol | safety | assertion | LEAVE_ANY
@@ -82,7 +83,6 @@ STATE_WITHOUT_TAG        | protocol | safety | assertion | LEAVE_ANY PHASES=3
 OUT_BEFORE_DONE          | protocol | safety | assertion | LEAVE_ANY
 NO_RING_WHILE_WAITING    | protocol | fair   | cycle     | ENDS LAUNCHES=2 LEASES=1 CLOCKS=1 PHASES=1 ITEMS0=1
 NO_LEASE                 | protocol | fair   | cycle     | LEAVES STALL LEASES=255 EDGES=1 PHASES=1
-WAIT_WITHOUT_STATE       | protocol | fair   | cycle     | LEAVES_FAILED FAILURES=1
 PARKING                  | protocol | fair   | cycle     | LEAVES STALL EDGES=2 PHASES=2 ITEMS0=1
 HELD_NOT_POLLED          | protocol | fair   | cycle     | CONTROL_ACTS CONTROLS=1 PATIENT LAUNCHES=1 ENDLESS PHASES=1 ITEMS0=1 TAGS=2
 TAKE_WITHOUT_EXCHANGE    | ring     | safety | assertion | PUSHES=4

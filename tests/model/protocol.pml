@@ -111,16 +111,17 @@ inline check_at_rest() {
 #endif
 #define step may_stall atomic  // one access to shared memory, and what follows from it
 
-// First sight of a tag: the limit, then the ticket (acquire). A pair that agrees is one phase's.
+// First sight of a tag, with its ticket acquired: the limit, then the position. A ticket and a limit that agree are one
+// phase's; so is the position, unless that phase is over.
 #ifdef EXTENT_WITHOUT_TAG
 #define tags_agree true
 #else
-#define tags_agree (seen_tag == ticket_tag)
+#define tags_agree (seen_tag == known_tag)
 #endif
-#define learn_limit assert(deferred == 0); seen_tag = limit_tag; extent = limit_extent; my_grain = grain
-#define learn_ticket \
-  knows = tags_agree; known_tag = ticket_tag; extent = (knows -> extent : 0); seen_tag = 0; \
-  my_grain = (knows -> my_grain : 0); at_known = 0; at = 0
+#define learn_limit assert(deferred == 0); known_tag = tag; seen_tag = limit_tag; extent = limit_extent; my_grain = grain
+#define learn_position \
+  knows = tags_agree; extent = (knows -> extent : 0); seen_tag = 0; my_grain = (knows -> my_grain : 0); \
+  at = (knows -> pos : 0); known_tag = (knows -> known_tag : 0)
 
 // What a fetch_add of a known tag says.
 #ifdef GRAIN_REREAD
@@ -135,7 +136,7 @@ inline check_at_rest() {
 #endif
 #define take_claimed \
   if \
-  :: begin >= extent -> begin = 0; count = 0; tag = 0; at_known = 0; at = 0; goto yield_point \
+  :: begin >= extent -> begin = 0; count = 0; tag = 0; goto yield_point \
   :: begin < extent -> count = (claimed < extent - begin -> claimed : extent - begin); goto in_hand \
   fi
 
@@ -154,12 +155,8 @@ inline commit_deferred() {
 
 #define open_once assert(phases == pos && !opened); phases = (phases + 1) % CYCLE; opened = 1
 
-// A compare-exchange from `opening`. Where it fails, the job has failed meanwhile.
-#define change_from_opening(to) \
-  if \
-  :: state == OPENING -> state = to \
-  :: state != OPENING -> assert(state == FAILED) \
-  fi
+// A store: the block that has taken the state to `opening` is the only one that changes it.
+#define change_from_opening(to) assert(state == OPENING); state = to
 
 // Nobody else of this bubble asks then: input that comes while its blocks leave would find few of them.
 inline find_starved() {
@@ -168,6 +165,20 @@ inline find_starved() {
 #endif
   step { change_from_opening(STARVED) }
 }
+
+// The ticket of a phase that one chunk holds is published as claimed: the opener's own.
+#ifdef TAKE_WITHOUT_CLAIM
+#define taken_next 0
+#else
+#define taken_next items(mine_to_open)
+#endif
+#define publish_ticket \
+  if \
+  :: ticket_next = 0 \
+  :: may_stay && items(mine_to_open) <= my_grain -> \
+    ticket_next = taken_next; \
+    known_tag = tag; knows = 1; extent = items(mine_to_open); at = mine_to_open; begin = 0; count = extent; at_once = 1 \
+  fi
 
 // Opens the phase `mine_to_open`: the caller has moved the state to `opening`.
 inline open() {
@@ -200,15 +211,12 @@ inline open() {
     step { limit_tag = tag; limit_extent = items(mine_to_open) }
 #else
     step { all_awake; limit_tag = tag; limit_extent = items(mine_to_open); sleep_on }
-#ifdef TICKET_BEFORE_STATE
-    step { ticket_tag = tag; ticket_next = 0; open_once }
+#ifdef STATE_BEFORE_TICKET
     step { change_from_opening(OPEN); state_tag = tag }
+    step { open_once; ticket_tag = tag; publish_ticket }
 #else
-    step { open_once; change_from_opening(OPEN); published = (state == OPEN); if :: published -> state_tag = tag :: else fi }
-    if
-    :: atomic { published -> ticket_tag = tag; ticket_next = 0; published = 0 }
-    :: !published
-    fi;
+    step { open_once; ticket_tag = tag; publish_ticket }
+    step { change_from_opening(OPEN); state_tag = tag }
 #endif
 #ifdef DONE_AFTER_TICKET
     step { done = 0 }
@@ -224,11 +232,12 @@ proctype worker(byte w; byte s) {
   byte found, entered;                      // the generations of the cursor that it works on, and of the slot when it entered
   bit knows; byte known_tag, extent;        // what it knows of a phase
   byte my_grain, seen_tag;
-  bit perhaps; bit at_known; byte at;                    // its position, read with a chunk in hand
+  byte at;                                  // its position
+  bit perhaps;
   byte tag, next;                           // the ticket as it was seen last
   byte begin, count; bit at_once;           // the chunk in hand
   byte deferred, deferred_bits;             // run, not yet committed
-  byte mine_to_open; bit has_input, published;
+  byte mine_to_open; bit has_input;
   byte was, was_tag;                        // the state as it was seen
 #if HUNGRY < 255
   byte my_bubble;
@@ -279,17 +288,12 @@ yield_point:
     :: may_leave && gate[s] % 2 == 0 -> gate[s] % 2 == 1; mine = gate[s]
 #endif
     :: may_leave -> goto leave              // what is read beside it is not used
-    :: lost < FAILURES && state != FINISHED -> lost++; state = FAILED; goto leave
+    :: lost < FAILURES && state == OPEN -> lost++; state = FAILED; goto leave
     :: may_stay -> skip
     fi;
     perhaps = nempty(ring)
   }
-  if
-  :: knows -> step { tag = ticket_tag; next = ticket_next; if :: tag == known_tag -> wake :: else fi }
-  :: !knows ->
-    step { learn_limit }
-    step { learn_ticket; tag = ticket_tag; next = ticket_next; wake }
-  fi;
+  step { tag = ticket_tag; next = ticket_next; if :: knows && tag == known_tag -> wake :: else fi }
 #ifdef NO_RING_WHILE_WAITING
   if
   :: knows && tag == known_tag && next >= extent -> perhaps = 0
@@ -308,40 +312,39 @@ yield_point:
         :: len(ring) > 1 -> ring?tag, begin, count; ring!tag, begin, count  // in no order
         :: true
         fi;
-        ring?tag, begin, count; next = 0; at_once = 1;
+        ring?seen_tag, begin, count; next = 0; at_once = 1;
         if
-        :: knows && tag == known_tag -> goto in_hand
+        :: knows && seen_tag == known_tag -> seen_tag = 0; goto in_hand
 #ifdef RING_WITHOUT_TAG
-        :: knows && tag != known_tag -> goto in_hand
-        :: !knows -> skip
+        :: knows && seen_tag != known_tag -> seen_tag = 0; goto in_hand
+        :: !knows -> was_tag = seen_tag; seen_tag = 0
 #else
-        :: !knows || tag != known_tag -> skip
+        :: !knows || seen_tag != known_tag -> was_tag = seen_tag; seen_tag = 0
 #endif
         fi
       fi
     }
+    step { tag = ticket_tag; wake }
     step { learn_limit }
     step {
-      learn_ticket;
-      assert(knows && known_tag == tag);    // the entry's phase cannot end before the entry is committed
+      learn_position;
+      assert(knows && known_tag == was_tag);  // the entry's phase cannot end before the entry is committed
+      was_tag = 0;
       goto in_hand
     }
   fi;
 
 by_ticket:
   if
-#ifdef WAIT_WITHOUT_STATE
-  :: atomic { !knows -> tag = 0; next = 0; goto yield_point }
-#else
-  :: atomic { !knows -> goto exhausted }
-#endif
-  :: atomic { knows && tag != known_tag -> knows = 0; known_tag = 0; extent = 0; at_known = 0; at = 0; my_grain = 0; tag = 0; next = 0; goto yield_point }
-  :: atomic { knows && tag == known_tag && next >= extent -> goto exhausted }
-  :: atomic { knows && tag == known_tag && next < extent -> tag = 0; next = 0 }
+  :: knows && tag == known_tag
+  :: else ->
+    step { wake; learn_limit }
+    step { learn_position }
   fi;
   if
-  :: at_known -> skip
-  :: else -> step { at = pos }
+  :: atomic { !knows -> goto exhausted }
+  :: atomic { knows && next >= extent -> goto exhausted }
+  :: atomic { knows && next < extent -> tag = 0; next = 0 }
   fi;
 
 claim:
@@ -350,13 +353,15 @@ claim:
     ticket_next = ticket_next + count;
     assert(ticket_tag != limit_tag || ticket_next <= limit_extent + WORKERS * GRAIN);  // the overshoot is bounded
     if
-    :: tag == known_tag -> at_known = 1; take_claimed
-    :: else -> skip
+    :: tag == known_tag -> take_claimed
+    :: else -> was_tag = tag
     fi
   }
+  step { tag = ticket_tag; wake }
   step { learn_limit }
   step {
-    learn_ticket;
+    learn_position;
+    tag = was_tag; was_tag = 0;
     if
     :: tags_of_claim_differ -> begin = 0; count = 0; tag = 0; goto yield_point
     :: else -> take_claimed
@@ -365,10 +370,7 @@ claim:
 
 in_hand:
   may_stall
-  if
-  :: atomic { at_known -> tag = 0; next = 0 }
-  :: atomic { !at_known -> at = pos; at_known = 1; tag = 0; next = 0 }
-  fi;
+  tag = 0; next = 0;
 #ifdef COMMIT_BEFORE_WRITE
   deferred = count; deferred_bits = bits(begin, count);
   commit_deferred();
@@ -380,16 +382,12 @@ in_hand:
     :: may_leave && nfull(ring) ->          // hand back; where the ring is full the chunk is finished
       ring!known_tag, begin, count; begin = 0; count = 0; at_once = 0; goto yield_point
 #endif
-    :: lost < FAILURES ->
+    :: lost < FAILURES && state == OPEN ->
       lost++; begin = 0; count = 0; at_once = 0;
-      assert(state == OPEN || state == FAILED);
       state = FAILED;
       goto leave
     :: true ->                              // the chunk's last write
       assert(opened && at == pos && begin + count <= items(pos));
-#ifndef TICKET_BEFORE_STATE
-      assert(state == OPEN || state == FAILED);
-#endif
       assert(lost > 0 || (ran & bits(begin, count)) == 0);
       ran = ran | bits(begin, count)
     fi;
@@ -471,7 +469,10 @@ exhausted:
     fi
   fi;
   has_input = 0;
-  goto yield_point;
+  if
+  :: count > 0 -> goto in_hand
+  :: else -> goto yield_point
+  fi;
 
 leave:
 #ifdef LEAVE_WITHOUT_COMMIT
@@ -490,8 +491,8 @@ out:
 #if HUNGRY < 255
     my_bubble = 0;
 #endif
-    mine = 0; found = 0; entered = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at_known = 0; at = 0; tag = 0; next = 0; has_input = 0; seen_tag = 0; perhaps = 0;
-    assert(begin == 0 && count == 0 && deferred == 0 && !at_once && was == 0 && was_tag == 0 && !published && mine_to_open == 0);
+    mine = 0; found = 0; entered = 0; knows = 0; known_tag = 0; extent = 0; my_grain = 0; at = 0; tag = 0; next = 0; has_input = 0; seen_tag = 0; perhaps = 0;
+    assert(begin == 0 && count == 0 && deferred == 0 && !at_once && was == 0 && was_tag == 0 && mine_to_open == 0);
     if
     :: nobody_inside -> check_at_rest()
     :: else

@@ -43,7 +43,7 @@ struct tally {
         continue;
       }
       std::uint64_t const found = value(c.at.round, i);
-      atomic_integer{counts[found % bins]}.fetch_add(1);
+      atomic_integer{counts[found % bins]}.add(1);
       atomic_integer{*least}.fetch_min(static_cast<std::int64_t>(found));
       atomic_integer{*most}.fetch_max(static_cast<std::int32_t>(found >> 32));
       atomic_integer const best{*winner};
