@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <lull/device/side_task.hpp>
+#include <lull/graph/bits.hpp>
 
 namespace lull {
 
@@ -52,13 +53,6 @@ struct open_row {
     }
   };
 };
-
-/// Bits that are set; std::popcount is not for device code.
-LULL_HD constexpr std::uint32_t ones(std::uint32_t bits) noexcept {
-  bits -= bits >> 1 & 0x5555'5555U;
-  bits = (bits & 0x3333'3333U) + (bits >> 2 & 0x3333'3333U);
-  return ((bits + (bits >> 4)) & 0x0f0f'0f0fU) * 0x0101'0101U >> 24;
-}
 
 }  // namespace detail
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <lull/graph/device_csr.hpp>
 #include <lull/graph/edge_list.hpp>
+#include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/graph/transpose.hpp>
 #include <utility>
@@ -9,25 +10,18 @@
 namespace lull {
 
 csr transpose(csr const& graph, unsigned threads) {
-  constexpr std::uint64_t block_edges = 1ULL << 16;
   threads = detail::set_up_threads(threads);
   edge_list list;
   list.weighted = !graph.weights.empty();
-  list.blocks.resize((graph.edges() + block_edges - 1) / block_edges);
-  // Blocks are ranges of edges, not of vertices: a hub is spread over several.
+  list.blocks.resize(detail::edge_parts(graph));
   detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
-    auto const begin = part * block_edges;
-    auto const end = std::min(begin + block_edges, graph.edges());
+    auto const begin = part * detail::part_edges;
+    auto const end = std::min(begin + detail::part_edges, graph.edges());
     auto& [edges, weights] = list.blocks[part];
     edges.resize(end - begin);
-    auto row = static_cast<std::uint32_t>(std::upper_bound(graph.offsets.begin(), graph.offsets.end(), begin) -
-                                          graph.offsets.begin() - 1);
-    for (auto at = begin; at < end; ++at) {
-      while (at >= graph.offsets[row + 1ULL]) {
-        ++row;
-      }
+    detail::visit_part(graph, part, [&edges, &graph, begin](std::uint32_t row, std::uint64_t at) {
       edges[at - begin] = {graph.targets[at], row};
-    }
+    });
     if (list.weighted) {
       weights.assign(graph.weights.begin() + static_cast<std::ptrdiff_t>(begin),
                      graph.weights.begin() + static_cast<std::ptrdiff_t>(end));

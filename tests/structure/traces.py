@@ -23,7 +23,7 @@ RESERVED = re.compile(r"\b\w*__\w*\b")
 NOT_OURS = re.compile(
     r"__(global|device|host|shared|constant|managed|grid_constant|launch_bounds|cluster_dims|align)__"
     r"|__(forceinline|noinline)__"
-    r"|__(nanosleep|globaltimer|trap|cvta_generic_to_shared)"
+    r"|__(nanosleep|globaltimer|trap|cvta_generic_to_shared|isShared)"
     r"|__(syncthreads|syncwarp|ballot_sync|activemask|popc|popcll|ffs|clz|shfl(_\w+)?_sync)"
     r"|__(any|all|reduce_\w+|match_\w+)_sync"
     r"|__(byte_perm|fadd_rz|float_as_uint)"

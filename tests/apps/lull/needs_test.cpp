@@ -37,6 +37,9 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
   std::ofstream weighted{files.path() / "ring.wel"};
   for (int i = 0; i < 3000; ++i) weighted << i << ' ' << (i + 1) % 3000 << " 0.5\n";
   weighted.close();
+  std::ofstream ratings{files.path() / "ratings.txt"};
+  for (int i = 0; i < 5000; ++i) ratings << i % 90 << ' ' << i % 71 << ' ' << i % 5 << '\n';
+  ratings.close();
   std::vector<std::string> tasks{"compute:items=5000",
                                  "streaming:items=9",
                                  "product:rows=100,columns=130,depth=70",
@@ -48,6 +51,14 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "pagerank:kronecker=12",
                                  "pagerank:uniform=14",
                                  "pagerank:graph=" + files.at("ring.wel"),
+                                 "bfs",
+                                 "bfs:kronecker=12,source=1",
+                                 "components",
+                                 "components:kronecker=12",
+                                 "components:graph=" + files.at("ring.wel"),
+                                 "graph_sgd",
+                                 "graph_sgd:count=20000,factors=64,held_out=0",
+                                 "graph_sgd:ratings=" + files.at("ratings.txt"),
                                  "images:width=90,in=" + files.at("in") + ",out=" + files.at("out")};
   for (std::string const& task : tasks) {
     std::uint64_t const bytes = need_of(task).machine_bytes;
@@ -66,7 +77,10 @@ TEST(needs, grow_with_the_options) {
                                     {"streaming:items=16777216", 512 * gib},
                                     {"product:rows=65536,columns=65536,depth=65536,count=2", 48 * gib},
                                     {"mlp:hidden=65536,layers=2", 48 * gib},
-                                    {"pagerank:kronecker=27", 16 * gib}}) {
+                                    {"pagerank:kronecker=27", 16 * gib},
+                                    {"bfs:kronecker=27", 36 * gib},
+                                    {"components:kronecker=27", 17 * gib},
+                                    {"graph_sgd:count=2147483648,users=134217728,items=134217728", 60 * gib}}) {
     memory_need const found = need_of(task);
     EXPECT_GE(found.machine_bytes, bytes) << task;
     EXPECT_LE(found.machine_bytes, bytes + bytes / 4) << task;

@@ -147,7 +147,8 @@ TEST_F(program, a_report_file_has_what_json_prints) {
 TEST_F(program, a_report_has_the_figures_of_each_result) {
   for (std::string const command : {"run --executor threads ", quick_harvest}) {
     for (auto const& [task, names] : {std::pair{"mlp:hidden=16,epochs=2", std::array{"loss", "accuracy"}},
-                                      {"pagerank:uniform=8", {"residual", "sweeps"}}}) {
+                                      {"pagerank:uniform=8", {"residual", "sweeps"}},
+                                      {"components:uniform=8", {"components", "largest_vertices"}}}) {
       outcome const found = ask(command + "--task " + task + " --report " + file("f.json"));
       ASSERT_EQ(found.code, 0) << found.text;
       int finished = 0;  // a harvest may cancel one first: its training ended

@@ -7,6 +7,10 @@ import subprocess
 
 SHORT = {
     "pagerank": "sweeps=3",
+    "bfs": "source=0",
+    "components": "top=1",
+    "triangles": "top=3",
+    "graph_sgd": "users=100,items=40,count=2000,epochs=2",
     "images": "in={folder}/pictures,out={folder}/results,width=32",
     "mlp": "hidden=16,epochs=1,model={folder}/model.safetensors",
     "classify": "model={folder}/model.safetensors,out={folder}/answers.txt",  # after mlp, which writes it

@@ -7,14 +7,24 @@
 #include <vector>
 
 #include <lull/bench/images/resize_unfed.hpp>
+#include <lull/graph/bfs.hpp>
+#include <lull/graph/bfs_owner.hpp>
+#include <lull/graph/components.hpp>
+#include <lull/graph/components_owner.hpp>
+#include <lull/graph/graph_sgd.hpp>
+#include <lull/graph/graph_sgd_owner.hpp>
 #include <lull/graph/pagerank.hpp>
 #include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/triangles.hpp>
+#include <lull/graph/triangles_owner.hpp>
 #include <lull/tasks/counted_compute.hpp>
 #include <lull/tasks/images/resize.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tasks/product/tile_product.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
+#include <lull/tests/host/contract/bfs_owner.hpp>
+#include <lull/tests/host/contract/components_owner.hpp>
 #include <lull/tests/host/contract/fed_probe_owner.hpp>
 #include <lull/tests/host/contract/image_files_owner.hpp>
 #include <lull/tests/host/contract/images_owner.hpp>
@@ -22,6 +32,7 @@
 #include <lull/tests/host/contract/pagerank_owner.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
 #include <lull/tests/host/contract/tally_owner.hpp>
+#include <lull/tests/host/contract/triangles_owner.hpp>
 #include <lull/tests/support/pulling_probe.hpp>
 
 namespace lull {
@@ -65,6 +76,24 @@ void join_shipped(contract_on where) {
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
   auto const a_small_pagerank = [] { return std::make_unique<small_pagerank_owner>(); };
   auto const a_pagerank = made_by(pagerank_entry, {{"kronecker", "10"}, {"sweeps", "4"}});
+  auto const a_small_bfs = [] { return std::make_unique<small_bfs_owner>(); };
+  auto const a_bfs = made_by(bfs_entry, {{"kronecker", "12"}});
+
+  // A phase has several chunks, and what is held out several items.
+  auto const a_graph_sgd = [&](char const* factors, char const* groups) {
+    return made_by(graph_sgd_entry, {{"users", "150"},
+                                     {"items", "140"},
+                                     {"count", "1500"},
+                                     {"held_out", "0.4"},
+                                     {"epochs", "2"},
+                                     {"factors", factors},
+                                     {"groups", groups}});
+  };
+  auto const a_components = made_by(components_entry, {{"kronecker", "12"}});
+  auto const small_directed = [] { return std::make_unique<small_components_owner>(edge_directions::one); };
+  auto const small_symmetric = [] { return std::make_unique<small_components_owner>(edge_directions::both); };
+  auto const a_small_triangles = [] { return std::make_unique<small_triangles_owner>(); };
+  auto const a_triangles = made_by(triangles_entry, {{"kronecker", "10"}});
 
   join_contract<probe_task>("probe", a_probe, where);
   join_contract<pulling_probe>("pulling_probe", a_pulling_probe, where);
@@ -74,6 +103,15 @@ void join_shipped(contract_on where) {
   join_contract<streaming_task>("streaming", a_streaming, where);
   join_contract<pagerank>("pagerank", a_pagerank, where);
   join_contract<small_pagerank>("small_pagerank", a_small_pagerank, where);
+  join_contract<graph_sgd<8>>("graph_sgd_8", a_graph_sgd("8", "100"), where);
+  join_contract<graph_sgd<64>>("graph_sgd_64", a_graph_sgd("64", "14"), where);
+  join_contract<bfs>("bfs", a_bfs, where);
+  join_contract<small_bfs>("small_bfs", a_small_bfs, where);
+  join_contract<components>("components", a_components, where);
+  join_contract<small_components>("small_components_directed", small_directed, where);
+  join_contract<small_components>("small_components_symmetric", small_symmetric, where);
+  join_contract<triangles>("triangles", a_triangles, where);
+  join_contract<small_triangles>("small_triangles", a_small_triangles, where);
   join_contract<plain_product>("product", a_product("within"), where);
   join_contract<undivided_product>("product_behind", a_product("behind"), where);
   join_contract<saved_product>("product_saved", a_product("saved"), where);

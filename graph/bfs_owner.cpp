@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <lull/graph/bfs_arrays.hpp>
+#include <lull/graph/bfs_owner.hpp>
+#include <lull/graph/graph_input.hpp>
+#include <lull/graph/verify_bfs.hpp>
+#include <lull/graph/vertex_list.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using std::filesystem::path;
+
+constexpr option own_options[] = {
+    {"source", option_kind::integer, "", "[0, 4294967294]",
+     "vertex to search from; default: the lowest that an edge leaves"},
+    {"sources", option_kind::path, "", "", "file with vertices to search from, one after the other, one id a line"},
+    {"out", option_kind::path, "", "",
+     "file for the results: vertex, depth, parent a line, with tabs, -1 where not reached; after the source with "
+     "sources"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or vertices in a chunk"},
+};
+
+constexpr auto bfs_options = with_graph_options(own_options);
+
+/// What the searches come to, all together.
+struct bfs_total {
+  std::uint64_t reached = 0;
+  std::uint64_t edges = 0;  // that leave the reached
+  std::uint32_t depth = 0;  // greatest
+};
+
+class bfs_owner final : public task_owner {
+ public:
+  explicit bfs_owner(option_values const& values)
+      : values_(values), input_("bfs", values_, graph_input::weights::dropped) {
+    if (values_.given("source") && values_.given("sources")) {
+      throw usage_error("bfs: source and sources exclude each other: give one of them");
+    }
+  }
+
+  /// A graph in a file is read, so that its size is known; a list of sources, too.
+  memory_need needs(executor_kind kind) override try {
+    graph_input::extent const size = input_.size();
+    find_sources(size.vertices);
+    std::uint64_t const searches = std::max<std::size_t>(sources_.size(), 1);
+    std::uint64_t const graph = size.bytes();
+    std::uint64_t const machine = bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
+    // The graph's transpose, and what that is made from, come before most arrays; see make_csr.
+    std::uint64_t const transposing = graph + 6 * size.edges;
+    std::uint64_t const resident = kind == executor_kind::threads ? machine - graph : 0;
+    return {.machine_bytes = machine,
+            .host_bytes = graph - std::min(graph, input_.held_bytes()),
+            .preparing_bytes = std::max(graph, transposing - std::min(transposing, resident)),
+            .smaller = input_.generated_by()};
+  } catch (std::bad_alloc const&) {
+    throw too_large();
+  }
+
+  void check_outputs() const override {
+    if (values_.has("out")) check_writable("bfs: out=", values_.path("out"));
+  }
+
+  void prepare(executor& machine) override try {
+    check_outputs();
+    csr out = input_.take();
+    find_sources(out.vertices());
+    if (sources_.empty()) sources_ = {default_source(out)};
+    arrays_.emplace(machine, out, sources_);
+    out_ = std::move(out);
+  } catch (std::bad_alloc const&) {
+    throw too_large();
+  }
+
+  bool may_give_way() const override { return true; }
+
+  job_description describe() const override {
+    job_description made = lull::describe(arrays_.value().task(), "bfs");
+    made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
+    return made;
+  }
+
+  void reset() override { arrays_.value().reset(); }
+  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
+
+  std::vector<path> inputs() const override {
+    std::vector<path> files = input_.files();
+    if (values_.has("sources")) files.push_back(values_.path("sources"));
+    return files;
+  }
+  std::vector<path> outputs() const override {
+    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
+  }
+
+  verification verify() override {
+    bfs_progress const end = arrays_.value().progress();
+    if (end.phase != bfs_phase::end) {
+      return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources_.size()) +
+                         " searches are done"};
+    }
+    std::string last;
+    for (std::size_t search = 0; search < sources_.size(); ++search) {
+      auto const verdict = verify_bfs(out_, sources_[search], arrays_->found(search));
+      if (!verdict.ok) return {false, "from vertex " + std::to_string(sources_[search]) + ": " + verdict.message};
+      last = verdict.message;
+    }
+    return {true,
+            sources_.size() == 1 ? last : std::to_string(sources_.size()) + " searches, of which the last: " + last};
+  }
+
+  std::vector<std::string> write() override {
+    std::optional<atomic_file> file;
+    if (values_.has("out")) file.emplace(values_.path("out"));
+    bfs_total const total = add_up([&](std::uint32_t source, std::vector<bfs_found> const& found) {
+      if (file) write_found(*file, source, found);
+    });
+    std::vector<std::string> lines{sum_up(total, arrays_->progress())};
+    if (file) {
+      file->commit();
+      lines.push_back("depths and parents: " + values_.path("out").string());
+    }
+    return lines;
+  }
+
+  std::vector<task_figure> figures() const override {
+    bfs_total const total = add_up([](std::uint32_t, std::vector<bfs_found> const&) {});
+    bfs_progress const end = arrays_.value().progress();
+    return {{"reached", static_cast<double>(total.reached)},
+            {"depth", static_cast<double>(total.depth)},
+            {"edges_traversed", static_cast<double>(total.edges)},
+            {"levels_pushed", static_cast<double>(end.pushed)},
+            {"levels_pulled", static_cast<double>(end.pulled)}};
+  }
+
+ private:
+  static limit_error too_large() {
+    return limit_error{"bfs: this computer's memory does not hold the graph: take a smaller one"};
+  }
+
+  /// Those that the options name; none: the default, for which the graph has to be there.
+  void find_sources(std::uint64_t vertices) {
+    if (!sources_.empty()) return;
+    if (values_.has("sources")) {
+      sources_ = read_vertex_list(values_.path("sources"), vertices);
+    } else if (values_.has("source")) {
+      auto const source = static_cast<std::uint64_t>(values_.integer("source"));
+      if (source >= vertices) {
+        throw usage_error("bfs: source=" + std::to_string(source) + " is no vertex: the graph has vertices 0 to " +
+                          std::to_string(vertices - 1));
+      }
+      sources_ = {static_cast<std::uint32_t>(source)};
+    }
+  }
+
+  /// The lowest vertex that an edge leaves; where there is none, vertex 0.
+  static std::uint32_t default_source(csr const& out) {
+    auto const after = std::upper_bound(out.offsets.begin(), out.offsets.end(), std::uint64_t{0});
+    return after == out.offsets.end() ? 0 : static_cast<std::uint32_t>(after - out.offsets.begin() - 1);
+  }
+
+  bfs_total add_up(auto const& each) const {
+    bfs_total total;
+    for (std::size_t search = 0; search < sources_.size(); ++search) {
+      std::vector<bfs_found> const found = arrays_.value().found(search);
+      for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
+        if (found[vertex].depth == bfs_found::none) continue;
+        total.reached += 1;
+        total.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
+        total.depth = std::max(total.depth, found[vertex].depth);
+      }
+      each(sources_[search], found);
+    }
+    return total;
+  }
+
+  std::string sum_up(bfs_total const& total, bfs_progress const& end) const {
+    std::string const from = sources_.size() == 1 ? "from vertex " + std::to_string(sources_.front())
+                                                  : "from " + std::to_string(sources_.size()) + " vertices";
+    return from + ": " + std::to_string(total.reached) + " vertices reached, depth " + std::to_string(total.depth) +
+           ", " + std::to_string(total.edges) + " edges traversed; levels: " + std::to_string(end.pushed) +
+           " pushed, " + std::to_string(end.pulled) + " pulled";
+  }
+
+  void write_found(atomic_file& file, std::uint32_t source, std::vector<bfs_found> const& found) const {
+    char line[64];
+    for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
+      int length = 0;
+      if (values_.has("sources")) length = std::snprintf(line, sizeof line, "%u\t", source);
+      auto const [depth, parent] = found[vertex];
+      auto const rest = sizeof line - static_cast<std::size_t>(length);
+      length += depth == bfs_found::none ? std::snprintf(line + length, rest, "%zu\t-1\t-1\n", vertex)
+                                         : std::snprintf(line + length, rest, "%zu\t%u\t%u\n", vertex, depth, parent);
+      file.write({line, static_cast<std::size_t>(length)});
+    }
+  }
+
+  option_values values_;
+  graph_input input_;
+  std::vector<std::uint32_t> sources_;
+  csr out_;
+  std::optional<bfs_arrays<bfs>> arrays_;
+};
+
+}  // namespace
+
+task_entry bfs_entry() {
+  return {.name = "bfs",
+          .help = "search a graph breadth first: how far each vertex is, and by which it is reached",
+          .example = "bfs:kronecker=20,out=depths.tsv",
+          .options = bfs_options,
+          .type = [](option_values const&) { return type_of<bfs>(); },
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<bfs_owner>(values);
+          }};
+}
+
+}  // namespace lull

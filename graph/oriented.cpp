@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <lull/graph/degrees.hpp>
+#include <lull/graph/edge_list.hpp>
+#include <lull/graph/edge_ranges.hpp>
+#include <lull/graph/oriented.hpp>
+#include <lull/graph/parallel.hpp>
+#include <utility>
+#include <vector>
+
+namespace lull {
+namespace {
+
+host_array<std::uint64_t> all_degrees(csr const& graph, unsigned threads) {
+  auto degrees = in_degrees(graph, threads);
+  for (std::size_t vertex = 0; vertex < degrees.size(); ++vertex) {
+    degrees[vertex] += graph.offsets[vertex + 1] - graph.offsets[vertex];
+  }
+  return degrees;
+}
+
+/// Vertices by falling degree. Few have a high one: those are compared, the others counted.
+host_array<std::uint32_t> by_degree(host_array<std::uint64_t> const& degrees) {
+  constexpr std::uint64_t high = 1ULL << 16;
+  std::vector<std::uint64_t> ends(high + 1);  // of the vertices of this degree and of higher ones; `high`: or more
+  for (auto const degree : degrees) {
+    ++ends[std::min(degree, high)];
+  }
+  for (auto degree = high; degree > 0; --degree) {
+    ends[degree - 1] += ends[degree];
+  }
+  auto const compared = static_cast<std::ptrdiff_t>(ends[high]);
+  host_array<std::uint32_t> vertices(degrees.size());
+  for (auto vertex = static_cast<std::uint32_t>(degrees.size()); vertex-- > 0;) {
+    vertices[--ends[std::min(degrees[vertex], high)]] = vertex;
+  }
+  std::stable_sort(vertices.begin(), vertices.begin() + compared,
+                   [&](std::uint32_t a, std::uint32_t b) { return degrees[a] > degrees[b]; });
+  return vertices;
+}
+
+/// Each edge of the graph but self-loops, from the higher number to the lower.
+edge_list falling_edges(csr const& graph, host_array<std::uint32_t> const& number, unsigned threads) {
+  edge_list list;
+  list.blocks.resize(detail::edge_parts(graph));
+  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
+    auto& edges = list.blocks[part].edges;
+    edges.resize(std::min(detail::part_edges, graph.edges() - part * detail::part_edges));
+    std::size_t kept = 0;
+    detail::visit_part(graph, part, [&](std::uint32_t row, std::uint64_t at) {
+      auto const ends = std::minmax(number[row], number[graph.targets[at]]);
+      if (ends.first != ends.second) {
+        edges[kept++] = {ends.second, ends.first};
+      }
+    });
+    edges.resize(kept);
+  });
+  return list;
+}
+
+/// The graph with its rows sorted and without duplicates.
+csr simplified(csr graph, unsigned threads) {
+  auto const parts = detail::edge_parts(graph);
+  csr made;
+  made.offsets.assign(graph.offsets.size(), 0);
+  auto* const targets = graph.targets.data();
+  detail::for_each_part(parts, threads, [&](std::size_t part) {
+    detail::visit_rows_of_part(graph, part, [&](std::uint32_t row) {
+      auto* const begin = targets + graph.offsets[row];
+      auto* const end = targets + graph.offsets[row + 1ULL];
+      std::sort(begin, end);
+      made.offsets[row + 1ULL] = static_cast<std::uint64_t>(std::unique(begin, end) - begin);
+    });
+  });
+  for (std::size_t row = 1; row < made.offsets.size(); ++row) {
+    made.offsets[row] += made.offsets[row - 1];
+  }
+  made.targets.resize(made.offsets.back());
+  detail::for_each_part(parts, threads, [&](std::size_t part) {
+    detail::visit_rows_of_part(graph, part, [&](std::uint32_t row) {
+      auto const to = made.offsets[row];
+      std::copy_n(targets + graph.offsets[row], made.offsets[row + 1ULL] - to, made.targets.data() + to);
+    });
+  });
+  return made;
+}
+
+}  // namespace
+
+oriented_graph orient(csr const& graph, unsigned threads) {
+  threads = detail::set_up_threads(threads);
+  oriented_graph made;
+  edge_list list;
+  {
+    made.vertex = by_degree(all_degrees(graph, threads));
+    host_array<std::uint32_t> number(made.vertex.size());
+    for (std::uint32_t at = 0; at < number.size(); ++at) {
+      number[made.vertex[at]] = at;
+    }
+    list = falling_edges(graph, number, threads);
+  }
+  made.rows = simplified(make_csr(std::move(list), graph.vertices(), mirror::none, threads), threads);
+  return made;
+}
+
+}  // namespace lull

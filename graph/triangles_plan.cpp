@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <lull/graph/edge_list.hpp>
+#include <lull/graph/edge_ranges.hpp>
+#include <lull/graph/parallel.hpp>
+#include <lull/graph/triangles_plan.hpp>
+#include <lull/host/error.hpp>
+#include <string>
+#include <utility>
+
+namespace lull {
+namespace {
+
+std::uint64_t length_of(csr const& rows, std::uint32_t row) { return rows.offsets[row + 1ULL] - rows.offsets[row]; }
+
+/// For each edge u → v which row is searched (source) and which is streamed (target): u's up to v, or v's. Edges whose
+/// shorter row is empty have no work.
+edge_list searches(csr const& rows, unsigned threads) {
+  edge_list list;
+  list.blocks.resize(detail::edge_parts(rows));
+  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
+    auto& edges = list.blocks[part].edges;
+    edges.resize(std::min(detail::part_edges, rows.edges() - part * detail::part_edges));
+    std::size_t kept = 0;
+    detail::visit_part(rows, part, [&](std::uint32_t u, std::uint64_t at) {
+      auto const v = rows.targets[at];
+      auto const up_to_v = at - rows.offsets[u];
+      auto const of_v = length_of(rows, v);
+      if (std::min(up_to_v, of_v) != 0) {
+        edges[kept++] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
+      }
+    });
+    edges.resize(kept);
+  });
+  return list;
+}
+
+/// How many elements of the row `streamed` are looked up.
+std::uint32_t lookups(csr const& rows, std::uint32_t searched, std::uint32_t streamed) {
+  if (streamed < searched) {
+    return static_cast<std::uint32_t>(length_of(rows, streamed));
+  }
+  auto const* const row = rows.targets.data() + rows.offsets[streamed];
+  return static_cast<std::uint32_t>(std::lower_bound(row, row + length_of(rows, streamed), searched) - row);
+}
+
+/// Fills one item after the other; of a pair it needs the row that is searched, or a piece of that, and its lookups.
+class item_cutter {
+ public:
+  item_cutter(triangles_limits const& limits, std::vector<triangle_item>& items) : limits_(limits), items_(items) {}
+
+  void add(std::uint64_t pair, std::uint32_t of_pair, std::uint64_t list_begin, std::uint64_t list_end) {
+    for (std::uint32_t done = 0; done < of_pair;) {
+      if (open_ && (list_end - item_.list_begin > limits_.list || item_.pairs == limits_.pairs ||
+                    item_.lookups == limits_.lookups)) {
+        close();
+      }
+      if (!open_) {
+        item_ = {};
+        item_.list_begin = static_cast<std::uint32_t>(list_begin);
+        item_.pair_begin = static_cast<std::uint32_t>(pair);
+        item_.skip = done;
+        open_ = true;
+      }
+      auto const more = std::min(of_pair - done, limits_.lookups - item_.lookups);
+      item_.list_size = static_cast<std::uint16_t>(list_end - item_.list_begin);
+      item_.max_row = std::max(item_.max_row, static_cast<std::uint16_t>(list_end - list_begin));
+      ++item_.pairs;
+      item_.lookups = static_cast<std::uint16_t>(item_.lookups + more);
+      done += more;
+    }
+  }
+
+  void close() {
+    if (std::exchange(open_, false)) {
+      items_.push_back(item_);
+    }
+  }
+
+ private:
+  triangles_limits limits_;
+  std::vector<triangle_item>& items_;
+  triangle_item item_{};
+  bool open_ = false;
+};
+
+/// `pairs` of the row `searched.offsets` says, with their lookups in `before`.
+std::vector<triangle_item> cut(csr const& rows, csr const& searched, host_array<triangle_pair> const& pairs,
+                               triangles_limits const& limits) {
+  std::vector<triangle_item> items;
+  item_cutter cutter{limits, items};
+  for (std::uint32_t row = 0; row < rows.vertices(); ++row) {
+    auto const end = rows.offsets[row + 1ULL];
+    auto const add_pairs = [&](std::uint64_t list_begin, std::uint64_t list_end) {
+      for (auto pair = searched.offsets[row]; pair < searched.offsets[row + 1ULL]; ++pair) {
+        cutter.add(pair, pairs[pair].before, list_begin, list_end);
+      }
+    };
+    if (length_of(rows, row) <= limits.list) {
+      add_pairs(rows.offsets[row], end);
+      continue;
+    }
+    for (auto begin = rows.offsets[row]; begin < end; begin += limits.list) {
+      cutter.close();  // a piece has items of its own: a pair is in those of each piece
+      add_pairs(begin, std::min(begin + limits.list, end));
+      cutter.close();
+    }
+  }
+  cutter.close();
+  return items;
+}
+
+}  // namespace
+
+triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, unsigned threads) {
+  threads = detail::set_up_threads(threads);
+  if (rows.edges() >> 32 != 0) {
+    throw limit_error("the graph has " + std::to_string(rows.edges()) +
+                      " undirected edges, but triangles are counted among at most 4294967295: take a smaller one");
+  }
+  csr const searched = make_csr(searches(rows, threads), rows.vertices(), mirror::none, threads);
+  triangles_plan plan;
+  plan.pairs.resize(searched.edges());
+  detail::for_each_part(detail::edge_parts(searched), threads, [&](std::size_t part) {
+    detail::visit_part(searched, part, [&](std::uint32_t row, std::uint64_t at) {
+      auto const streamed = searched.targets[at];
+      plan.pairs[at] = {row, streamed, lookups(rows, row, streamed)};
+    });
+  });
+  plan.items = cut(rows, searched, plan.pairs, limits);
+  std::uint32_t before = 0;
+  for (auto& pair : plan.pairs) {
+    before += std::exchange(pair.before, before);
+  }
+  return plan;
+}
+
+}  // namespace lull

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lull/graph/bfs.hpp>
+
+namespace lull {
+
+/// Breadth-first search in items of 16 edges and two probes, so that a graph small enough for a test reaches what large
+/// ones do: many items a level, hubs over many items, vertices that go on in `rest`.
+using small_bfs = basic_bfs<16, 2, 32>;
+
+}  // namespace lull
