@@ -18,6 +18,7 @@ import math
 import pathlib
 import time
 
+from graph_sections import GRAPHS, graph, pagerank
 from harvest_sections import harvest, pictures, short_bubbles, tasks
 from measured import (
     alone_with_bounds,
@@ -25,7 +26,6 @@ from measured import (
     condition,
     lull,
     machine,
-    not_run,
     once,
     paired,
     read_json,
@@ -115,28 +115,6 @@ WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=30
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
-
-
-def pagerank(build):
-    """Its samples are nine pairs, of which it tells median, least and greatest: the latter two hold the median with
-    99.6 %."""
-    rows = []
-    for grain in (1, 2, 4):
-        command = [f"{build}/bin/bench/pagerank_speed", "22", "100", "9", str(grain)]
-        runs = [
-            json.loads(done.stdout) if done.returncode == 0 else not_run(done)
-            for done in (shell(command, 120), shell(command, 120))
-        ]
-        spread = [
-            {
-                f"{who}_ms_per_sweep": [run[f"{who}_min"], run[f"{who}_max"]]
-                for who in ("plain", "worker")
-                if f"{who}_min" in run
-            }
-            for run in runs
-        ]
-        rows.append({"grain": grain, **paired(command, *runs, interval={"first": spread[0], "second": spread[1]})})
-    return rows
 
 
 def products(build):
@@ -267,6 +245,10 @@ SECTIONS = {
     "short_bubbles": (None, short_bubbles),
     "pictures": (None, pictures),
     "pagerank": ("ms a sweep", pagerank),
+    **{
+        f"graph:{name}": ("ms, us and GB/s as named", lambda build, name=name: graph(build, GRAPHS[name]))
+        for name in GRAPHS
+    },
     "harvest": (None, harvest),
     "product": ("TFLOP/s", products),
     "leaving": ("us", lambda build: twice(build, LEAVING)),

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import measure_governed  # noqa: E402
 import measure_settling  # noqa: E402
 import measure_unreached  # noqa: E402
+import graph_sections  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
 import side_sections  # noqa: E402
@@ -105,7 +106,7 @@ class records(unittest.TestCase):
     def sections(self, done, names, said=lambda _: None):
         """The rows of these sections where every program ends so; nothing runs. `said` is told the commands."""
         with contextlib.ExitStack() as stack:
-            for module in (measured, record, side_sections, step_sections):
+            for module in (graph_sections, measured, record, side_sections, step_sections):
                 stack.enter_context(mock.patch.object(module, "shell", lambda command, *_: said(command) or done))
             stack.enter_context(mock.patch.object(measured, "condition", lambda: {}))
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))

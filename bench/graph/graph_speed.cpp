@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task uninterrupted: the worker in one long bubble on all SMs, by device stamps, against plain kernels over the same
+// items, one a phase. The phases are learnt in a run of their own, so that no plain kernel waits for the host.
+//
+//   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never]]
+//
+// prints one JSON object: medians, least and greatest of PAIRS (5), in turns. `always` (the default) puts a kernel of
+// one block between two phases, for the task's `advance`; `never` leaves it out, for tasks whose phases do not need it.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/bench/yield/bubbles.hpp>
+#include <lull/host/cuda/owned.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/solo/solo_run.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace {
+
+using namespace lull;
+
+struct phase {
+  position at;
+  std::uint64_t items;
+};
+
+class plain_run {
+ public:
+  plain_run(executor& machine, job_description const& what)
+      : machine_(machine), what_(what), stream_(machine.plain_stream()), word_(machine.map(sizeof(std::uint64_t))) {
+    learn();
+  }
+  ~plain_run() { machine_.unmap(word_, sizeof(std::uint64_t)); }
+
+  std::vector<phase> const& phases() const { return phases_; }
+
+  double ms(bool advances) {
+    auto* const stream = static_cast<cudaStream_t>(stream_);
+    cuda_event begin;
+    cuda_event end;
+    LULL_CUDA(cudaEventRecord(begin.get(), stream));
+    std::optional<position> ended;
+    for (phase const& each : phases_) {
+      if (advances) machine_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
+      machine_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
+      ended = each.at;
+    }
+    LULL_CUDA(cudaEventRecord(end.get(), stream));
+    machine_.synchronize(stream_);
+    float found = 0;
+    LULL_CUDA(cudaEventElapsedTime(&found, begin.get(), end.get()));
+    return static_cast<double>(found);
+  }
+
+ private:
+  void learn() {
+    std::optional<position> ended;
+    for (position next;;) {
+      machine_.plain_between(stream_, what_.type.cuda, what_.functor, ended, next, word_);
+      machine_.synchronize(stream_);
+      std::uint64_t const items = machine_.load_mapped(word_.host);
+      if (items == finished) return;
+      if (items == starved) throw std::runtime_error{"the task waits for input"};
+      phases_.push_back({next, items});
+      machine_.plain_phase(stream_, what_.type.cuda, what_.functor, {next, 0, items}, what_.grain);
+      ended = next;
+      next = next.step + 1 < what_.type.cuda.shape.steps ? position{next.round, next.step + 1}
+                                                         : position{next.round + 1, 0};
+    }
+  }
+
+  executor& machine_;
+  job_description const& what_;
+  stream_handle stream_;
+  mapped_memory word_;
+  std::vector<phase> phases_;
+};
+
+double copied_bytes_per_s() {
+  constexpr std::size_t bytes = std::size_t{1} << 30;
+  cuda_stream stream{0};
+  void* memory[2] = {};
+  for (void*& each : memory) LULL_CUDA(cudaMalloc(&each, bytes));
+  cuda_event begin;
+  cuda_event end;
+  double best = 0;
+  for (int run = 0; run < 10; ++run) {
+    LULL_CUDA(cudaMemsetAsync(memory[0], run + 1, bytes, stream.get()));
+    LULL_CUDA(cudaEventRecord(begin.get(), stream.get()));
+    LULL_CUDA(cudaMemcpyAsync(memory[1], memory[0], bytes, cudaMemcpyDeviceToDevice, stream.get()));
+    LULL_CUDA(cudaEventRecord(end.get(), stream.get()));
+    LULL_CUDA(cudaStreamSynchronize(stream.get()));
+    float ms = 0;
+    LULL_CUDA(cudaEventElapsedTime(&ms, begin.get(), end.get()));
+    best = std::max(best, 2.0 * bytes / (static_cast<double>(ms) * 1e-3));
+  }
+  for (void* each : memory) LULL_CUDA(cudaFree(each));
+  return best;
+}
+
+double worker_ms(executor& machine, job_description const& what, solo_run& last) {
+  last = run_to_end(what, machine);
+  if (!last.finished) throw std::runtime_error{"the job did not finish"};
+  return static_cast<double>(last.time.count()) / 1e6;
+}
+
+void measure(std::string const& request, int pairs, bool advances) {
+  task_request const asked = parse_task(request, known_tasks(), library_task);
+  auto const machine = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
+  std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
+  owner->prepare(*machine);
+  job_description const what = owner->describe();
+  std::uint64_t const blocks = machine->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
+  plain_run plain{*machine, what};
+  std::vector<double> plain_ms;
+  std::vector<double> lull_ms;
+  solo_run last;
+  for (int pair = 0; pair <= pairs; ++pair) {  // the first warms up
+    owner->reset();
+    double const by_kernels = plain.ms(advances);
+    owner->reset();
+    double const by_worker = worker_ms(*machine, what, last);
+    if (pair == 0) continue;
+    plain_ms.push_back(by_kernels);
+    lull_ms.push_back(by_worker);
+  }
+  verification const verdict = owner->verify();
+  if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
+  double const plain_p50 = bench::percentile(plain_ms, 0.5);
+  double const lull_p50 = bench::percentile(lull_ms, 0.5);
+  std::printf(
+      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %zu, \"items\": %llu, \"blocks\": %llu, "
+      "\"plain_ms\": %.4f, \"plain_ms_low\": %.4f, \"plain_ms_high\": %.4f, "
+      "\"worker_ms\": %.4f, \"worker_ms_low\": %.4f, \"worker_ms_high\": %.4f, \"speed_ratio\": %.4f, "
+      "\"worker_us_per_phase\": %.4f, \"chunk_us\": %.4f, \"copy_gb_per_s\": %.1f",
+      request.c_str(), pairs, advances ? "always" : "never", plain.phases().size(),
+      static_cast<unsigned long long>(last.items), static_cast<unsigned long long>(blocks), plain_p50,
+      bench::percentile(plain_ms, 0), bench::percentile(plain_ms, 1), lull_p50, bench::percentile(lull_ms, 0),
+      bench::percentile(lull_ms, 1), plain_p50 / lull_p50, lull_p50 * 1e3 / static_cast<double>(plain.phases().size()),
+      static_cast<double>(last.chunk_time().count()) / 1e3, copied_bytes_per_s() / 1e9);
+  for (task_figure const& each : owner->figures()) std::printf(", \"%s\": %.9g", each.name.c_str(), each.value);
+  std::printf("}\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (std::string const why = why_no_cuda(0); !why.empty()) {
+    std::fprintf(stderr, "graph_speed: NOT RUN: %s\n", why.c_str());
+    return 2;
+  }
+  std::string_view const when = argc > 3 ? argv[3] : "always";
+  int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
+  if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never")) {
+    std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never]]\n");
+    return 2;
+  }
+  try {
+    measure(argv[1], pairs, when == "always");
+  } catch (std::exception const& problem) {
+    std::fprintf(stderr, "graph_speed: %s\n", problem.what());
+    return 1;
+  }
+}
