@@ -101,7 +101,7 @@ class phase_opener {
 
   /// From `open`, by the one block that works on the phase: the job is over, and has failed.
   LULL_HD void fail(tagged_state now, failure why) const noexcept {
-    if (!hold(now)) return;
+    if (now.state() != phase_state::open || !hold(now)) return;
     settle(position_of<World>(cursor_), {now.tag(), phase_state::failed},
            World::template load<order::relaxed, scope::device>(cursor_.phases), why);
   }

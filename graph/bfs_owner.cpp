@@ -51,17 +51,10 @@ class bfs_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     find_sources(size.vertices);
     std::uint64_t const searches = std::max<std::size_t>(sources_.size(), 1);
-    std::uint64_t const graph = size.bytes();
     std::uint64_t const machine = bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
-    // The graph's transpose, and what that is made from, come before most arrays; see make_csr.
-    std::uint64_t const transposing = graph + 6 * size.edges;
-    std::uint64_t const resident = kind == executor_kind::threads ? machine - graph : 0;
-    return {.machine_bytes = machine,
-            .host_bytes = graph - std::min(graph, input_.held_bytes()),
-            .preparing_bytes = std::max(graph, transposing - std::min(transposing, resident)),
-            .smaller = input_.generated_by()};
+    return input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   void check_outputs() const override {
@@ -76,7 +69,7 @@ class bfs_owner final : public task_owner {
     arrays_.emplace(machine, out, sources_);
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   bool may_give_way() const override { return true; }
@@ -140,10 +133,6 @@ class bfs_owner final : public task_owner {
   }
 
  private:
-  static limit_error too_large() {
-    return limit_error{"bfs: this computer's memory does not hold the graph: take a smaller one"};
-  }
-
   /// Those that the options name; none: the default, for which the graph has to be there.
   void find_sources(std::uint64_t vertices) {
     if (!sources_.empty()) return;

@@ -12,6 +12,7 @@
 
 #include <lull/graph/components_arrays.hpp>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/highest.hpp>
 #include <lull/graph/symmetric.hpp>
 #include <lull/graph/verify_components.hpp>
 #include <lull/host/error.hpp>
@@ -38,26 +39,20 @@ class component_sizes {
     for (std::uint32_t const label : labels) {
       if (label < size_.size()) ++size_[label];
     }
-    for (std::uint32_t label = 0; label < size_.size(); ++label) {
-      if (size_[label] != 0) labels_.push_back(label);
-    }
+    count_ = size_.size() - static_cast<std::size_t>(std::count(size_.begin(), size_.end(), 0U));
   }
 
-  std::size_t count() const { return labels_.size(); }
+  std::size_t count() const { return count_; }
   std::uint32_t of(std::uint32_t label) const { return size_[label]; }
 
   /// The labels of the `count` largest, the largest first, equal ones by rising label.
   std::vector<std::uint32_t> largest(std::size_t count) const {
-    std::vector<std::uint32_t> found(std::min(count, labels_.size()));
-    std::partial_sort_copy(
-        labels_.begin(), labels_.end(), found.begin(), found.end(),
-        [&](std::uint32_t a, std::uint32_t b) { return size_[a] != size_[b] ? size_[a] > size_[b] : a < b; });
-    return found;
+    return places_of_highest(size_, std::min(count, count_));
   }
 
  private:
-  std::vector<std::uint32_t> size_;    // (vertices,)
-  std::vector<std::uint32_t> labels_;  // (components,)
+  std::vector<std::uint32_t> size_;  // (vertices,) 0: no label
+  std::size_t count_ = 0;
 };
 
 std::string of_vertices(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " vertex" : " vertices"); }
@@ -80,7 +75,7 @@ class components_owner final : public task_owner {
             .preparing_bytes = std::max(making, judging),
             .smaller = input_.generated_by()};
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   void check_outputs() const override {
@@ -95,7 +90,7 @@ class components_owner final : public task_owner {
     arrays_.emplace(machine, graph, symmetric ? edge_directions::both : edge_directions::one);
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   bool may_give_way() const override { return true; }
@@ -150,10 +145,6 @@ class components_owner final : public task_owner {
   }
 
  private:
-  static limit_error too_large() {
-    return limit_error{"components: this computer's memory does not hold the graph: take a smaller one"};
-  }
-
   std::size_t top() const { return static_cast<std::size_t>(values_.integer("top")); }
 
   void write_labels(std::vector<std::uint32_t> const& labels) const {

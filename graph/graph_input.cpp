@@ -9,9 +9,9 @@
 namespace lull {
 
 graph_input::graph_input(std::string_view task, option_values const& values, weights wanted)
-    : values_(&values), wanted_(wanted) {
+    : task_(task), values_(&values), wanted_(wanted) {
   int const chosen = values.given("graph") + values.given("kronecker") + values.given("uniform");
-  auto const refuse = [&](char const* why) { throw usage_error(std::string{task} + why); };
+  auto const refuse = [&](char const* why) { throw usage_error(task_ + why); };
   if (chosen > 1) refuse(": graph, kronecker and uniform exclude each other: give one of them");
   if (values.given("seed") && generated_by().empty())
     refuse(": seed is for a graph that is generated: give kronecker or uniform with it");
@@ -43,6 +43,19 @@ graph_input::extent graph_input::size() {
   }
   if (read_.vertices() == 0) read_ = load();
   return {read_.vertices(), read_.edges()};
+}
+
+limit_error graph_input::too_large() const {
+  return limit_error{task_ + ": this computer's memory does not hold the graph: take a smaller one"};
+}
+
+memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::uint64_t resident) {
+  extent const all = size();
+  std::uint64_t const transposing = all.bytes() + 6 * all.edges;  // and what it is made from; see make_csr
+  return {.machine_bytes = machine_bytes,
+          .host_bytes = all.bytes() - std::min(all.bytes(), held_bytes()),
+          .preparing_bytes = std::max(all.bytes(), transposing - std::min(transposing, resident)),
+          .smaller = generated_by()};
 }
 
 csr graph_input::take() {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <lull/graph/csr.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/memory_need.hpp>
 #include <lull/host/task/options.hpp>
 #include <string>
 #include <string_view>
@@ -59,6 +61,13 @@ class graph_input {
   /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc.
   csr take();
 
+  /// For std::bad_alloc, wherever the task meets it.
+  limit_error too_large() const;
+
+  /// What a task over the graph and its transpose needs, of which it keeps the graph on the host: `machine_bytes` for
+  /// its arrays, of which `resident` are in host memory while the transpose is made. Throws as `size` does.
+  memory_need need_with_transpose(std::uint64_t machine_bytes, std::uint64_t resident);
+
   /// The name of the option that generates the graph; empty: it is in a file.
   std::string_view generated_by() const;
   bool is_shipped() const { return !values_->given("graph") && generated_by().empty(); }
@@ -71,6 +80,7 @@ class graph_input {
  private:
   csr load() const;
 
+  std::string task_;
   option_values const* values_;
   weights wanted_;
   csr read_;

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/highest.hpp>
 #include <lull/graph/load_lines.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/verify_pagerank.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -73,17 +73,10 @@ class pagerank_owner final : public task_owner {
   /// A graph in a file is read, so that its size is known.
   memory_need needs(executor_kind kind) override try {
     graph_input::extent const size = input_.size();
-    std::uint64_t const graph = size.bytes();
     std::uint64_t const machine = pagerank_arrays<pagerank>::bytes(size.vertices, size.edges);
-    // The graph's transpose, and what that is made from, come before the arrays; see make_csr.
-    std::uint64_t const transposing = graph + 6 * size.edges;
-    std::uint64_t const resident = kind == executor_kind::threads ? machine : 0;
-    return {.machine_bytes = machine,
-            .host_bytes = graph - std::min(graph, input_.held_bytes()),
-            .preparing_bytes = std::max(graph, transposing - std::min(transposing, resident)),
-            .smaller = input_.generated_by()};
+    return input_.need_with_transpose(machine, kind == executor_kind::threads ? machine : 0);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   void check_outputs() const override {
@@ -100,7 +93,7 @@ class pagerank_owner final : public task_owner {
     // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
     max_chain_ = pagerank::max_chain(machine.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   bool may_give_way() const override { return true; }
@@ -149,10 +142,6 @@ class pagerank_owner final : public task_owner {
   }
 
  private:
-  static limit_error too_large() {
-    return limit_error{"pagerank: this computer's memory does not hold the graph: take a smaller one"};
-  }
-
   std::vector<std::string> make_names(std::uint32_t vertices) const {
     if (values_.has("names")) return read_names(values_.path("names"), vertices);
     if (!input_.is_shipped()) return {};
@@ -178,17 +167,11 @@ class pagerank_owner final : public task_owner {
   }
 
   void list_top(std::vector<float> const& ranks, std::vector<std::string>& lines) const {
-    auto const count = std::min(static_cast<std::size_t>(values_.integer("top")), ranks.size());
-    if (count == 0) return;
-    std::vector<std::uint32_t> order(ranks.size());
-    std::iota(order.begin(), order.end(), 0U);
-    auto const before = [&](std::uint32_t a, std::uint32_t b) {
-      return ranks[a] != ranks[b] ? ranks[a] > ranks[b] : a < b;
-    };
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), before);
+    std::vector<std::uint32_t> const first = places_of_highest(ranks, static_cast<std::size_t>(values_.integer("top")));
+    if (first.empty()) return;
     lines.push_back("highest ranks of " + std::to_string(ranks.size()) + " vertices:");
-    for (std::size_t place = 0; place < count; ++place) {
-      std::uint32_t const vertex = order[place];
+    for (std::size_t place = 0; place < first.size(); ++place) {
+      std::uint32_t const vertex = first[place];
       char text[64];
       std::snprintf(text, sizeof text, "%4zu  %.6f  ", place + 1, static_cast<double>(ranks[vertex]));
       lines.push_back(text + (names_.empty() ? "vertex " + std::to_string(vertex) : names_[vertex]));

@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/highest.hpp>
 #include <lull/graph/triangles_arrays.hpp>
 #include <lull/graph/triangles_owner.hpp>
 #include <lull/graph/verify_triangles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -47,7 +47,7 @@ class triangles_owner final : public task_owner {
             .preparing_bytes = std::max({size.bytes(), orienting, planning}),
             .smaller = input_.generated_by()};
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   void check_outputs() const override {
@@ -60,7 +60,7 @@ class triangles_owner final : public task_owner {
     arrays_.emplace(machine, graph);
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
-    throw too_large();
+    throw input_.too_large();
   }
 
   bool may_give_way() const override { return true; }
@@ -104,10 +104,6 @@ class triangles_owner final : public task_owner {
   }
 
  private:
-  static limit_error too_large() {
-    return limit_error{"triangles: this computer's memory does not hold the graph: take a smaller one"};
-  }
-
   /// Of the pairs of edges that meet, how many are two sides of a triangle; 0 where no edges meet.
   double transitivity() const {
     auto const wedges = static_cast<double>(arrays_.value().wedges());
@@ -134,19 +130,14 @@ class triangles_owner final : public task_owner {
   }
 
   void list_top(std::vector<std::uint64_t> const& counts, std::vector<std::string>& lines) const {
-    auto const count = std::min(static_cast<std::size_t>(values_.integer("top")), counts.size());
-    if (count == 0) return;
-    std::vector<std::uint32_t> order(counts.size());
-    std::iota(order.begin(), order.end(), 0U);
-    auto const before = [&](std::uint32_t a, std::uint32_t b) {
-      return counts[a] != counts[b] ? counts[a] > counts[b] : a < b;
-    };
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), before);
+    std::vector<std::uint32_t> const first =
+        places_of_highest(counts, static_cast<std::size_t>(values_.integer("top")));
+    if (first.empty()) return;
     lines.push_back("vertices in most triangles, of " + std::to_string(counts.size()) + ":");
-    for (std::size_t place = 0; place < count; ++place) {
+    for (std::size_t place = 0; place < first.size(); ++place) {
       char text[96];
       std::snprintf(text, sizeof text, "%4zu  %llu  vertex %u", place + 1,
-                    static_cast<unsigned long long>(counts[order[place]]), order[place]);
+                    static_cast<unsigned long long>(counts[first[place]]), first[place]);
       lines.emplace_back(text);
     }
   }

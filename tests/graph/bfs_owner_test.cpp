@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <utility>
 
@@ -14,41 +14,18 @@ namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-using settings = std::vector<std::pair<std::string, std::string>>;
+using test::lines_of;
+using test::message_of;
+using test::on_threads;
+using test::settings;
 using lines = std::vector<std::string>;
 
-std::unique_ptr<task_owner> owner(settings const& given) {
-  task_entry const entry = bfs_entry();
-  option_values values{entry.options};
-  for (auto const& [name, text] : given) values.set(name, text);
-  return entry.make(values);
-}
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(bfs_entry(), given); }
 
-runtime_options on_threads() { return {.machine = {.kind = executor_kind::threads, .processors = 2}}; }
-
-/// The message of what `call` throws, or nothing.
-template <class Error>
-std::string message_of(auto const& call) {
-  try {
-    call();
-  } catch (Error const& refused) {
-    return refused.what();
-  }
-  return {};
-}
-
-/// … of what `prepare` throws.
+/// The message of what `prepare` throws, or nothing.
 template <class Error>
 std::string refusal(settings const& given) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  return message_of<Error>([&] { owner(given)->prepare(*machine); });
-}
-
-lines lines_of(std::string const& path) {
-  std::ifstream file{path};
-  lines all;
-  for (std::string line; std::getline(file, line);) all.push_back(line);
-  return all;
+  return test::refusal_of<Error>(bfs_entry(), given);
 }
 
 /// Prepared, and run in bubbles.

@@ -11,6 +11,7 @@
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
 #include <lull/tests/graph/small_bfs.hpp>
+#include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>
 #include <string>
@@ -36,27 +37,6 @@ struct counted_bfs : small_bfs {
   }
 };
 static_assert(side_task<counted_bfs> && has_advance<counted_bfs>);
-
-/// Stops its block at a chunk that was chosen, until the bubble is over.
-struct stops {
-  std::atomic<std::uint64_t> chunks{0};
-  std::atomic<std::uint64_t> stop_at{0};
-  std::atomic<bool> stopped{false};
-};
-
-struct stopped_bfs : small_bfs {
-  stops* where;
-
-  void operator()(chunk c, auto const& team) const noexcept {
-    if (team.rank() == 0 && where->chunks.fetch_add(1) + 1 >= where->stop_at) where->stopped = true;
-    while (team.sum(team.rank() == 0 && where->stopped ? 1 : 0) != 0) {
-      if (team.leaving()) return;
-      std::this_thread::yield();
-    }
-    small_bfs::operator()(c, team);
-  }
-};
-static_assert(side_task<stopped_bfs> && has_advance<stopped_bfs>);
 
 struct named_graph {
   std::string name;
@@ -308,18 +288,7 @@ TEST_P(BfsOnThreads, PreemptionChangesNoBit) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
     bfs_arrays<small_bfs> arrays{side.machine(), graph, from};
     for (std::uint32_t const grain : {1U, 5U}) {
-      stops where;
-      std::uint64_t bubbles = 0;
-      auto const until_stopped = [&](job const&) {  // or for a while, since not every bubble gets a worker
-        for (int i = 0; i < 20 && (i < 2 || !where.stopped); ++i) std::this_thread::sleep_for(100us);
-      };
-      auto const go_on = [&] {
-        where.stop_at = where.chunks + 1 + ++bubbles * 37 % 5;
-        where.stopped = false;
-      };
-      go_on();
-      job_description const job = job_of(stopped_bfs{arrays.task(), &where}, grain);
-      EXPECT_GT(test::run_in_bubbles(side, job, until_stopped, go_on), 5U) << name << ": too few preemptions";
+      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << name << ": too few preemptions";
       EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << name << ", grain " << grain;
       arrays.reset();
     }

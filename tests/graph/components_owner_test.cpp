@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -13,40 +12,23 @@
 #include <lull/graph/components_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-using settings = std::vector<std::pair<std::string, std::string>>;
+using test::lines_of;
+using test::on_threads;
+using test::settings;
 
-std::unique_ptr<task_owner> owner(settings const& given) {
-  task_entry const entry = components_entry();
-  option_values values{entry.options};
-  for (auto const& [name, text] : given) values.set(name, text);
-  return entry.make(values);
-}
-
-runtime_options on_threads() { return {.machine = {.kind = executor_kind::threads, .processors = 2}}; }
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(components_entry(), given); }
 
 /// The message of what `prepare` throws, or nothing.
 template <class Error>
 std::string refusal(settings const& given) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  try {
-    owner(given)->prepare(*machine);
-  } catch (Error const& refused) {
-    return refused.what();
-  }
-  return {};
-}
-
-std::vector<std::string> lines_of(std::string const& path) {
-  std::ifstream file{path};
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
+  return test::refusal_of<Error>(components_entry(), given);
 }
 
 TEST(ComponentsOwner, ItsTableOfOptionsIsSound) {

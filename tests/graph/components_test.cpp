@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <random>
 #include <string>
@@ -16,7 +17,7 @@
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
-#include <lull/tests/graph/stopping_task.hpp>
+#include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 
 namespace lull {
@@ -28,8 +29,17 @@ using namespace test;
 using small_components = basic_components<64, 16, 32>;
 static_assert(side_task<small_components>);
 
-using stopping_components = stopping_task<small_components>;
-static_assert(side_task<stopping_components> && has_advance<stopping_components>);
+/// Counts its phases.
+template <class Task>
+struct counted : Task {
+  std::atomic<std::uint64_t>* phases;
+
+  void advance(position ended, auto const& team) const noexcept {
+    if (team.rank() == 0) ++*phases;
+    Task::advance(ended, team);
+  }
+};
+static_assert(side_task<counted<small_components>> && has_advance<counted<small_components>>);
 
 struct named_graph {
   std::string name;
@@ -107,11 +117,10 @@ class ComponentsOnThreads : public testing::TestWithParam<int> {
   result plainly(csr const& graph, edge_directions directions, std::uint32_t grain = 1, int processors = 2) const {
     auto const threads = machine(solo() ? processors : 1);
     components_arrays<Task> const arrays{*threads, graph, directions};
-    stopping where;
-    where.stop_at = ~std::uint64_t{0};
-    stopping_task<Task> const task{{arrays.task()}, &where};
-    run_plainly(*threads, threads_worker<stopping_task<Task>>(), job_of(task, grain));
-    return {arrays.labels(), arrays.progress(), where.phases};
+    std::atomic<std::uint64_t> phases{0};
+    counted<Task> const task{arrays.task(), &phases};
+    run_plainly(*threads, threads_worker<counted<Task>>(), job_of(task, grain));
+    return {arrays.labels(), arrays.progress(), phases};
   }
 
   static void expect_right(std::string const& name, csr const& graph, std::vector<std::uint32_t> const& labels) {
@@ -206,9 +215,8 @@ TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
     components_arrays<small_components> arrays{side.machine(), graph, said};
     for (std::uint32_t const grain : {1U, 5U}) {
-      stopping where;
-      job_description const job = job_of(stopping_components{{arrays.task()}, &where}, grain);
-      EXPECT_GT(run_stopped(side, job, where), grain == 1 ? 5U : 1U) << name << ": too few preemptions";
+      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain), grain == 1 ? 5U : 1U)
+          << name << ": too few preemptions";
       EXPECT_EQ(arrays.labels(), expected) << name << ", grain " << grain;
       arrays.reset();
       for (std::uint32_t const label : arrays.labels()) ASSERT_EQ(label, 0U);

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <lull/graph/graph_sgd_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/safetensors_reader.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,14 +16,10 @@
 namespace lull {
 namespace {
 
-using settings = std::vector<std::pair<std::string, std::string>>;
+using test::lines_of;
+using test::settings;
 
-std::unique_ptr<task_owner> owner(settings const& given) {
-  task_entry const entry = graph_sgd_entry();
-  option_values values{entry.options};
-  for (auto const& [name, text] : given) values.set(name, text);
-  return entry.make(values);
-}
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(graph_sgd_entry(), given); }
 
 settings with(settings given, settings const& more) {
   given.insert(given.end(), more.begin(), more.end());
@@ -31,13 +27,6 @@ settings with(settings given, settings const& more) {
 }
 
 settings const small{{"users", "60"}, {"items", "20"}, {"count", "900"}, {"epochs", "3"}, {"factors", "8"}};
-
-std::vector<std::string> lines_of(std::string const& path) {
-  std::ifstream file{path};
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
 
 TEST(GraphSgdOwner, ItsTableOfOptionsIsSound) {
   task_entry const entry = graph_sgd_entry();

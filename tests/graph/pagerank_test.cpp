@@ -11,6 +11,7 @@
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
+#include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>
 #include <numeric>
@@ -26,28 +27,6 @@ namespace {
 /// So small that rows span tiles and blocks of tiles in graphs that a person can see through.
 using small_pagerank = basic_pagerank<16, 4, 32>;
 static_assert(side_task<small_pagerank>);
-
-/// Stops its block at a chunk that was chosen, until the bubble is over: so a test preempts where it wants to, whatever
-/// the machine is busy with.
-struct preemption {
-  std::atomic<std::uint64_t> chunks{0};
-  std::atomic<std::uint64_t> stop_at{0};
-  std::atomic<bool> stopped{false};
-};
-
-struct preempted_pagerank : small_pagerank {
-  preemption* where;
-
-  void operator()(chunk c, auto const& team) const noexcept {
-    if (team.rank() == 0 && where->chunks.fetch_add(1) + 1 >= where->stop_at) where->stopped = true;
-    while (team.sum(team.rank() == 0 && where->stopped ? 1 : 0) != 0) {
-      if (team.leaving()) return;
-      std::this_thread::yield();
-    }
-    small_pagerank::operator()(c, team);
-  }
-};
-static_assert(side_task<preempted_pagerank> && has_advance<preempted_pagerank>);
 
 struct named_graph {
   std::string name;
@@ -242,18 +221,7 @@ TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
     pagerank_arrays<small_pagerank> arrays{side.machine(), graph, {}};
     for (std::uint32_t const grain : {1U, 5U}) {
-      preemption where;
-      std::uint64_t bubbles = 0;
-      auto const until_stopped = [&](job const&) {  // or for a while, since not every bubble gets a worker
-        for (int i = 0; i < 20 && (i < 2 || !where.stopped); ++i) std::this_thread::sleep_for(100us);
-      };
-      auto const go_on = [&] {
-        where.stop_at = where.chunks + 1 + ++bubbles * 37 % 23;
-        where.stopped = false;
-      };
-      go_on();
-      job_description const job = job_of(preempted_pagerank{arrays.task(), &where}, grain);
-      EXPECT_GT(test::run_in_bubbles(side, job, until_stopped, go_on), 15U) << name << ": too few preemptions";
+      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain), 15U) << name << ": too few preemptions";
       EXPECT_EQ(arrays.ranks(), expected) << name << ", grain " << grain;
       arrays.reset();
       for (float const rank : arrays.ranks()) ASSERT_EQ(rank, 0);

@@ -34,9 +34,10 @@ struct stopped : Task {
   }
 };
 
-/// The task on CPU threads in bubbles, each closed at another chunk. How many workers it took; 0 if it failed.
+/// The task on CPU threads in bubbles, each closed at another chunk, up to `spread` after the one before. How many
+/// workers it took; 0 if it failed.
 template <class Task>
-std::uint64_t run_in_chosen_bubbles(runtime& side, Task const& task, std::uint32_t grain) {
+std::uint64_t run_in_chosen_bubbles(runtime& side, Task const& task, std::uint32_t grain, std::uint64_t spread = 23) {
   using namespace std::chrono_literals;
   chosen_stop where;
   std::uint64_t bubbles = 0;
@@ -44,7 +45,7 @@ std::uint64_t run_in_chosen_bubbles(runtime& side, Task const& task, std::uint32
     for (int i = 0; i < 20 && (i < 2 || !where.stopped); ++i) std::this_thread::sleep_for(100us);
   };
   auto const go_on = [&] {
-    where.stop_at = where.chunks + 1 + ++bubbles * 37 % 23;
+    where.stop_at = where.chunks + 1 + ++bubbles * 37 % spread;
     where.stopped = false;
   };
   go_on();

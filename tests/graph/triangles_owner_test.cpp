@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <lull/graph/triangles_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <numeric>
 #include <sstream>
@@ -16,23 +16,11 @@ namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-using settings = std::vector<std::pair<std::string, std::string>>;
+using test::lines_of;
+using test::on_threads;
+using test::settings;
 
-std::unique_ptr<task_owner> owner(settings const& given) {
-  task_entry const entry = triangles_entry();
-  option_values values{entry.options};
-  for (auto const& [name, text] : given) values.set(name, text);
-  return entry.make(values);
-}
-
-runtime_options on_threads() { return {.machine = {.kind = executor_kind::threads, .processors = 2}}; }
-
-std::vector<std::string> lines_of(std::string const& path) {
-  std::ifstream file{path};
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(triangles_entry(), given); }
 
 TEST(TrianglesOwner, ItsTableOfOptionsIsSound) {
   task_entry const entry = triangles_entry();

@@ -118,7 +118,8 @@ inline check_at_rest() {
 #else
 #define tags_agree (seen_tag == known_tag)
 #endif
-#define learn_limit assert(deferred == 0); known_tag = tag; seen_tag = limit_tag; extent = limit_extent; my_grain = grain
+#define learn_limit \
+  assert(deferred == 0); known_tag = tag; seen_tag = limit_tag; extent = limit_extent; my_grain = grain
 #define learn_position \
   knows = tags_agree; extent = (knows -> extent : 0); seen_tag = 0; my_grain = (knows -> my_grain : 0); \
   at = (knows -> pos : 0); known_tag = (knows -> known_tag : 0)
@@ -177,7 +178,8 @@ inline find_starved() {
   :: ticket_next = 0 \
   :: may_stay && items(mine_to_open) <= my_grain -> \
     ticket_next = taken_next; \
-    known_tag = tag; knows = 1; extent = items(mine_to_open); at = mine_to_open; begin = 0; count = extent; at_once = 1 \
+    known_tag = tag; knows = 1; extent = items(mine_to_open); at = mine_to_open; \
+    begin = 0; count = extent; at_once = 1 \
   fi
 
 // Opens the phase `mine_to_open`: the caller has moved the state to `opening`.
