@@ -47,7 +47,7 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `state`, `at` and `phases` are fresh; `phases` may lack the one that is open. `items` counts
+/// How far a job has come. `state`, `at` and `phases` are fresh: short phases may be told of 20 us late. `items` counts
 /// committed items; it and `why` are updated when the job leaves the bubbles, as at its end or a pause.
 struct job_progress {
   job_state state = job_state::queued;

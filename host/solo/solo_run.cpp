@@ -57,10 +57,11 @@ class solo_job {
   int priority() { return bubbles_.job().description().priority; }
   bool over() const noexcept { return over_; }
   bool starves() const noexcept { return starves_; }
+  /// The host may be told of a phase late, so this never takes back what a close has settled.
   void note_phases() {
     if (over_) return;
-    found_.phases = bubbles_.job().progress().phases;
-    found_.rounds = bubbles_.job().rounds();
+    found_.phases = std::max(found_.phases, bubbles_.job().progress().phases);
+    found_.rounds = std::max(found_.rounds, bubbles_.job().rounds());
   }
 
   /// One bubble, until `closes`, or until the blocks are out because the task is over or starves. `rest`: between two
@@ -138,7 +139,7 @@ class solo_job {
     phase_state const state = tagged_state{now.state}.state();
     found_.items = now.items + now.done;
     found_.phases = now.phases;
-    found_.rounds = bubbles_.job().rounds();
+    found_.rounds = now.round;
     found_.finished = state == phase_state::finished;
     starves_ = state == phase_state::starved;
     over_ = found_.finished;
