@@ -14,6 +14,7 @@ namespace {
 
 constexpr unsigned max_scale = 28;  // edges of both directions at the usual factor: 2³³, 34 GB
 constexpr unsigned max_edge_factor = 256;
+constexpr std::uint32_t max_side = 16384;
 constexpr std::uint64_t max_edges = 1ULL << 33;
 constexpr std::uint64_t block_edges = 1ULL << 16;
 
@@ -97,13 +98,18 @@ csr generate(generate_options const& options, Make const& make, Renumber const& 
 }
 
 template <class Work>
-csr within_limits(generate_options const& options, Work const& work) {
-  check(options);
+csr within_memory(std::string const& size, Work const& work) {
   try {
     return work();
   } catch (std::bad_alloc const&) {
-    throw limit_error("generating a graph: not enough memory for scale " + std::to_string(options.scale));
+    throw limit_error("generating a graph: not enough memory for " + size);
   }
+}
+
+template <class Work>
+csr within_limits(generate_options const& options, Work const& work) {
+  check(options);
+  return within_memory("scale " + std::to_string(options.scale), work);
 }
 
 }  // namespace
@@ -129,6 +135,33 @@ csr generate_uniform(generate_options const& options) {
     return generate(
         options, [&](std::uint64_t index) { return uniform_edge(random, index, options.scale); },
         [](host_array<edge>&) {});
+  });
+}
+
+csr generate_grid(std::uint32_t side, unsigned threads) {
+  if (side < 2 || side > max_side) {
+    throw usage_error("generating a graph: a side of " + std::to_string(side) + " vertices is outside 2 to " +
+                      std::to_string(max_side));
+  }
+  return within_memory("a side of " + std::to_string(side) + " vertices", [&] {
+    csr made;
+    made.offsets.resize(std::size_t{side} * side + 1);
+    made.targets.resize(std::size_t{4} * side * (side - 1));
+    made.offsets.back() = made.targets.size();
+    detail::for_each_part(side, detail::set_up_threads(threads), [&](std::size_t part) {
+      auto const row = static_cast<std::uint32_t>(part);
+      std::uint64_t const joined = row == 0 ? 0 : 2 * std::uint64_t{row} - 1;  // to other rows, by each row before
+      std::uint64_t edge = 2 * std::uint64_t{side - 1} * row + side * joined;
+      for (std::uint32_t column = 0; column < side; ++column) {
+        std::uint32_t const vertex = row * side + column;
+        made.offsets[vertex] = edge;
+        if (row != 0) made.targets[edge++] = vertex - side;
+        if (column != 0) made.targets[edge++] = vertex - 1;
+        if (column + 1 != side) made.targets[edge++] = vertex + 1;
+        if (row + 1 != side) made.targets[edge++] = vertex + side;
+      }
+    });
+    return made;
   });
 }
 

@@ -29,4 +29,10 @@ csr generate_kronecker(generate_options const& options);
 /// Source: GAP benchmark suite, graph `Urand` (Erdős and Rényi).
 csr generate_uniform(generate_options const& options);
 
+/// A mesh: `side`² vertices in rows, numbered row by row, each joined to its neighbours above, to the left, to the
+/// right and below, in this order; no weights. So it has 4 × side × (side - 1) edges and, from a corner, 2 × side - 1
+/// levels. `side`: 2 to 16384. `threads`: 0 for those of the machine. Takes the finished graph's memory. Throws
+/// usage_error outside the limits, limit_error where memory does not suffice.
+csr generate_grid(std::uint32_t side, unsigned threads = 0);
+
 }  // namespace lull

@@ -10,19 +10,22 @@ namespace lull {
 
 graph_input::graph_input(std::string_view task, option_values const& values, weights wanted)
     : task_(task), values_(&values), wanted_(wanted) {
-  int const chosen = values.given("graph") + values.given("kronecker") + values.given("uniform");
+  int const chosen = values.given("graph") + values.given("kronecker") + values.given("uniform") + values.given("grid");
   auto const refuse = [&](char const* why) { throw usage_error(task_ + why); };
-  if (chosen > 1) refuse(": graph, kronecker and uniform exclude each other: give one of them");
-  if (values.given("seed") && generated_by().empty())
-    refuse(": seed is for a graph that is generated: give kronecker or uniform with it");
+  if (chosen > 1) refuse(": graph, kronecker, uniform and grid exclude each other: give one of them");
+  if (values.given("seed") && !is_random())
+    refuse(": seed is for a graph that is drawn at random: give kronecker or uniform with it");
 }
 
 std::string_view graph_input::generated_by() const {
-  return values_->given("kronecker") ? "kronecker" : values_->given("uniform") ? "uniform" : "";
+  for (std::string_view const name : {"kronecker", "uniform", "grid"}) {
+    if (values_->given(name)) return name;
+  }
+  return "";
 }
 
 std::filesystem::path graph_input::shipped(char const* name) {
-  return shipped_file(name, "graph=FILE, kronecker=SCALE or uniform=SCALE");
+  return shipped_file(name, "graph=FILE, kronecker=SCALE, uniform=SCALE or grid=SIDE");
 }
 
 std::vector<std::filesystem::path> graph_input::files() const {
@@ -37,9 +40,13 @@ csr graph_input::load() const {
 }
 
 graph_input::extent graph_input::size() {
-  if (std::string_view const scale = generated_by(); !scale.empty()) {
-    std::uint64_t const vertices = std::uint64_t{1} << values_->integer(scale);
+  if (is_random()) {
+    std::uint64_t const vertices = std::uint64_t{1} << values_->integer(generated_by());
     return {vertices, 2 * generate_options{}.edge_factor * vertices};
+  }
+  if (values_->given("grid")) {
+    auto const side = static_cast<std::uint64_t>(values_->integer("grid"));
+    return {side * side, 4 * side * (side - 1)};
   }
   if (read_.vertices() == 0) read_ = load();
   return {read_.vertices(), read_.edges()};
@@ -59,6 +66,7 @@ memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::u
 }
 
 csr graph_input::take() {
+  if (values_->given("grid")) return generate_grid(static_cast<std::uint32_t>(values_->integer("grid")));
   std::string_view const scale = generated_by();
   if (scale.empty()) return read_.vertices() != 0 ? std::exchange(read_, {}) : load();
   generate_options const wanted{.scale = static_cast<unsigned>(values_->integer(scale)),

@@ -22,16 +22,16 @@ inline constexpr option graph_options[] = {
      "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; default: the packages of Debian 12"},
     {"kronecker", option_kind::integer, "", "[1, 27]", "generate a Kronecker graph of 2^SCALE vertices instead"},
     {"uniform", option_kind::integer, "", "[1, 27]", "generate a uniform graph of 2^SCALE vertices instead"},
-    {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a generated graph"},
+    {"grid", option_kind::integer, "", "[2, 16384]", "generate a grid of SIDE x SIDE vertices instead"},
+    {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a Kronecker or uniform graph"},
 };
 
-/// A table of those rows and a task's own behind them.
-template <std::size_t Own>
-constexpr auto with_graph_options(option const (&own)[Own]) noexcept {
-  constexpr std::size_t shared = std::size(graph_options);
-  std::array<option, shared + Own> made{};
-  std::copy(std::begin(graph_options), std::end(graph_options), made.begin());
-  std::copy(std::begin(own), std::end(own), made.begin() + shared);
+/// A table of those rows and, behind them, further ones, of which a task's own are the last.
+template <std::size_t... Further>
+constexpr auto with_graph_options(option const (&... further)[Further]) noexcept {
+  std::array<option, std::size(graph_options) + (Further + ...)> made{};
+  option* end = std::copy(std::begin(graph_options), std::end(graph_options), made.data());
+  ((end = std::copy(std::begin(further), std::end(further), end)), ...);
   return made;
 }
 
@@ -79,6 +79,7 @@ class graph_input {
 
  private:
   csr load() const;
+  bool is_random() const { return values_->given("kronecker") || values_->given("uniform"); }
 
   std::string task_;
   option_values const* values_;

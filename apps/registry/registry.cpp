@@ -8,6 +8,7 @@
 #include <lull/graph/components_owner.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
 #include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/sssp_owner.hpp>
 #include <lull/graph/triangles_owner.hpp>
 #include <lull/host/task/library_loader.hpp>
 #include <lull/tasks/images/images_owner.hpp>
@@ -18,9 +19,9 @@
 namespace lull {
 
 std::span<task_entry const> registry() {
-  static std::array const entries{pagerank_entry(),  bfs_entry(),     components_entry(), triangles_entry(),
-                                  graph_sgd_entry(), images_entry(),  mlp_entry(),        classify_entry(),
-                                  product_entry(),   compute_entry(), streaming_entry()};
+  static std::array const entries{pagerank_entry(),  bfs_entry(),       components_entry(), sssp_entry(),
+                                  triangles_entry(), graph_sgd_entry(), images_entry(),     mlp_entry(),
+                                  classify_entry(),  product_entry(),   compute_entry(),    streaming_entry()};
   return entries;
 }
 

@@ -130,5 +130,20 @@ TEST(GenerateUniform, HasNoHubs) {
   EXPECT_NEAR(static_cast<double>(half), 2048, 250);
 }
 
+TEST(GenerateGrid, JoinsEachVertexToItsNeighbours) {
+  csr const three = generate_grid(3);
+  validate(three);
+  EXPECT_EQ(three,
+            test::rows({{1, 3}, {0, 2, 4}, {1, 5}, {0, 4, 6}, {1, 3, 5, 7}, {2, 4, 8}, {3, 7}, {4, 6, 8}, {5, 7}}));
+}
+
+TEST(GenerateGrid, DoesNotDependOnThreads) { EXPECT_EQ(generate_grid(70, 1), generate_grid(70, 4)); }
+
+TEST(GenerateGrid, RefusesSidesOutsideTheLimits) {
+  EXPECT_THROW(generate_grid(1), usage_error);
+  EXPECT_THROW(generate_grid(16385), usage_error);
+  EXPECT_EQ(generate_grid(2).edges(), 8U);
+}
+
 }  // namespace
 }  // namespace lull

@@ -53,6 +53,10 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "pagerank:graph=" + files.at("ring.wel"),
                                  "bfs",
                                  "bfs:kronecker=12,source=1",
+                                 "sssp",
+                                 "sssp:kronecker=12,source=1",
+                                 "sssp:grid=200",
+                                 "sssp:graph=" + files.at("ring.wel"),
                                  "components",
                                  "components:kronecker=12",
                                  "components:graph=" + files.at("ring.wel"),
@@ -79,6 +83,7 @@ TEST(needs, grow_with_the_options) {
                                     {"mlp:hidden=65536,layers=2", 48 * gib},
                                     {"pagerank:kronecker=27", 16 * gib},
                                     {"bfs:kronecker=27", 36 * gib},
+                                    {"sssp:kronecker=27", 39 * gib},
                                     {"components:kronecker=27", 17 * gib},
                                     {"graph_sgd:count=2147483648,users=134217728,items=134217728", 60 * gib}}) {
     memory_need const found = need_of(task);

@@ -9,6 +9,7 @@ SHORT = {
     "pagerank": "sweeps=3",
     "bfs": "source=0",
     "components": "top=1",
+    "sssp": "source=0",
     "triangles": "top=3",
     "graph_sgd": "users=100,items=40,count=2000,epochs=2",
     "images": "in={folder}/pictures,out={folder}/results,width=32",

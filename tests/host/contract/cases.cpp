@@ -15,6 +15,8 @@
 #include <lull/graph/graph_sgd_owner.hpp>
 #include <lull/graph/pagerank.hpp>
 #include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/sssp.hpp>
+#include <lull/graph/sssp_owner.hpp>
 #include <lull/graph/triangles.hpp>
 #include <lull/graph/triangles_owner.hpp>
 #include <lull/tasks/counted_compute.hpp>
@@ -31,6 +33,7 @@
 #include <lull/tests/host/contract/mlp_owner.hpp>
 #include <lull/tests/host/contract/pagerank_owner.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
+#include <lull/tests/host/contract/sssp_owner.hpp>
 #include <lull/tests/host/contract/tally_owner.hpp>
 #include <lull/tests/host/contract/triangles_owner.hpp>
 #include <lull/tests/support/pulling_probe.hpp>
@@ -78,6 +81,8 @@ void join_shipped(contract_on where) {
   auto const a_pagerank = made_by(pagerank_entry, {{"kronecker", "10"}, {"sweeps", "4"}});
   auto const a_small_bfs = [] { return std::make_unique<small_bfs_owner>(); };
   auto const a_bfs = made_by(bfs_entry, {{"kronecker", "12"}});
+  auto const a_small_sssp = [] { return std::make_unique<small_sssp_owner>(); };
+  auto const an_sssp = made_by(sssp_entry, {{"kronecker", "12"}});
 
   // A phase has several chunks, and what is held out several items.
   auto const a_graph_sgd = [&](char const* factors, char const* groups) {
@@ -107,6 +112,8 @@ void join_shipped(contract_on where) {
   join_contract<graph_sgd<64>>("graph_sgd_64", a_graph_sgd("64", "14"), where);
   join_contract<bfs>("bfs", a_bfs, where);
   join_contract<small_bfs>("small_bfs", a_small_bfs, where);
+  join_contract<sssp>("sssp", an_sssp, where);
+  join_contract<small_sssp>("small_sssp", a_small_sssp, where);
   join_contract<components>("components", a_components, where);
   join_contract<small_components>("small_components_directed", small_directed, where);
   join_contract<small_components>("small_components_symmetric", small_symmetric, where);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <lull/graph/edge_ranges.hpp>
+#include <lull/graph/edge_weights.hpp>
+#include <lull/graph/parallel.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
+#include <string>
+
+namespace lull {
+namespace {
+
+bool is_whole(float weight) noexcept {
+  return weight <= static_cast<float>(max_whole_weight) && weight == std::trunc(weight);
+}
+
+}  // namespace
+
+weight_kind kind_of_weights(csr const& graph, unsigned threads) {
+  std::atomic<bool> all_whole{true};
+  detail::for_each_part(detail::edge_parts(graph), detail::set_up_threads(threads), [&](std::size_t part) {
+    bool whole = true;
+    detail::visit_part(graph, part, [&](std::uint32_t source, std::uint64_t edge) {
+      float const weight = graph.weights[edge];
+      if (!(weight >= 0 && weight <= max_real_weight)) {
+        throw usage_error("the edge from vertex " + std::to_string(source) + " to " +
+                          std::to_string(graph.targets[edge]) + " weighs " + std::to_string(weight) +
+                          ": a weight must be from 0 to 2^96");
+      }
+      whole = whole && is_whole(weight);
+    });
+    if (!whole) all_whole = false;
+  });
+  return all_whole ? weight_kind::whole : weight_kind::real;
+}
+
+void draw_weights(csr& graph, std::uint64_t seed, std::uint32_t max, unsigned threads) {
+  constexpr std::uint64_t weight_stream = 2;
+  counter_random const random{seed, weight_stream};
+  graph.weights.resize(graph.targets.size());
+  detail::for_each_part(detail::edge_parts(graph), detail::set_up_threads(threads), [&](std::size_t part) {
+    detail::visit_part(graph, part, [&](std::uint32_t source, std::uint64_t edge) {
+      auto const [low, high] = std::minmax(source, graph.targets[edge]);
+      std::uint64_t const drawn = random.below(std::uint64_t{high} << 32 | low, max);
+      graph.weights[edge] = static_cast<float>(1 + drawn);
+    });
+  });
+}
+
+}  // namespace lull

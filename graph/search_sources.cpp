@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <lull/graph/search_sources.hpp>
+#include <lull/graph/vertex_list.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+search_sources::search_sources(std::string_view task, option_values const& values) : task_(task), values_(&values) {
+  if (values.given("source") && values.given("sources")) {
+    throw usage_error(task_ + ": source and sources exclude each other: give one of them");
+  }
+}
+
+void search_sources::find(std::uint64_t vertices) {
+  if (!sources_.empty()) return;
+  if (is_list()) {
+    sources_ = read_vertex_list(values_->path("sources"), vertices);
+  } else if (values_->has("source")) {
+    auto const source = static_cast<std::uint64_t>(values_->integer("source"));
+    if (source >= vertices) {
+      throw usage_error(task_ + ": source=" + std::to_string(source) + " is no vertex: the graph has vertices 0 to " +
+                        std::to_string(vertices - 1));
+    }
+    sources_ = {static_cast<std::uint32_t>(source)};
+  }
+}
+
+void search_sources::find_in(csr const& out) {
+  find(out.vertices());
+  if (!sources_.empty()) return;
+  auto const after = std::upper_bound(out.offsets.begin(), out.offsets.end(), std::uint64_t{0});
+  sources_ = {after == out.offsets.end() ? 0 : static_cast<std::uint32_t>(after - out.offsets.begin() - 1)};
+}
+
+std::string search_sources::text() const {
+  return sources_.size() == 1 ? "from vertex " + std::to_string(sources_.front())
+                              : "from " + std::to_string(sources_.size()) + " vertices";
+}
+
+std::vector<std::filesystem::path> search_sources::files() const {
+  return is_list() ? std::vector<std::filesystem::path>{values_->path("sources")}
+                   : std::vector<std::filesystem::path>{};
+}
+
+}  // namespace lull

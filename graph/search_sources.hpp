@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <lull/graph/csr.hpp>
+#include <lull/host/task/options.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lull {
+
+/// The rows with which each task that searches a graph lets its user choose where from.
+inline constexpr option search_options[] = {
+    {"source", option_kind::integer, "", "[0, 4294967294]",
+     "vertex to search from; default: the lowest that an edge leaves"},
+    {"sources", option_kind::path, "", "", "file with vertices to search from, one after the other, one id a line"},
+};
+
+/// The vertices that a task's options name to search from. Not thread-safe.
+class search_sources {
+ public:
+  /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
+  search_sources(std::string_view task, option_values const& values);
+
+  /// Reads them, once, where the options name any. Throws usage_error or input_error for one that is no vertex.
+  void find(std::uint64_t vertices);
+  /// … or takes the default: the lowest vertex that an edge leaves; where there is none, vertex 0.
+  void find_in(csr const& out);
+
+  /// Before find_in, of the default also 1.
+  std::size_t count() const noexcept { return sources_.empty() ? 1 : sources_.size(); }
+  std::span<std::uint32_t const> all() const noexcept { return sources_; }
+  /// Whether they are of a list, so that each line of the results names its source.
+  bool is_list() const { return values_->has("sources"); }
+  /// As a summary begins: `from vertex 3`, `from 5 vertices`.
+  std::string text() const;
+  std::vector<std::filesystem::path> files() const;
+
+ private:
+  std::string task_;
+  option_values const* values_;
+  std::vector<std::uint32_t> sources_;
+};
+
+}  // namespace lull

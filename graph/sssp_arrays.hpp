@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <lull/graph/csr.hpp>
+#include <lull/graph/edge_weights.hpp>
+#include <lull/graph/sssp.hpp>
+#include <lull/graph/verify_sssp.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/owner.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lull {
+
+/// What searches for shortest paths work on, on a machine; `Task` is a basic_sssp. Movable; must go before the machine
+/// does.
+template <class Task>
+class sssp_arrays {
+ public:
+  /// `out` holds the edges and weights as loaded and must be valid, `kind` what kind_of_weights says of them.
+  /// `sources`: one for each search, at least one, each a vertex. `delta`: how far a bucket reaches, above 0; rounded
+  /// up where weights are whole. Throws limit_error, with the figures, where the machine's memory does not suffice or
+  /// the graph is larger than a queue can be; std::bad_alloc where that of the host does not suffice.
+  sssp_arrays(executor& machine, csr const& out, weight_kind kind, std::span<std::uint32_t const> sources, double delta)
+      : machine_(&machine), vertices_(out.vertices()), edges_(out.edges()), kind_(kind), delta_(word_of_delta(delta)) {
+    if (vertices_ > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
+      throw limit_error("sssp: a graph of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
+                        " edges is too large: it can have " + std::to_string(queue_mark::max_vertices) +
+                        " vertices and " + std::to_string(queue_mark::max_edges) + " edges");
+    }
+    try {
+      fill(machine, out, sources);
+    } catch (limit_error const& reason) {
+      throw limit_error("shortest paths over " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
+                        " edges from " + std::to_string(sources.size()) + " sources take " +
+                        std::to_string(bytes(vertices_, edges_, sources.size())) +
+                        " bytes of the machine: " + reason.what());
+    }
+  }
+
+  /// Of all arrays together.
+  static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges, std::uint64_t searches) noexcept {
+    constexpr std::uint64_t of_lists =
+        2 * (2 * sizeof(std::uint32_t) + sizeof(std::uint64_t)) + 2 * sizeof(std::uint32_t);
+    return (vertices + 1) * sizeof(std::uint64_t) + 2 * edges * sizeof(std::uint32_t) +
+           vertices * (of_lists + searches * 2 * sizeof(std::uint64_t)) + searches * sizeof(std::uint32_t) +
+           sizeof(sssp_progress);
+  }
+
+  Task task() const noexcept {
+    return {
+        {.offsets = offsets_.data(),
+         .targets = targets_.data(),
+         .weights = weights_.data(),
+         .sources = sources_.data(),
+         .distances = distances_.data(),
+         .labels = labels_.data(),
+         .frontiers = {{vertices_of_[0].data(), edges_of_[0].data()}, {vertices_of_[1].data(), edges_of_[1].data()}},
+         .far = {far_[0].data(), far_[1].data()},
+         .waved = waved_.data(),
+         .put_far = put_far_.data(),
+         .progress = progress_.data(),
+         .graph = {.edges = edges_,
+                   .vertices = vertices_,
+                   .searches = static_cast<std::uint32_t>(sources_.size()),
+                   .kind = kind_,
+                   .delta = delta_}}};
+  }
+
+  /// Those that a run writes; the others are made from the graph alone.
+  std::vector<task_array> written() const {
+    return {array_of("distances", distances_, {sources_.size(), vertices_}),
+            array_of("labels", labels_, {sources_.size(), vertices_}),
+            array_of("frontier_0_vertices", vertices_of_[0]),
+            array_of("frontier_0_edges", edges_of_[0]),
+            array_of("frontier_1_vertices", vertices_of_[1]),
+            array_of("frontier_1_edges", edges_of_[1]),
+            array_of("far_0", far_[0]),
+            array_of("far_1", far_[1]),
+            array_of("waved", waved_),
+            array_of("put_far", put_far_),
+            array_of("progress", progress_)};
+  }
+
+  void reset() {
+    distances_.fill_zero();
+    labels_.fill_zero();
+    for (auto& one : vertices_of_) one.fill_zero();
+    for (auto& one : edges_of_) one.fill_zero();
+    for (auto& one : far_) one.fill_zero();
+    waved_.fill_zero();
+    put_far_.fill_zero();
+    progress_.fill_zero();
+  }
+
+  sssp_progress progress() const { return progress_.read().front(); }
+
+  /// Of one search.
+  std::vector<sssp_found> found(std::uint64_t search) const {
+    std::vector<std::uint64_t> words(vertices_);
+    auto const read = [&](machine_array<std::uint64_t> const& from) {
+      machine_->read(words.data(), from.data() + search * vertices_, words.size() * sizeof(std::uint64_t));
+    };
+    std::vector<sssp_found> made(vertices_);
+    read(distances_);
+    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) made[vertex].distance = words[vertex];
+    read(labels_);
+    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
+      if (words[vertex] != sssp_label::unreached) made[vertex].parent = sssp_label::parent(words[vertex]);
+    }
+    return made;
+  }
+
+ private:
+  std::uint32_t word_of_delta(double delta) const noexcept {
+    if (kind_ == weight_kind::real) return std::bit_cast<std::uint32_t>(static_cast<float>(delta));
+    constexpr double max = 0xffff'ffff;
+    return static_cast<std::uint32_t>(std::min(std::max(std::ceil(delta), 1.0), max));
+  }
+
+  std::vector<std::uint32_t> words_of_weights(csr const& out) const {
+    std::vector<std::uint32_t> words(out.edges());
+    for (std::uint64_t edge = 0; edge < edges_; ++edge) {
+      float const weight = out.weights[edge] + 0.0F;  // of two zeros the positive one
+      words[edge] =
+          kind_ == weight_kind::whole ? static_cast<std::uint32_t>(weight) : std::bit_cast<std::uint32_t>(weight);
+    }
+    return words;
+  }
+
+  void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
+    offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
+    targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
+    weights_ = {machine, std::span<std::uint32_t const>{words_of_weights(out)}};
+    sources_ = {machine, sources};
+    distances_ = {machine, sources.size() * vertices_};
+    labels_ = {machine, sources.size() * vertices_};
+    for (auto& one : vertices_of_) one = {machine, vertices_};
+    for (auto& one : edges_of_) one = {machine, vertices_};
+    for (auto& one : far_) one = {machine, vertices_};
+    waved_ = {machine, vertices_};
+    put_far_ = {machine, vertices_};
+    progress_ = {machine, 1};
+  }
+
+  executor* machine_;
+  std::uint32_t vertices_;
+  std::uint64_t edges_;
+  weight_kind kind_;
+  std::uint32_t delta_;
+  machine_array<std::uint64_t> offsets_;
+  machine_array<std::uint32_t> targets_;
+  machine_array<std::uint32_t> weights_;
+  machine_array<std::uint32_t> sources_;
+  machine_array<std::uint64_t> distances_;
+  machine_array<std::uint64_t> labels_;
+  machine_array<std::uint32_t> vertices_of_[2];  // the queues of frontiers
+  machine_array<std::uint64_t> edges_of_[2];
+  machine_array<std::uint32_t> far_[2];
+  machine_array<std::uint32_t> waved_;
+  machine_array<std::uint32_t> put_far_;
+  machine_array<sssp_progress> progress_;
+};
+
+}  // namespace lull

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <lull/graph/edge_weights.hpp>
+#include <lull/graph/graph_input.hpp>
+#include <lull/graph/search_sources.hpp>
+#include <lull/graph/sssp_arrays.hpp>
+#include <lull/graph/sssp_owner.hpp>
+#include <lull/graph/verify_sssp.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using std::filesystem::path;
+
+constexpr option own_options[] = {
+    {"max_weight", option_kind::integer, "255", "[1, 16777216]",
+     "greatest weight that is drawn for a graph without weights; the least is 1"},
+    {"weight_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn weights"},
+    {"delta", option_kind::real, "", "(0, 4294967295]",
+     "width of a bucket, in weights; default: 32 x mean weight / mean degree of vertices with edges"},
+    {"out", option_kind::path, "", "",
+     "file for the results: vertex, distance, parent a line, with tabs, inf and -1 where not reached; after the source "
+     "with sources"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or far vertices in a chunk"},
+};
+
+constexpr auto sssp_options = with_graph_options(search_options, own_options);
+
+/// As Davidson and others choose it (see sssp.hpp): 32 is the width of a warp.
+double default_delta(csr const& out) {
+  double const sum = std::accumulate(out.weights.begin(), out.weights.end(), 0.0);
+  std::uint64_t leaves = 0;
+  for (std::size_t vertex = 0; vertex + 1 < out.offsets.size(); ++vertex)
+    leaves += out.offsets[vertex] != out.offsets[vertex + 1] ? 1 : 0;
+  auto const edges = static_cast<double>(out.edges());
+  double const delta = 32 * (sum / edges) / (edges / static_cast<double>(leaves));
+  return delta > 0 && delta < max_real_weight ? delta : 1;  // also without edges, and where all weigh nothing
+}
+
+/// What the searches come to, all together.
+struct sssp_total {
+  std::uint64_t reached = 0;
+  std::uint64_t edges = 0;     // that leave the reached
+  std::uint64_t farthest = 0;  // as a distance is stored
+};
+
+class sssp_owner final : public task_owner {
+ public:
+  explicit sssp_owner(option_values const& values)
+      : values_(values), input_("sssp", values_, graph_input::weights::kept), sources_("sssp", values_) {}
+
+  /// A graph in a file is read, so that its size is known; a list of sources, too.
+  memory_need needs(executor_kind /*kind*/) override try {
+    graph_input::extent const size = input_.size();
+    sources_.find(size.vertices);
+    std::uint64_t const weights = size.edges * sizeof(float);
+    std::uint64_t const graph = size.bytes() + weights;
+    bool const generated = !input_.generated_by().empty();
+    std::uint64_t const making = generated ? size.bytes() / 2 : 0;  // beside what stays; see generate.hpp
+    std::uint64_t const judging = size.vertices * (sizeof(sssp_found) + 12);
+    return {.machine_bytes = sssp_arrays<sssp>::bytes(size.vertices, size.edges, sources_.count()),
+            .host_bytes = graph - std::min(graph, input_.held_bytes()),
+            .preparing_bytes = std::max({making, weights, judging}),
+            .smaller = input_.generated_by()};
+  } catch (std::bad_alloc const&) {
+    throw input_.too_large();
+  }
+
+  void check_outputs() const override {
+    if (values_.has("out")) check_writable("sssp: out=", values_.path("out"));
+  }
+
+  void prepare(executor& machine) override try {
+    check_outputs();
+    csr out = input_.take();
+    if (out.weights.empty()) {
+      draw_weights(out, static_cast<std::uint64_t>(values_.integer("weight_seed")),
+                   static_cast<std::uint32_t>(values_.integer("max_weight")));
+    } else if (values_.given("max_weight") || values_.given("weight_seed")) {
+      throw usage_error("sssp: " + input_.files().front().string() +
+                        " has weights: leave out max_weight and weight_seed, which are for drawn ones");
+    }
+    kind_ = kind_of(out);
+    sources_.find_in(out);
+    double const delta = values_.has("delta") ? values_.real("delta") : default_delta(out);
+    arrays_.emplace(machine, out, kind_, sources_.all(), delta);
+    out_ = std::move(out);
+  } catch (std::bad_alloc const&) {
+    throw input_.too_large();
+  }
+
+  bool may_give_way() const override { return true; }
+
+  job_description describe() const override {
+    job_description made = lull::describe(arrays_.value().task(), "sssp");
+    made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
+    return made;
+  }
+
+  void reset() override { arrays_.value().reset(); }
+  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
+
+  std::vector<path> inputs() const override {
+    std::vector<path> files = input_.files();
+    for (path const& each : sources_.files()) files.push_back(each);
+    return files;
+  }
+  std::vector<path> outputs() const override {
+    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
+  }
+
+  verification verify() override {
+    sssp_progress const end = arrays_.value().progress();
+    auto const sources = sources_.all();
+    if (end.phase != sssp_phase::end) {
+      return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources.size()) +
+                         " searches are done"};
+    }
+    std::string last;
+    for (std::size_t search = 0; search < sources.size(); ++search) {
+      sssp_verdict const verdict = verify_sssp(out_, kind_, sources[search], arrays_->found(search));
+      if (!verdict.ok) return {false, "from vertex " + std::to_string(sources[search]) + ": " + verdict.message};
+      last = verdict.message;
+    }
+    return {true,
+            sources.size() == 1 ? last : std::to_string(sources.size()) + " searches, of which the last: " + last};
+  }
+
+  std::vector<std::string> write() override {
+    std::optional<atomic_file> file;
+    if (values_.has("out")) file.emplace(values_.path("out"));
+    sssp_total const total = add_up([&](std::uint32_t source, std::vector<sssp_found> const& found) {
+      if (file) write_found(*file, source, found);
+    });
+    std::vector<std::string> lines{sources_.text() + ": " + std::to_string(total.reached) +
+                                   " vertices reached, distance " + text_of_distance(total.farthest, kind_) + ", " +
+                                   std::to_string(total.edges) + " edges traversed"};
+    if (file) {
+      file->commit();
+      lines.push_back("distances and parents: " + values_.path("out").string());
+    }
+    return lines;
+  }
+
+  std::vector<task_figure> figures() const override {
+    sssp_total const total = add_up([](std::uint32_t, std::vector<sssp_found> const&) {});
+    return {{"reached", static_cast<double>(total.reached)},
+            {"distance", std::stod(text_of_distance(total.farthest, kind_))},
+            {"edges_traversed", static_cast<double>(total.edges)}};
+  }
+
+ private:
+  weight_kind kind_of(csr const& out) const try {
+    return kind_of_weights(out);
+  } catch (usage_error const& fault) {  // of a file: drawn weights have none
+    throw input_error(input_.files().front().string(), 0, fault.what());
+  }
+
+  sssp_total add_up(auto const& each) const {
+    sssp_total total;
+    auto const sources = sources_.all();
+    for (std::size_t search = 0; search < sources.size(); ++search) {
+      std::vector<sssp_found> const found = arrays_.value().found(search);
+      for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
+        if (found[vertex].distance == sssp_found::unreached) continue;
+        total.reached += 1;
+        total.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
+        total.farthest = std::max(total.farthest, found[vertex].distance);
+      }
+      each(sources[search], found);
+    }
+    return total;
+  }
+
+  void write_found(atomic_file& file, std::uint32_t source, std::vector<sssp_found> const& found) const {
+    std::string const first = sources_.is_list() ? std::to_string(source) + '\t' : "";
+    std::string line;
+    for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
+      auto const& [distance, parent] = found[vertex];
+      line = first;
+      line.append(std::to_string(vertex)).append(1, '\t').append(text_of_distance(distance, kind_)).append(1, '\t');
+      line.append(parent == sssp_found::none ? "-1" : std::to_string(parent)).append(1, '\n');
+      file.write(line);
+    }
+  }
+
+  option_values values_;
+  graph_input input_;
+  search_sources sources_;
+  csr out_;
+  weight_kind kind_ = weight_kind::whole;
+  std::optional<sssp_arrays<sssp>> arrays_;
+};
+
+}  // namespace
+
+task_entry sssp_entry() {
+  return {.name = "sssp",
+          .help = "find the shortest paths of a weighted graph: how far each vertex is, and by which it is reached",
+          .example = "sssp:kronecker=20,out=distances.tsv",
+          .options = sssp_options,
+          .type = [](option_values const&) { return type_of<sssp>(); },
+          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+            return std::make_unique<sssp_owner>(values);
+          }};
+}
+
+}  // namespace lull

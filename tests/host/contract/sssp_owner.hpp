@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lull/graph/sssp_arrays.hpp>
+#include <lull/graph/verify_sssp.hpp>
+#include <lull/host/job.hpp>
+#include <lull/host/task/owner.hpp>
+#include <lull/tests/graph/edges_graph.hpp>
+#include <lull/tests/graph/small_sssp.hpp>
+
+namespace lull {
+
+/// Two searches in items of 16 edges, with floats as weights, over a grid, a hub of many items and a path out of them,
+/// so that waves are large and small, buckets follow each other, and vertices become nearer after they were far.
+class small_sssp_owner final : public task_owner {
+ public:
+  small_sssp_owner() {
+    using namespace test;
+    constexpr std::uint32_t side = 9;
+    edges made = beside(beside(grid_of(side), star_of(90, 3), side * side), path_of(30), side * side + 90);
+    made.push_back({side + 2, side * side + 3});
+    made.push_back({side * side + 60, side * side + 90});
+    graph_ = graph_of(side * side + 90 + 30 + 2, made, mirror::all);
+    draw_weights(graph_, 3, 40);
+    for (float& weight : graph_.weights) weight = (weight - 1) / 8;  // some are 0
+  }
+
+  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, kind_of_weights(graph_), sources_, 2.5); }
+  /// Without a type: the suite runs the task wrapped, and knows the type of that.
+  job_description describe() const override {
+    small_sssp const task = arrays_.value().task();
+    job_description made;
+    std::memcpy(made.functor.bytes, &task, sizeof task);
+    return made;
+  }
+  void reset() override { arrays_.value().reset(); }
+  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
+  verification verify() override {
+    std::string last;
+    for (std::size_t search = 0; search < sources_.size(); ++search) {
+      sssp_verdict const verdict =
+          verify_sssp(graph_, weight_kind::real, sources_[search], arrays_.value().found(search));
+      last = verdict.message;
+      if (!verdict.ok) return {false, last};
+    }
+    return {arrays_->progress().phase == sssp_phase::end, last};
+  }
+  std::vector<std::string> write() override { return {}; }
+
+ private:
+  csr graph_;
+  std::vector<std::uint32_t> const sources_{0, 81 + 90 + 29};
+  std::optional<sssp_arrays<small_sssp>> arrays_;
+};
+
+}  // namespace lull
