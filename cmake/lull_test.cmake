@@ -2,6 +2,10 @@
 include_guard()
 include(GoogleTest)
 find_package(GTest REQUIRED)
+if(LULL_PRECOMPILE)
+  include(lull_precompile)
+  lull_precompiled(test LIBRARY GTest::gtest HEADERS <gtest/gtest.h>)
+endif()
 
 # lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
 #           [PROCESSORS n] [FILTER pattern])
@@ -48,6 +52,9 @@ function(lull_test)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE lull_headers lull_warnings ${arg_LINK} GTest::gtest_main Threads::Threads)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  if(LULL_PRECOMPILE)
+    lull_use_precompiled(${target} test)
+  endif()
   # What they test is optimised. Optimising the many checks of a test takes clang longer than all else in its file.
   if(LULL_SANITIZE STREQUAL "address")
     target_compile_options(${target} PRIVATE -O0)
