@@ -7,6 +7,7 @@
 #include <lull/graph/bfs_pull.hpp>
 #include <lull/graph/bfs_push.hpp>
 #include <lull/graph/bfs_state.hpp>
+#include <lull/graph/sweep.hpp>
 
 namespace lull {
 
@@ -66,20 +67,20 @@ struct basic_bfs {
     bfs_progress const& now = *on.progress;
     switch (now.phase) {
       case bfs_phase::begin:
-        return parts(on.graph.vertices, swept);
+        return detail::parts(on.graph.vertices, swept);
       case bfs_phase::small:
         return 1;
       case bfs_phase::push:
       case bfs_phase::rest:
-        return parts(now.range.edges(), Piece);
+        return detail::parts(now.range.edges(), Piece);
       case bfs_phase::mark:
-        return parts(on.graph.vertices, puller::marked);
+        return detail::parts(on.graph.vertices, puller::marked);
       case bfs_phase::pull:
-        return parts(on.graph.vertices, puller::pulled);
+        return detail::parts(on.graph.vertices, puller::pulled);
       case bfs_phase::collect:
-        return parts(on.graph.vertices, puller::collected);
+        return detail::parts(on.graph.vertices, puller::collected);
       case bfs_phase::clean:
-        return parts(now.queued, swept);
+        return detail::parts(now.queued, swept);
       default:
         return finished;
     }
@@ -150,11 +151,12 @@ struct basic_bfs {
 
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
     std::uint64_t* const label = on.label();
-    for_each_of(item, on.graph.vertices, team, [=](std::uint64_t vertex) { label[vertex] = bfs_label::unreached; });
+    detail::for_each_of<swept>(item, on.graph.vertices, team,
+                               [=](std::uint64_t vertex) { label[vertex] = bfs_label::unreached; });
   }
   LULL_HD void clean(std::uint64_t item, auto const& team) const noexcept {
     edge_queue const queue = on.queue;
-    for_each_of(item, on.progress->queued, team, [=](std::uint64_t at) {
+    detail::for_each_of<swept>(item, on.progress->queued, team, [=](std::uint64_t at) {
       queue.vertex[at] = 0;
       queue.first_edge[at] = 0;
     });
@@ -171,21 +173,6 @@ struct basic_bfs {
     now.depth = 0;
     now.tail = queue_mark::of(edges != 0 ? 1 : 0, edges).word;
     now.range = {{}, {now.tail}};
-  }
-
-  /// Calls visit(place) for the item's places of `count`.
-  LULL_HD static void for_each_of(std::uint64_t item, std::uint64_t count, auto const& team,
-                                  auto const& visit) noexcept {
-    std::uint64_t const all = (item + 1) * swept;
-    std::uint64_t const end = all < count ? all : count;
-    for (std::uint64_t at = item * swept + static_cast<std::uint64_t>(team.rank()); at < end;
-         at += static_cast<std::uint64_t>(team.size())) {
-      visit(at);
-    }
-  }
-
-  LULL_HD static constexpr std::uint64_t parts(std::uint64_t count, std::uint32_t size) noexcept {
-    return (count + size - 1) / size;
   }
 };
 

@@ -92,16 +92,12 @@ struct bfs_puller {
   /// frontier counts: its label is changed once, however many there are.
   LULL_HD void rest(std::uint64_t item, rest_storage& storage, auto const& team) const noexcept {
     constexpr std::uint32_t none = ~0U;
-    queue_range const range = on.progress->range;
-    std::uint64_t const begin = range.begin.edges() + item * Piece;
-    std::uint64_t const left = range.end.edges() - begin;
-    std::uint32_t const count = left < Piece ? static_cast<std::uint32_t>(left) : Piece;
     edge_piece<Piece>& piece = storage.piece;
     auto const rank = static_cast<std::uint32_t>(team.rank());
     auto const size = static_cast<std::uint32_t>(team.size());
-    for (std::uint32_t i = rank; i < count; i += size) storage.hit[i] = none;
-    std::uint32_t const owners = on.queue.load(
-        piece, range, begin, count, [&](std::uint32_t vertex) { return on.in_offsets[vertex] + Probes; }, team);
+    for (std::uint32_t i = rank; i < Piece; i += size) storage.hit[i] = none;
+    auto const [count, owners] = on.queue.load_item(
+        piece, on.progress->range, item, [&](std::uint32_t vertex) { return on.in_offsets[vertex] + Probes; }, team);
     vertex_bitmap const frontier = on.frontier();
     for (std::uint32_t edge = rank; edge < count; edge += size) {
       std::uint32_t const owner = piece.owner(edge, owners);

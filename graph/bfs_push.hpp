@@ -20,11 +20,8 @@ LULL_HD void push_piece(bfs_state const& on, edge_piece<Piece>& storage, queue_r
                         std::uint64_t depth, std::uint64_t& tail, auto const& team) noexcept {
   constexpr std::uint32_t flight = 4;  // edges that a thread visits at once
   constexpr std::uint32_t none = ~0U;
-  std::uint64_t const begin = range.begin.edges() + item * Piece;
-  std::uint64_t const left = range.end.edges() - begin;
-  std::uint32_t const count = left < Piece ? static_cast<std::uint32_t>(left) : Piece;
-  std::uint32_t const owners = on.queue.load(
-      storage, range, begin, count, [&](std::uint32_t vertex) { return on.out_offsets[vertex]; }, team);
+  auto const [count, owners] = on.queue.load_item(
+      storage, range, item, [&](std::uint32_t vertex) { return on.out_offsets[vertex]; }, team);
   std::uint64_t* const label = on.label();
   auto const size = static_cast<std::uint32_t>(team.size());
   for (std::uint32_t at = 0; at < count; at += flight * size) {

@@ -65,6 +65,12 @@ struct edge_piece {
   }
 };
 
+/// Edges of an item, as far as the range has them, and how many vertices they belong to.
+struct loaded_piece {
+  std::uint32_t edges;
+  std::uint32_t vertices;
+};
+
 /// Vertices in a row with the running sum of their edges, so that the edges of a part of the queue fall into items of
 /// equal numbers of edges, whatever the degrees: a hub spreads over thousands of items, and an item never has more
 /// vertices than edges, since each vertex in a queue has one at least. No phase is needed to make the sum: who
@@ -146,6 +152,16 @@ struct edge_queue {
     std::uint32_t const all = team.sum(mine);
     team.sync();
     return all;
+  }
+
+  /// Collective. The same for an item of the range, which falls into items of `Edges` edges.
+  template <std::uint32_t Edges>
+  LULL_HD loaded_piece load_item(edge_piece<Edges>& piece, queue_range range, std::uint64_t item, auto const& row,
+                                 auto const& team) const noexcept {
+    std::uint64_t const begin = range.begin.edges() + item * Edges;
+    std::uint64_t const left = range.end.edges() - begin;
+    std::uint32_t const count = left < Edges ? static_cast<std::uint32_t>(left) : Edges;
+    return {count, load(piece, range, begin, count, row, team)};
   }
 
  private:

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include <lull/graph/edge_list.hpp>
+#include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/parallel.hpp>
 
 namespace lull {
@@ -41,6 +44,23 @@ bool is_symmetric(csr const& graph, unsigned threads) {
     }
   });
   return symmetric;
+}
+
+csr symmetrised(csr graph, unsigned threads) {
+  threads = detail::set_up_threads(threads);
+  auto const vertices = graph.vertices();
+  edge_list list;
+  list.blocks.resize(detail::edge_parts(graph));
+  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
+    auto& edges = list.blocks[part].edges;
+    edges.resize(std::min(detail::part_edges, graph.edges() - part * detail::part_edges));
+    std::size_t kept = 0;
+    detail::visit_part(graph, part, [&](std::uint32_t row, std::uint64_t at) {
+      edges[kept++] = {row, graph.targets[at]};
+    });
+  });
+  graph = {};
+  return make_csr(std::move(list), vertices, mirror::all, threads);
 }
 
 }  // namespace lull

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <lull/device/atomic_integer.hpp>
+#include <lull/graph/neighbour_rows.hpp>
 #include <lull/graph/parallel.hpp>
-#include <lull/graph/transpose.hpp>
 #include <lull/graph/verify_triangles.hpp>
 #include <lull/host/error.hpp>
 #include <numeric>
@@ -14,77 +14,42 @@ namespace {
 
 using row = std::span<std::uint32_t const>;
 
-constexpr std::size_t max_parts = 1024;  // of vertices, each one apart from the next: hubs are spread over parts
+constexpr std::size_t max_parts = 1024;  // of places, each one apart from the next
 
-/// Simple and undirected. Vertices have their places by falling degree, and rows hold places, rising.
+/// Vertices have their places by falling degree, and rows hold places, rising.
 class neighbourhoods {
  public:
-  neighbourhoods(csr const& graph, unsigned threads)
-      : begins_(graph.offsets.size()), sizes_(graph.vertices()), place_(graph.vertices()) {
-    csr const in = transpose(graph, threads);
-    for (std::size_t vertex = 0; vertex < begins_.size(); ++vertex) {
-      begins_[vertex] = graph.offsets[vertex] + in.offsets[vertex];
-    }
-    all_.resize(begins_.back());
-    for_each_vertex(threads, [&](std::uint32_t vertex) { join(graph, in, vertex); });
-
-    vertex_.resize(vertices());
+  neighbourhoods(csr const& graph, unsigned threads) : rows_(graph, threads), vertex_(vertices()), place_(vertices()) {
     std::iota(vertex_.begin(), vertex_.end(), 0U);
     std::stable_sort(vertex_.begin(), vertex_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return sizes_[a] > sizes_[b]; });
+                     [&](std::uint32_t a, std::uint32_t b) { return rows_.of(a).size() > rows_.of(b).size(); });
     for (std::uint32_t place = 0; place < vertices(); ++place) {
       place_[vertex_[place]] = place;
     }
-    for_each_vertex(threads, [&](std::uint32_t vertex) {
-      auto* const to = all_.data() + begins_[vertex];
-      std::transform(to, to + sizes_[vertex], to, [&](std::uint32_t neighbour) { return place_[neighbour]; });
-      std::sort(to, to + sizes_[vertex]);
+    rows_.for_each_vertex(threads, [&](std::uint32_t vertex) {
+      auto const there = rows_.of(vertex);
+      std::transform(there.begin(), there.end(), there.begin(),
+                     [&](std::uint32_t neighbour) { return place_[neighbour]; });
+      std::sort(there.begin(), there.end());
     });
   }
 
-  std::uint32_t vertices() const { return static_cast<std::uint32_t>(sizes_.size()); }
+  std::uint32_t vertices() const { return rows_.vertices(); }
   std::uint32_t vertex_at(std::uint32_t place) const { return vertex_[place]; }
   /// Vertices that may be in a triangle: those at lower places.
   std::uint32_t with_two_neighbours() const {
-    auto const end =
-        std::partition_point(vertex_.begin(), vertex_.end(), [&](std::uint32_t vertex) { return sizes_[vertex] >= 2; });
+    auto const end = std::partition_point(vertex_.begin(), vertex_.end(),
+                                          [&](std::uint32_t vertex) { return rows_.of(vertex).size() >= 2; });
     return static_cast<std::uint32_t>(end - vertex_.begin());
   }
-  row at(std::uint32_t place) const {
-    auto const vertex = vertex_[place];
-    return {all_.data() + begins_[vertex], sizes_[vertex]};
-  }
+  row at(std::uint32_t place) const { return rows_.of(vertex_[place]); }
   row later_than(std::uint32_t place) const {
     row const neighbours = at(place);
     return {std::upper_bound(neighbours.begin(), neighbours.end(), place), neighbours.end()};
   }
 
  private:
-  template <class Work>
-  void for_each_vertex(unsigned threads, Work const& work) const {
-    auto const parts = std::min<std::size_t>(max_parts, vertices());
-    detail::for_each_part(parts, threads, [&](std::size_t part) {
-      for (auto vertex = part; vertex < vertices(); vertex += parts) {
-        work(static_cast<std::uint32_t>(vertex));
-      }
-    });
-  }
-
-  void join(csr const& graph, csr const& in, std::uint32_t vertex) {
-    auto* const begin = all_.data() + begins_[vertex];
-    auto* end = begin;
-    for (csr const* const side : {&graph, &in}) {
-      end = std::copy(side->targets.data() + side->offsets[vertex], side->targets.data() + side->offsets[vertex + 1ULL],
-                      end);
-    }
-    std::sort(begin, end);
-    end = std::remove(begin, std::unique(begin, end), vertex);
-    sizes_[vertex] = static_cast<std::uint64_t>(end - begin);
-  }
-
-  host_array<std::uint64_t> begins_;  // (vertices + 1,)
-  host_array<std::uint64_t> sizes_;   // (vertices,)
-  host_array<std::uint32_t> all_;     // rows, with what is left of duplicates between them
+  detail::neighbour_rows rows_;
   host_array<std::uint32_t> vertex_;  // (vertices,), by place
   host_array<std::uint32_t> place_;   // (vertices,), by vertex
 };

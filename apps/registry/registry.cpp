@@ -7,6 +7,7 @@
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/graph/components_owner.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
+#include <lull/graph/kcore_owner.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/sssp_owner.hpp>
 #include <lull/graph/triangles_owner.hpp>
@@ -19,9 +20,10 @@
 namespace lull {
 
 std::span<task_entry const> registry() {
-  static std::array const entries{pagerank_entry(),  bfs_entry(),       components_entry(), sssp_entry(),
-                                  triangles_entry(), graph_sgd_entry(), images_entry(),     mlp_entry(),
-                                  classify_entry(),  product_entry(),   compute_entry(),    streaming_entry()};
+  static std::array const entries{pagerank_entry(),  bfs_entry(),      components_entry(), sssp_entry(),
+                                  triangles_entry(), kcore_entry(),    graph_sgd_entry(),  images_entry(),
+                                  mlp_entry(),       classify_entry(), product_entry(),    compute_entry(),
+                                  streaming_entry()};
   return entries;
 }
 

@@ -113,6 +113,13 @@ TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
       for (std::uint64_t edge = 0; edge < degrees[i]; ++edge) expected.push_back((100 + i) * 1000 + edge);
     }
     EXPECT_EQ(met, expected) << "from " << from;
+    met.clear();
+    for (std::uint64_t item = 0; item * 8 < range.edges(); ++item) {
+      auto const [edges, vertices] = made.queue().load_item(
+          piece, range, item, [](std::uint32_t vertex) { return std::uint64_t{vertex} * 1000; }, team_of_one{});
+      for (std::uint32_t edge = 0; edge < edges; ++edge) met.push_back(piece.row[piece.owner(edge, vertices)] + edge);
+    }
+    EXPECT_EQ(met, expected) << "by items, from " << from;
   }
 }
 

@@ -46,6 +46,16 @@ TEST(Symmetric, GeneratedGraphsAreAndOneEdgeMoreUndoesIt) {
   }
 }
 
+TEST(Symmetrised, HasEachEdgeInBothDirections) {
+  EXPECT_TRUE(symmetrised(rows({{}, {}})) == rows({{}, {}}));
+  EXPECT_TRUE(symmetrised(rows({{2, 1}, {0}, {}, {1}})) == rows({{2, 1, 1}, {0, 0, 3}, {0}, {1}}));
+  csr const graph = graph_of(70'000, beside(star_of(40'000, 7), path_of(30'000), 40'000));
+  csr const both = symmetrised(graph, 1);
+  EXPECT_EQ(both.edges(), 2 * graph.edges());
+  EXPECT_TRUE(is_symmetric(both));
+  for (unsigned const threads : {2U, 5U, 0U}) EXPECT_TRUE(symmetrised(graph, threads) == both) << threads;
+}
+
 TEST(Symmetric, RowsNeedNotBeSorted) {
   csr const grid = graph_of(900, shuffled(grid_of(30), 900), mirror::all);
   EXPECT_TRUE(is_symmetric(grid));

@@ -60,6 +60,7 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "components",
                                  "components:kronecker=12",
                                  "components:graph=" + files.at("ring.wel"),
+                                 "kcore:graph=" + files.at("ring.wel"),
                                  "graph_sgd",
                                  "graph_sgd:count=20000,factors=64,held_out=0",
                                  "graph_sgd:ratings=" + files.at("ratings.txt"),
@@ -85,6 +86,7 @@ TEST(needs, grow_with_the_options) {
                                     {"bfs:kronecker=27", 36 * gib},
                                     {"sssp:kronecker=27", 39 * gib},
                                     {"components:kronecker=27", 17 * gib},
+                                    {"kcore:kronecker=27", 19 * gib},
                                     {"graph_sgd:count=2147483648,users=134217728,items=134217728", 60 * gib}}) {
     memory_need const found = need_of(task);
     EXPECT_GE(found.machine_bytes, bytes) << task;

@@ -13,6 +13,8 @@
 #include <lull/graph/components_owner.hpp>
 #include <lull/graph/graph_sgd.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
+#include <lull/graph/kcore.hpp>
+#include <lull/graph/kcore_owner.hpp>
 #include <lull/graph/pagerank.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/graph/sssp.hpp>
@@ -30,6 +32,7 @@
 #include <lull/tests/host/contract/fed_probe_owner.hpp>
 #include <lull/tests/host/contract/image_files_owner.hpp>
 #include <lull/tests/host/contract/images_owner.hpp>
+#include <lull/tests/host/contract/kcore_owner.hpp>
 #include <lull/tests/host/contract/mlp_owner.hpp>
 #include <lull/tests/host/contract/pagerank_owner.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
@@ -99,6 +102,8 @@ void join_shipped(contract_on where) {
   auto const small_symmetric = [] { return std::make_unique<small_components_owner>(edge_directions::both); };
   auto const a_small_triangles = [] { return std::make_unique<small_triangles_owner>(); };
   auto const a_triangles = made_by(triangles_entry, {{"kronecker", "10"}});
+  auto const a_small_kcore = [] { return std::make_unique<small_kcore_owner>(); };
+  auto const a_kcore = made_by(kcore_entry, {{"kronecker", "9"}});
 
   join_contract<probe_task>("probe", a_probe, where);
   join_contract<pulling_probe>("pulling_probe", a_pulling_probe, where);
@@ -119,6 +124,8 @@ void join_shipped(contract_on where) {
   join_contract<small_components>("small_components_symmetric", small_symmetric, where);
   join_contract<triangles>("triangles", a_triangles, where);
   join_contract<small_triangles>("small_triangles", a_small_triangles, where);
+  join_contract<kcore>("kcore", a_kcore, where);
+  join_contract<small_kcore>("small_kcore", a_small_kcore, where);
   join_contract<plain_product>("product", a_product("within"), where);
   join_contract<undivided_product>("product_behind", a_product("behind"), where);
   join_contract<saved_product>("product_saved", a_product("saved"), where);
