@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <lull/graph/bfs.hpp>
+#include <lull/graph/bfs_summary.hpp>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/transpose.hpp>
 #include <lull/graph/verify_bfs.hpp>
@@ -88,17 +89,25 @@ class bfs_arrays {
 
   bfs_progress progress() const { return progress_.read().front(); }
 
+  bfs_summary summary() const {
+    bfs_progress const now = progress();
+    return {.over = now.phase == bfs_phase::end, .searches = now.search, .pushed = now.pushed, .pulled = now.pulled};
+  }
+
   /// Of one search.
   std::vector<bfs_found> found(std::uint64_t search) const {
     std::vector<std::uint64_t> labels(vertices_);
     machine_->read(labels.data(), labels_.data() + search * vertices_, labels.size() * sizeof(std::uint64_t));
     std::vector<bfs_found> made(vertices_);
-    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
-      std::uint64_t const label = labels[vertex];
-      if (label == bfs_label::unreached) continue;
-      made[vertex] = {static_cast<std::uint32_t>(bfs_label::depth(label)), bfs_label::parent(label)};
-    }
+    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) made[vertex] = bfs_found_in(labels[vertex]);
     return made;
+  }
+
+  /// Calls visit(search, what it found) for each search in order, as long as that returns true.
+  void each_found(auto const& visit) const {
+    for (std::uint64_t search = 0; search < sources_.size(); ++search) {
+      if (!visit(search, found(search))) return;
+    }
   }
 
  private:

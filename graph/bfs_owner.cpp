@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <lull/graph/bfs_arrays.hpp>
 #include <lull/graph/bfs_owner.hpp>
+#include <lull/graph/bfs_together_arrays.hpp>
 #include <lull/graph/graph_input.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/graph/vertex_list.hpp>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace lull {
 namespace {
@@ -21,7 +23,9 @@ using std::filesystem::path;
 constexpr option own_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]",
      "vertex to search from; default: the lowest that an edge leaves"},
-    {"sources", option_kind::path, "", "", "file with vertices to search from, one after the other, one id a line"},
+    {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
+    {"at_once", option_kind::integer, "1", "[1, 64]",
+     "how many of the sources are searched from at the same time: each edge is then visited for all of them together"},
     {"out", option_kind::path, "", "",
      "file for the results: vertex, depth, parent a line, with tabs, -1 where not reached; after the source with "
      "sources"},
@@ -37,12 +41,20 @@ struct bfs_total {
   std::uint32_t depth = 0;  // greatest
 };
 
+/// The arrays of searches one after the other, or of several at once.
+using bfs_searches = std::variant<bfs_arrays<bfs>, bfs_together_arrays<bfs_together>>;
+
+bool at_once(option_values const& values) { return values.integer("at_once") > 1; }
+
 class bfs_owner final : public task_owner {
  public:
   explicit bfs_owner(option_values const& values)
       : values_(values), input_("bfs", values_, graph_input::weights::dropped) {
     if (values_.given("source") && values_.given("sources")) {
       throw usage_error("bfs: source and sources exclude each other: give one of them");
+    }
+    if (at_once(values_) && !values_.given("sources")) {
+      throw usage_error("bfs: at_once is for several searches: give their sources");
     }
   }
 
@@ -51,7 +63,9 @@ class bfs_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     find_sources(size.vertices);
     std::uint64_t const searches = std::max<std::size_t>(sources_.size(), 1);
-    std::uint64_t const machine = bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
+    std::uint64_t const machine = at_once(values_)
+                                      ? bfs_together_arrays<bfs_together>::bytes(size.vertices, size.edges, searches)
+                                      : bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
     return input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
@@ -66,7 +80,12 @@ class bfs_owner final : public task_owner {
     csr out = input_.take();
     find_sources(out.vertices());
     if (sources_.empty()) sources_ = {default_source(out)};
-    arrays_.emplace(machine, out, sources_);
+    if (at_once(values_)) {
+      auto const width = static_cast<std::uint32_t>(values_.integer("at_once"));
+      arrays_.emplace(bfs_together_arrays<bfs_together>{machine, out, sources_, width});
+    } else {
+      arrays_.emplace(bfs_arrays<bfs>{machine, out, sources_});
+    }
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
@@ -75,13 +94,18 @@ class bfs_owner final : public task_owner {
   bool may_give_way() const override { return true; }
 
   job_description describe() const override {
-    job_description made = lull::describe(arrays_.value().task(), "bfs");
+    job_description made =
+        std::visit([](auto const& arrays) { return lull::describe(arrays.task(), "bfs"); }, arrays_.value());
     made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
     return made;
   }
 
-  void reset() override { arrays_.value().reset(); }
-  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
+  void reset() override {
+    std::visit([](auto& arrays) { arrays.reset(); }, arrays_.value());
+  }
+  std::vector<task_array> arrays() const override {
+    return std::visit([](auto const& arrays) { return arrays.written(); }, arrays_.value());
+  }
 
   std::vector<path> inputs() const override {
     std::vector<path> files = input_.files();
@@ -93,19 +117,20 @@ class bfs_owner final : public task_owner {
   }
 
   verification verify() override {
-    bfs_progress const end = arrays_.value().progress();
-    if (end.phase != bfs_phase::end) {
-      return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources_.size()) +
-                         " searches are done"};
+    bfs_summary const end = summary();
+    if (!end.over) {
+      return {false, "the run has not ended: " + std::to_string(end.searches) + " of " +
+                         std::to_string(sources_.size()) + " searches are done"};
     }
-    std::string last;
-    for (std::size_t search = 0; search < sources_.size(); ++search) {
-      auto const verdict = verify_bfs(out_, sources_[search], arrays_->found(search));
-      if (!verdict.ok) return {false, "from vertex " + std::to_string(sources_[search]) + ": " + verdict.message};
-      last = verdict.message;
-    }
-    return {true,
-            sources_.size() == 1 ? last : std::to_string(sources_.size()) + " searches, of which the last: " + last};
+    bfs_verdict last;
+    each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
+      last = verify_bfs(out_, sources_[search], found);
+      if (!last.ok) last.message = "from vertex " + std::to_string(sources_[search]) + ": " + last.message;
+      return last.ok;
+    });
+    bool const tells_all = !last.ok || sources_.size() == 1;
+    return {last.ok, tells_all ? last.message
+                               : std::to_string(sources_.size()) + " searches, of which the last: " + last.message};
   }
 
   std::vector<std::string> write() override {
@@ -114,7 +139,7 @@ class bfs_owner final : public task_owner {
     bfs_total const total = add_up([&](std::uint32_t source, std::vector<bfs_found> const& found) {
       if (file) write_found(*file, source, found);
     });
-    std::vector<std::string> lines{sum_up(total, arrays_->progress())};
+    std::vector<std::string> lines{sum_up(total, summary())};
     if (file) {
       file->commit();
       lines.push_back("depths and parents: " + values_.path("out").string());
@@ -124,7 +149,7 @@ class bfs_owner final : public task_owner {
 
   std::vector<task_figure> figures() const override {
     bfs_total const total = add_up([](std::uint32_t, std::vector<bfs_found> const&) {});
-    bfs_progress const end = arrays_.value().progress();
+    bfs_summary const end = summary();
     return {{"reached", static_cast<double>(total.reached)},
             {"depth", static_cast<double>(total.depth)},
             {"edges_traversed", static_cast<double>(total.edges)},
@@ -154,10 +179,16 @@ class bfs_owner final : public task_owner {
     return after == out.offsets.end() ? 0 : static_cast<std::uint32_t>(after - out.offsets.begin() - 1);
   }
 
+  bfs_summary summary() const {
+    return std::visit([](auto const& arrays) { return arrays.summary(); }, arrays_.value());
+  }
+  void each_found(auto const& visit) const {
+    std::visit([&](auto const& arrays) { arrays.each_found(visit); }, arrays_.value());
+  }
+
   bfs_total add_up(auto const& each) const {
     bfs_total total;
-    for (std::size_t search = 0; search < sources_.size(); ++search) {
-      std::vector<bfs_found> const found = arrays_.value().found(search);
+    each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
       for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
         if (found[vertex].depth == bfs_found::none) continue;
         total.reached += 1;
@@ -165,11 +196,12 @@ class bfs_owner final : public task_owner {
         total.depth = std::max(total.depth, found[vertex].depth);
       }
       each(sources_[search], found);
-    }
+      return true;
+    });
     return total;
   }
 
-  std::string sum_up(bfs_total const& total, bfs_progress const& end) const {
+  std::string sum_up(bfs_total const& total, bfs_summary const& end) const {
     std::string const from = sources_.size() == 1 ? "from vertex " + std::to_string(sources_.front())
                                                   : "from " + std::to_string(sources_.size()) + " vertices";
     return from + ": " + std::to_string(total.reached) + " vertices reached, depth " + std::to_string(total.depth) +
@@ -194,20 +226,21 @@ class bfs_owner final : public task_owner {
   graph_input input_;
   std::vector<std::uint32_t> sources_;
   csr out_;
-  std::optional<bfs_arrays<bfs>> arrays_;
+  std::optional<bfs_searches> arrays_;
 };
 
 }  // namespace
 
 task_entry bfs_entry() {
-  return {.name = "bfs",
-          .help = "search a graph breadth first: how far each vertex is, and by which it is reached",
-          .example = "bfs:kronecker=20,out=depths.tsv",
-          .options = bfs_options,
-          .type = [](option_values const&) { return type_of<bfs>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<bfs_owner>(values);
-          }};
+  return {
+      .name = "bfs",
+      .help = "search a graph breadth first: how far each vertex is, and by which it is reached",
+      .example = "bfs:kronecker=20,out=depths.tsv",
+      .options = bfs_options,
+      .type = [](option_values const& values) { return at_once(values) ? type_of<bfs_together>() : type_of<bfs>(); },
+      .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
+        return std::make_unique<bfs_owner>(values);
+      }};
 }
 
 }  // namespace lull

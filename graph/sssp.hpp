@@ -6,6 +6,7 @@
 #include <lull/device/side_task.hpp>
 #include <lull/graph/sssp_push.hpp>
 #include <lull/graph/sssp_state.hpp>
+#include <lull/graph/sweep.hpp>
 
 namespace lull {
 
@@ -51,12 +52,12 @@ struct basic_sssp {
     switch (now.phase) {
       case sssp_phase::begin:
       case sssp_phase::clean:
-        return parts(on.graph.vertices, swept);
+        return detail::parts(on.graph.vertices, swept);
       case sssp_phase::relax:
       case sssp_phase::tree:
-        return parts(now.range.edges(), Piece);
+        return detail::parts(now.range.edges(), Piece);
       case sssp_phase::collect:
-        return parts(now.far, collected);
+        return detail::parts(now.far, collected);
       default:
         return finished;
     }
@@ -114,7 +115,7 @@ struct basic_sssp {
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
     std::uint64_t* const distance = on.distance(on.progress->search);
     std::uint64_t* const label = on.label(on.progress->search);
-    for_each_vertex(item, team, [=, *this](std::uint64_t vertex) {
+    detail::for_each_of<swept>(item, on.graph.vertices, team, [=, *this](std::uint64_t vertex) {
       distance[vertex] = sssp_distance::unreached;
       label[vertex] = sssp_label::unreached;
       on.waved[vertex] = 0;
@@ -122,7 +123,7 @@ struct basic_sssp {
     });
   }
   LULL_HD void clean(std::uint64_t item, auto const& team) const noexcept {
-    for_each_vertex(item, team, [*this](std::uint64_t vertex) {
+    detail::for_each_of<swept>(item, on.graph.vertices, team, [*this](std::uint64_t vertex) {
       for (edge_queue const& queue : on.frontiers) {
         queue.vertex[vertex] = 0;
         queue.first_edge[vertex] = 0;
@@ -174,19 +175,6 @@ struct basic_sssp {
     now.begin_with(put_source_first(now.search));
     now.phase = sssp_phase::tree;
     if (now.range.edges() == 0) now.end_search(on.graph);
-  }
-
-  LULL_HD void for_each_vertex(std::uint64_t item, auto const& team, auto const& visit) const noexcept {
-    std::uint64_t const all = (item + 1) * swept;
-    std::uint64_t const end = all < on.graph.vertices ? all : on.graph.vertices;
-    for (std::uint64_t vertex = item * swept + static_cast<std::uint64_t>(team.rank()); vertex < end;
-         vertex += static_cast<std::uint64_t>(team.size())) {
-      visit(vertex);
-    }
-  }
-
-  LULL_HD static constexpr std::uint64_t parts(std::uint64_t count, std::uint32_t size) noexcept {
-    return (count + size - 1) / size;
   }
 };
 

@@ -123,12 +123,9 @@ LULL_HD void push_piece(sssp_state const& on, sssp_storage<Piece>& storage, sssp
   constexpr std::uint32_t flight = 4;  // edges that a thread visits at once
   constexpr std::uint32_t none = ~0U;
   Way const way{on, now};
-  std::uint64_t const begin = item * Piece;
-  std::uint64_t const left = now.range.edges() - begin;
-  std::uint32_t const count = left < Piece ? static_cast<std::uint32_t>(left) : Piece;
   edge_piece<Piece>& piece = storage.piece;
-  std::uint32_t const owners = on.frontiers[now.turned].load(
-      piece, now.range, begin, count, [&](std::uint32_t vertex) { return on.offsets[vertex]; }, team);
+  auto const [count, owners] = on.frontiers[now.turned].load_item(
+      piece, now.range, item, [&](std::uint32_t vertex) { return on.offsets[vertex]; }, team);
   auto const rank = static_cast<std::uint32_t>(team.rank());
   auto const size = static_cast<std::uint32_t>(team.size());
   std::uint64_t* const distance = on.distance(now.search);

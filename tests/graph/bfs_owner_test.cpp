@@ -49,7 +49,12 @@ TEST(BfsOwner, ItsTableOfOptionsIsSound) {
   task_entry const entry = bfs_entry();
   EXPECT_EQ(entry.name, "bfs");
   EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
+  option_values values{entry.options};
+  auto const single = entry.type(values);
+  EXPECT_TRUE(single.threads);
+  values.set("at_once", "64");
+  EXPECT_TRUE(entry.type(values).threads);
+  EXPECT_NE(entry.type(values).threads.resident, single.threads.resident);
 }
 
 TEST(BfsOwner, SearchesTheShippedPackages) {
@@ -103,6 +108,31 @@ TEST(BfsOwner, SearchesFromEachVertexOfAList) {
   EXPECT_EQ(lines_of(out), (lines{"2\t0\t1\t2", "2\t1\t-1\t-1", "2\t2\t0\t2"}));
 }
 
+/// At once or one after the other: the same file, line for line.
+TEST(BfsOwner, SearchesFromTheVerticesOfAListAtOnce) {
+  test::test_folder const folder;
+  std::string vertices;
+  for (int i = 0; i < 70; ++i) vertices += std::to_string(i * 37 % 1024) + "\n";
+  settings given{{"kronecker", "10"}, {"sources", folder.write("list", vertices)}, {"out", folder.at("single.tsv")}};
+  runtime side{on_threads()};
+  auto const single = run(side, given);
+  single->write();
+  given.back().second = folder.at("together.tsv");
+  given.emplace_back("at_once", "64");
+  auto const together = run(side, given);
+  EXPECT_EQ(together->verify().message, single->verify().message);
+  EXPECT_EQ(together->write().size(), 2U);
+  EXPECT_EQ(lines_of(folder.at("together.tsv")), lines_of(folder.at("single.tsv")));
+  EXPECT_EQ(lines_of(folder.at("together.tsv")).size(), 70U * 1024);
+  for (char const* name : {"reached", "depth", "edges_traversed"}) {
+    EXPECT_EQ(figure(*together, name), figure(*single, name)) << name;
+  }
+  EXPECT_LT(figure(*together, "levels_pushed") + figure(*together, "levels_pulled"),
+            figure(*single, "levels_pushed") + figure(*single, "levels_pulled"));
+  together->reset();
+  EXPECT_EQ(together->verify().message, "the run has not ended: 0 of 70 searches are done");
+}
+
 TEST(BfsOwner, AVerdictIsOnWhatTheArraysHold) {
   runtime side{on_threads()};
   auto const task = run(side, {{"kronecker", "12"}, {"grain", "3"}});
@@ -122,6 +152,12 @@ TEST(BfsOwner, RefusesWhatExcludesEachOther) {
   EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
   EXPECT_THROW(owner({{"source", "-1"}}), usage_error);
   EXPECT_THROW(owner({{"source", "1"}, {"sources", "list"}}), usage_error);
+  EXPECT_THROW(owner({{"source", "1"}, {"at_once", "2"}}), usage_error);
+  EXPECT_THROW(owner({{"at_once", "64"}}), usage_error);
+  for (char const* width : {"0", "65", "many"}) {
+    EXPECT_THROW(owner({{"sources", "list"}, {"at_once", width}}), usage_error) << width;
+  }
+  EXPECT_NO_THROW(owner({{"sources", "list"}, {"at_once", "64"}}));
 }
 
 TEST(BfsOwner, RefusesWhatItCannotUseBeforeTheWork) {
@@ -144,6 +180,8 @@ TEST(BfsOwner, NeedsGrowWithTheSources) {
   auto const three = owner({{"kronecker", "10"}, {"sources", list}})->needs(executor_kind::threads);
   EXPECT_EQ(three.machine_bytes - one.machine_bytes, 2U * (1024 * 8 + 4));
   EXPECT_EQ(one.smaller, "kronecker");
+  auto const at_once = owner({{"kronecker", "10"}, {"sources", list}, {"at_once", "2"}});
+  EXPECT_GT(at_once->needs(executor_kind::threads).machine_bytes, three.machine_bytes);
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 #include <lull/graph/generate.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/host/threads/worker.hpp>
+#include <lull/tests/graph/bfs_graphs.hpp>
+#include <lull/tests/graph/bfs_run.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
 #include <lull/tests/graph/small_bfs.hpp>
 #include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,7 +23,14 @@
 namespace lull {
 namespace {
 
-using edges = std::vector<std::vector<std::uint32_t>>;
+using test::bytes_of;
+using test::from_rows;
+using test::graphs;
+using test::job_of;
+using test::layers;
+using test::named_graph;
+using test::path;
+using test::star;
 using sources = std::vector<std::uint32_t>;
 
 constexpr auto phases = static_cast<std::size_t>(bfs_phase::end);
@@ -37,119 +45,6 @@ struct counted_bfs : small_bfs {
   }
 };
 static_assert(side_task<counted_bfs> && has_advance<counted_bfs>);
-
-struct named_graph {
-  std::string name;
-  csr graph;
-};
-
-csr from_rows(edges const& rows) {
-  csr made;
-  made.offsets.push_back(0);
-  for (auto const& row : rows) {
-    made.targets.insert(made.targets.end(), row.begin(), row.end());
-    made.offsets.push_back(made.targets.size());
-  }
-  validate(made);
-  return made;
-}
-
-edges path(std::uint32_t vertices) {
-  edges rows(vertices);
-  for (std::uint32_t vertex = 0; vertex + 1 < vertices; ++vertex) rows[vertex] = {vertex + 1};
-  return rows;
-}
-
-edges grid(std::uint32_t side) {
-  edges rows(side * side);
-  auto const join = [&](std::uint32_t a, std::uint32_t b) {
-    rows[a].push_back(b);
-    rows[b].push_back(a);
-  };
-  for (std::uint32_t vertex = 0; vertex < side * side; ++vertex) {
-    if (vertex % side + 1 < side) join(vertex, vertex + 1);
-    if (vertex + side < side * side) join(vertex, vertex + side);
-  }
-  return rows;
-}
-
-/// The middle leads to all others, and these lead back.
-edges star(std::uint32_t leaves) {
-  edges rows(leaves + 1, {leaves / 2});
-  rows[leaves / 2].clear();
-  for (std::uint32_t leaf = 0; leaf <= leaves; ++leaf) {
-    if (leaf != leaves / 2) rows[leaves / 2].push_back(leaves - leaf);  // not in order
-  }
-  return rows;
-}
-
-/// Layers of vertices, each of which has edges from some of the layer before, a few of them twice, and from itself.
-edges layers(std::vector<std::uint32_t> const& widths) {
-  edges rows;
-  std::uint32_t before = 0;
-  std::uint64_t state = 7;
-  for (std::uint32_t const width : widths) {
-    auto const first = static_cast<std::uint32_t>(rows.size());
-    for (std::uint32_t i = 0; i < width; ++i) {
-      std::uint32_t const vertex = first + i;
-      rows.push_back({vertex});
-      for (std::uint32_t edge = 0; edge < (before == 0 ? 0 : 1 + i % 9); ++edge) {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        rows[first - before + (state >> 33) % before].push_back(vertex);
-        if (edge == 3) rows[first - before + (state >> 33) % before].push_back(vertex);
-      }
-    }
-    before = width;
-  }
-  return rows;
-}
-
-/// Larger ones are `times` as large.
-std::vector<named_graph> graphs(std::uint32_t times) {
-  edges loops(100);
-  for (std::uint32_t vertex = 0; vertex < 100; ++vertex) loops[vertex].assign(vertex % 7, vertex - vertex % 3);
-  edges cycle = path(200);
-  cycle.back() = {0};
-  edges parts = path(50);
-  for (auto const& row : path(40)) {
-    parts.push_back(row);
-    for (auto& target : parts.back()) target += 50;
-  }
-  edges into_hub(300 * times, {0});  // all reach one at once, whose edges enter from everywhere
-  into_hub[5].resize(300 * times);
-  for (std::uint32_t vertex = 0; vertex < 300 * times; ++vertex) into_hub[5][vertex] = vertex / 3 * 2 + 1;
-  return {{"one vertex", from_rows({{}})},
-          {"one loop", from_rows({{0}})},
-          {"no edges", from_rows(edges(300))},
-          {"self-loops and duplicates", from_rows(loops)},
-          {"cycle", from_rows(cycle)},
-          {"two parts", from_rows(parts)},
-          {"path", from_rows(path(100 * times))},
-          {"star", from_rows(star(200 * times))},
-          {"into a hub", from_rows(into_hub)},
-          {"grid", from_rows(grid(5 * times))},
-          {"layers", from_rows(layers({1, 3, 40, 200, 30 * times, 5, 90, 1, 70}))},
-          {"kronecker", generate_kronecker({.scale = times > 1 ? 10U : 6U})},
-          {"uniform", generate_uniform({.scale = times > 1 ? 9U : 5U})}};
-}
-
-template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = test::threads_job(task);
-  made.name = "bfs";
-  made.grain = grain;
-  return made;
-}
-
-/// All bytes of what a run wrote.
-std::vector<std::vector<unsigned char>> bytes_of(executor& machine, std::vector<task_array> const& arrays) {
-  std::vector<std::vector<unsigned char>> all;
-  for (auto const& one : arrays) {
-    all.emplace_back(one.array.bytes());
-    machine.read(all.back().data(), one.memory, all.back().size());
-  }
-  return all;
-}
 
 class BfsOnThreads : public testing::TestWithParam<int> {
  protected:

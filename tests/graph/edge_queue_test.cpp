@@ -143,6 +143,10 @@ TEST(EdgeQueue, CountsBits) {
   EXPECT_EQ(detail::ones(0xffff'ffff), 32U);
   EXPECT_EQ(detail::ones(0x8000'0101), 3U);
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(detail::lowest(0xffff'ffffU << i), i);
+  EXPECT_EQ(detail::ones_of_word(0), 0U);
+  EXPECT_EQ(detail::ones_of_word(0x8000'0001'0000'0100U), 3U);
+  EXPECT_EQ(detail::ones_of_word(~std::uint64_t{0}), 64U);
+  for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(detail::lowest_of_word(~std::uint64_t{0} << i), i);
 }
 
 }  // namespace

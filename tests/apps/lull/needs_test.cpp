@@ -40,6 +40,9 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
   std::ofstream ratings{files.path() / "ratings.txt"};
   for (int i = 0; i < 5000; ++i) ratings << i % 90 << ' ' << i % 71 << ' ' << i % 5 << '\n';
   ratings.close();
+  std::ofstream sources{files.path() / "sources.txt"};
+  for (int i = 0; i < 70; ++i) sources << i * 7 << '\n';
+  sources.close();
   std::vector<std::string> tasks{"compute:items=5000",
                                  "streaming:items=9",
                                  "product:rows=100,columns=130,depth=70",
@@ -53,6 +56,8 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "pagerank:graph=" + files.at("ring.wel"),
                                  "bfs",
                                  "bfs:kronecker=12,source=1",
+                                 "bfs:kronecker=12,sources=" + files.at("sources.txt"),
+                                 "bfs:kronecker=12,at_once=64,sources=" + files.at("sources.txt"),
                                  "sssp",
                                  "sssp:kronecker=12,source=1",
                                  "sssp:grid=200",

@@ -9,8 +9,10 @@
 #include <lull/bench/images/resize_unfed.hpp>
 #include <lull/graph/bfs.hpp>
 #include <lull/graph/bfs_owner.hpp>
+#include <lull/graph/bfs_together.hpp>
 #include <lull/graph/components.hpp>
 #include <lull/graph/components_owner.hpp>
+#include <lull/graph/generate.hpp>
 #include <lull/graph/graph_sgd.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
 #include <lull/graph/kcore.hpp>
@@ -82,7 +84,19 @@ void join_shipped(contract_on where) {
   auto const a_rounding_mlp = [] { return std::make_unique<small_mlp_owner>(mlp_precision::bf16); };
   auto const a_small_pagerank = [] { return std::make_unique<small_pagerank_owner>(); };
   auto const a_pagerank = made_by(pagerank_entry, {{"kronecker", "10"}, {"sweeps", "4"}});
-  auto const a_small_bfs = [] { return std::make_unique<small_bfs_owner>(); };
+  auto const a_small_bfs = [] {
+    return std::make_unique<searches_owner<bfs_arrays<small_bfs>>>(small_bfs_graph(), std::vector{7U, 20U});
+  };
+  auto const a_small_bfs_together = [] {  // the second group has one search
+    return std::make_unique<searches_owner<bfs_together_arrays<small_bfs_together>>>(small_bfs_graph(),
+                                                                                     std::vector{7U, 20U, 7U, 3U}, 3);
+  };
+  auto const a_bfs_together = [] {
+    std::vector<std::uint32_t> sources(64);
+    for (std::uint32_t i = 0; i < 64; ++i) sources[i] = i % 60 * 17;
+    return std::make_unique<searches_owner<bfs_together_arrays<bfs_together>>>(generate_kronecker({.scale = 10}),
+                                                                               std::move(sources), 64);
+  };
   auto const a_bfs = made_by(bfs_entry, {{"kronecker", "12"}});
   auto const a_small_sssp = [] { return std::make_unique<small_sssp_owner>(); };
   auto const an_sssp = made_by(sssp_entry, {{"kronecker", "12"}});
@@ -117,6 +131,8 @@ void join_shipped(contract_on where) {
   join_contract<graph_sgd<64>>("graph_sgd_64", a_graph_sgd("64", "14"), where);
   join_contract<bfs>("bfs", a_bfs, where);
   join_contract<small_bfs>("small_bfs", a_small_bfs, where);
+  join_contract<bfs_together>("bfs_together", a_bfs_together, where);
+  join_contract<small_bfs_together>("small_bfs_together", a_small_bfs_together, where);
   join_contract<sssp>("sssp", an_sssp, where);
   join_contract<small_sssp>("small_sssp", a_small_sssp, where);
   join_contract<components>("components", a_components, where);
