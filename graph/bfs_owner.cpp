@@ -6,8 +6,8 @@
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/graph/bfs_together_arrays.hpp>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/search_sources.hpp>
 #include <lull/graph/verify_bfs.hpp>
-#include <lull/graph/vertex_list.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <optional>
@@ -21,9 +21,6 @@ namespace {
 using std::filesystem::path;
 
 constexpr option own_options[] = {
-    {"source", option_kind::integer, "", "[0, 4294967294]",
-     "vertex to search from; default: the lowest that an edge leaves"},
-    {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
     {"at_once", option_kind::integer, "1", "[1, 64]",
      "how many of the sources are searched from at the same time: each edge is then visited for all of them together"},
     {"out", option_kind::path, "", "",
@@ -32,7 +29,7 @@ constexpr option own_options[] = {
     {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or vertices in a chunk"},
 };
 
-constexpr auto bfs_options = with_graph_options(own_options);
+constexpr auto bfs_options = with_graph_options(search_options, own_options);
 
 /// What the searches come to, all together.
 struct bfs_total {
@@ -49,11 +46,8 @@ bool at_once(option_values const& values) { return values.integer("at_once") > 1
 class bfs_owner final : public task_owner {
  public:
   explicit bfs_owner(option_values const& values)
-      : values_(values), input_("bfs", values_, graph_input::weights::dropped) {
-    if (values_.given("source") && values_.given("sources")) {
-      throw usage_error("bfs: source and sources exclude each other: give one of them");
-    }
-    if (at_once(values_) && !values_.given("sources")) {
+      : values_(values), input_("bfs", values_, graph_input::weights::dropped), sources_("bfs", values_) {
+    if (at_once(values_) && !sources_.is_list()) {
       throw usage_error("bfs: at_once is for several searches: give their sources");
     }
   }
@@ -61,8 +55,8 @@ class bfs_owner final : public task_owner {
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need needs(executor_kind kind) override try {
     graph_input::extent const size = input_.size();
-    find_sources(size.vertices);
-    std::uint64_t const searches = std::max<std::size_t>(sources_.size(), 1);
+    sources_.find(size.vertices);
+    std::uint64_t const searches = sources_.count();
     std::uint64_t const machine = at_once(values_)
                                       ? bfs_together_arrays<bfs_together>::bytes(size.vertices, size.edges, searches)
                                       : bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
@@ -78,13 +72,12 @@ class bfs_owner final : public task_owner {
   void prepare(executor& machine) override try {
     check_outputs();
     csr out = input_.take();
-    find_sources(out.vertices());
-    if (sources_.empty()) sources_ = {default_source(out)};
+    sources_.find_in(out);
     if (at_once(values_)) {
       auto const width = static_cast<std::uint32_t>(values_.integer("at_once"));
-      arrays_.emplace(bfs_together_arrays<bfs_together>{machine, out, sources_, width});
+      arrays_.emplace(bfs_together_arrays<bfs_together>{machine, out, sources_.all(), width});
     } else {
-      arrays_.emplace(bfs_arrays<bfs>{machine, out, sources_});
+      arrays_.emplace(bfs_arrays<bfs>{machine, out, sources_.all()});
     }
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
@@ -109,7 +102,7 @@ class bfs_owner final : public task_owner {
 
   std::vector<path> inputs() const override {
     std::vector<path> files = input_.files();
-    if (values_.has("sources")) files.push_back(values_.path("sources"));
+    for (path const& each : sources_.files()) files.push_back(each);
     return files;
   }
   std::vector<path> outputs() const override {
@@ -120,17 +113,17 @@ class bfs_owner final : public task_owner {
     bfs_summary const end = summary();
     if (!end.over) {
       return {false, "the run has not ended: " + std::to_string(end.searches) + " of " +
-                         std::to_string(sources_.size()) + " searches are done"};
+                         std::to_string(sources_.count()) + " searches are done"};
     }
     bfs_verdict last;
     each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
-      last = verify_bfs(out_, sources_[search], found);
-      if (!last.ok) last.message = "from vertex " + std::to_string(sources_[search]) + ": " + last.message;
+      last = verify_bfs(out_, sources_.all()[search], found);
+      if (!last.ok) last.message = "from vertex " + std::to_string(sources_.all()[search]) + ": " + last.message;
       return last.ok;
     });
-    bool const tells_all = !last.ok || sources_.size() == 1;
+    bool const tells_all = !last.ok || sources_.count() == 1;
     return {last.ok, tells_all ? last.message
-                               : std::to_string(sources_.size()) + " searches, of which the last: " + last.message};
+                               : std::to_string(sources_.count()) + " searches, of which the last: " + last.message};
   }
 
   std::vector<std::string> write() override {
@@ -158,27 +151,6 @@ class bfs_owner final : public task_owner {
   }
 
  private:
-  /// Those that the options name; none: the default, for which the graph has to be there.
-  void find_sources(std::uint64_t vertices) {
-    if (!sources_.empty()) return;
-    if (values_.has("sources")) {
-      sources_ = read_vertex_list(values_.path("sources"), vertices);
-    } else if (values_.has("source")) {
-      auto const source = static_cast<std::uint64_t>(values_.integer("source"));
-      if (source >= vertices) {
-        throw usage_error("bfs: source=" + std::to_string(source) + " is no vertex: the graph has vertices 0 to " +
-                          std::to_string(vertices - 1));
-      }
-      sources_ = {static_cast<std::uint32_t>(source)};
-    }
-  }
-
-  /// The lowest vertex that an edge leaves; where there is none, vertex 0.
-  static std::uint32_t default_source(csr const& out) {
-    auto const after = std::upper_bound(out.offsets.begin(), out.offsets.end(), std::uint64_t{0});
-    return after == out.offsets.end() ? 0 : static_cast<std::uint32_t>(after - out.offsets.begin() - 1);
-  }
-
   bfs_summary summary() const {
     return std::visit([](auto const& arrays) { return arrays.summary(); }, arrays_.value());
   }
@@ -195,25 +167,24 @@ class bfs_owner final : public task_owner {
         total.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
         total.depth = std::max(total.depth, found[vertex].depth);
       }
-      each(sources_[search], found);
+      each(sources_.all()[search], found);
       return true;
     });
     return total;
   }
 
   std::string sum_up(bfs_total const& total, bfs_summary const& end) const {
-    std::string const from = sources_.size() == 1 ? "from vertex " + std::to_string(sources_.front())
-                                                  : "from " + std::to_string(sources_.size()) + " vertices";
-    return from + ": " + std::to_string(total.reached) + " vertices reached, depth " + std::to_string(total.depth) +
-           ", " + std::to_string(total.edges) + " edges traversed; levels: " + std::to_string(end.pushed) +
-           " pushed, " + std::to_string(end.pulled) + " pulled";
+    return sources_.text() + ": " + std::to_string(total.reached) + " vertices reached, depth " +
+           std::to_string(total.depth) + ", " + std::to_string(total.edges) +
+           " edges traversed; levels: " + std::to_string(end.pushed) + " pushed, " + std::to_string(end.pulled) +
+           " pulled";
   }
 
   void write_found(atomic_file& file, std::uint32_t source, std::vector<bfs_found> const& found) const {
     char line[64];
     for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
       int length = 0;
-      if (values_.has("sources")) length = std::snprintf(line, sizeof line, "%u\t", source);
+      if (sources_.is_list()) length = std::snprintf(line, sizeof line, "%u\t", source);
       auto const [depth, parent] = found[vertex];
       auto const rest = sizeof line - static_cast<std::size_t>(length);
       length += depth == bfs_found::none ? std::snprintf(line + length, rest, "%zu\t-1\t-1\n", vertex)
@@ -224,7 +195,7 @@ class bfs_owner final : public task_owner {
 
   option_values values_;
   graph_input input_;
-  std::vector<std::uint32_t> sources_;
+  search_sources sources_;
   csr out_;
   std::optional<bfs_searches> arrays_;
 };

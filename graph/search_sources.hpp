@@ -17,7 +17,7 @@ namespace lull {
 inline constexpr option search_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]",
      "vertex to search from; default: the lowest that an edge leaves"},
-    {"sources", option_kind::path, "", "", "file with vertices to search from, one after the other, one id a line"},
+    {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
 };
 
 /// The vertices that a task's options name to search from. Not thread-safe.
