@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of record.py about graph tasks uninterrupted, against plain kernels: a function a section."""
+"""Sections of record.py about graph tasks uninterrupted, against plain kernels and textbook kernels: a function a
+section."""
 
 import json
 
@@ -15,9 +16,10 @@ GRAPHS = {
 }
 
 
-def low_and_high(run, names):
+def low_and_high(run):
     """Nine pairs, of which least and greatest are told: they hold the median with 99.6 %."""
-    return {each: [run[f"{each}_low"], run[f"{each}_high"]] for each in names if f"{each}_low" in run}
+    names = [each.removesuffix("_low") for each in run if each.endswith("_low")]
+    return {each: [run[f"{each}_low"], run[f"{each}_high"]] for each in names}
 
 
 def graph(build, requests):
@@ -26,7 +28,7 @@ def graph(build, requests):
     for request, advance in requests:
         command = [f"{build}/bin/bench/graph_speed", request, "9", advance]
         runs = [read_json(shell(command, 280)) for _ in range(2)]
-        spread = [low_and_high(run, ("plain_ms", "worker_ms")) for run in runs]
+        spread = [low_and_high(run) for run in runs]
         rows.append({"asked": request, **paired(command, *runs, interval={"first": spread[0], "second": spread[1]})})
     return rows
 

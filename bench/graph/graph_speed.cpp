@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task uninterrupted: the worker in one long bubble on all SMs, by device stamps, against plain kernels over the same
-// items, one a phase. The phases are learnt in a run of their own, so that no plain kernel waits for the host.
+// A task uninterrupted: the worker in one long bubble on all SMs, by device stamps, against
+//   plain kernels over the same items, one a phase; the phases are learnt in a run of their own, so that none of these
+//   waits for the host;
+//   textbook kernels over the same graph, where there are some (textbook/), which the host launches, by events around
+//   the whole run; they must find what the worker finds.
 //
 //   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never]]
 //
 // prints one JSON object: medians, least and greatest of PAIRS (5), in turns. `always` (the default) puts a kernel of
 // one block between two phases, for the task's `advance`; `never` leaves it out, for tasks whose phases do not need it.
+// A ratio is the time of the kernels divided by that of the worker.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +21,9 @@
 #include <vector>
 
 #include <lull/apps/registry/registry.hpp>
+#include <lull/bench/graph/textbook/textbook.hpp>
 #include <lull/bench/yield/bubbles.hpp>
+#include <lull/graph/graph_input.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/solo/solo_run.hpp>
@@ -112,6 +118,24 @@ double worker_ms(executor& machine, job_description const& what, solo_run& last)
   return static_cast<double>(last.time.count()) / 1e6;
 }
 
+/// Those of the task over the graph that its owner takes.
+std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
+  if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
+  auto const weights = asked.name == "sssp" ? graph_input::weights::kept : graph_input::weights::dropped;
+  return bench::make_textbooks(asked.name, graph_input{asked.name, asked.values, weights}.take(), asked.values);
+}
+
+/// Milliseconds of runs by one way.
+struct timed_runs {
+  std::vector<double> ms;
+
+  double median() const { return bench::percentile(ms, 0.5); }
+  void print(char const* name) const {
+    std::printf(", \"%s_ms\": %.4f, \"%s_ms_low\": %.4f, \"%s_ms_high\": %.4f", name, median(), name,
+                bench::percentile(ms, 0), name, bench::percentile(ms, 1));
+  }
+};
+
 void measure(std::string const& request, int pairs, bool advances) {
   task_request const asked = parse_task(request, known_tasks(), library_task);
   auto const machine = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
@@ -120,32 +144,41 @@ void measure(std::string const& request, int pairs, bool advances) {
   job_description const what = owner->describe();
   std::uint64_t const blocks = machine->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
   plain_run plain{*machine, what};
-  std::vector<double> plain_ms;
-  std::vector<double> lull_ms;
+  std::vector<bench::task_textbook> const textbooks = textbooks_of(asked);
+  timed_runs by_kernels;
+  std::vector<timed_runs> by_textbooks(textbooks.size());
+  timed_runs by_worker;
   solo_run last;
-  for (int pair = 0; pair <= pairs; ++pair) {  // the first warms up
+  for (int pair = 0; pair <= pairs; ++pair) {
+    if (pair == 1) {  // the first has warmed up
+      by_kernels = by_worker = {};
+      by_textbooks.assign(textbooks.size(), {});
+    }
     owner->reset();
-    double const by_kernels = plain.ms(advances);
+    by_kernels.ms.push_back(plain.ms(advances));
+    for (std::size_t i = 0; i < textbooks.size(); ++i) by_textbooks[i].ms.push_back(textbooks[i].kernels->run());
     owner->reset();
-    double const by_worker = worker_ms(*machine, what, last);
-    if (pair == 0) continue;
-    plain_ms.push_back(by_kernels);
-    lull_ms.push_back(by_worker);
+    by_worker.ms.push_back(worker_ms(*machine, what, last));
   }
   verification const verdict = owner->verify();
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
-  double const plain_p50 = bench::percentile(plain_ms, 0.5);
-  double const lull_p50 = bench::percentile(lull_ms, 0.5);
+  for (bench::task_textbook const& each : textbooks) bench::compare(each, *machine, *owner);
+  double const worker = by_worker.median();
   std::printf(
-      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %zu, \"items\": %llu, \"blocks\": %llu, "
-      "\"plain_ms\": %.4f, \"plain_ms_low\": %.4f, \"plain_ms_high\": %.4f, "
-      "\"worker_ms\": %.4f, \"worker_ms_low\": %.4f, \"worker_ms_high\": %.4f, \"speed_ratio\": %.4f, "
-      "\"worker_us_per_phase\": %.4f, \"chunk_us\": %.4f, \"copy_gb_per_s\": %.1f",
+      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %zu, \"items\": %llu, \"blocks\": %llu",
       request.c_str(), pairs, advances ? "always" : "never", plain.phases().size(),
-      static_cast<unsigned long long>(last.items), static_cast<unsigned long long>(blocks), plain_p50,
-      bench::percentile(plain_ms, 0), bench::percentile(plain_ms, 1), lull_p50, bench::percentile(lull_ms, 0),
-      bench::percentile(lull_ms, 1), plain_p50 / lull_p50, lull_p50 * 1e3 / static_cast<double>(plain.phases().size()),
-      static_cast<double>(last.chunk_time().count()) / 1e3, copied_bytes_per_s() / 1e9);
+      static_cast<unsigned long long>(last.items), static_cast<unsigned long long>(blocks));
+  by_kernels.print("plain");
+  by_worker.print("worker");
+  std::printf(", \"speed_ratio\": %.4f", by_kernels.median() / worker);
+  for (std::size_t i = 0; i < textbooks.size(); ++i) {
+    char const* const name = textbooks[i].name.c_str();
+    by_textbooks[i].print(name);
+    std::printf(", \"%s_ratio\": %.4f", name, by_textbooks[i].median() / worker);
+  }
+  std::printf(", \"worker_us_per_phase\": %.4f, \"chunk_us\": %.4f, \"copy_gb_per_s\": %.1f",
+              worker * 1e3 / static_cast<double>(plain.phases().size()),
+              static_cast<double>(last.chunk_time().count()) / 1e3, copied_bytes_per_s() / 1e9);
   for (task_figure const& each : owner->figures()) std::printf(", \"%s\": %.9g", each.name.c_str(), each.value);
   std::printf("}\n");
 }

@@ -214,6 +214,14 @@ class records(unittest.TestCase):
             self.assertEqual(command[0], "env")
             self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS=8", command[: command.index("python3")])
 
+    def test_each_way_that_a_graph_task_was_timed_has_its_bounds(self):
+        ways = ("plain_ms", "worker_ms", "textbook_ms", "textbook_top_down_ms")
+        said = {f"{way}{end}": at for way in ways for at, end in enumerate(("_low", "", "_high"), start=1)}
+        done = subprocess.CompletedProcess([], 0, json.dumps({**said, "textbook_ratio": 0.5}), "")
+        for row in self.sections(done, ["graph:bfs"])["graph:bfs"]:
+            self.assertEqual(row["interval"]["second"], {way: [1, 3] for way in ways})
+            self.assertEqual((row["first"]["textbook_top_down_ms"], row["noise"]["textbook_ratio"]), (2, 0))
+
     def test_a_name_that_several_benches_answer_to_is_no_figure(self):
         self.bench([1, 2])
         program = self.build / "bin/bench/pagerank_cpu"

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <lull/bench/graph/textbook/textbook.hpp>
+#include <lull/graph/csr.hpp>
+
+namespace lull::bench {
+
+/// Lengths of the shortest paths from `source`; 2⁶⁴ - 1 where there is none. Where all weights are whole numbers up to
+/// 2²⁴ these are whole numbers, which must stay below 2³². Otherwise they are bits of floats: a length is summed up
+/// from the source on and rounded at each edge, so it is the same however paths are found. The graph has weights, none
+/// of them below zero. `delta`, above zero, is how far the near vertices reach; rounded up where weights are whole.
+///
+/// Source: Davidson, Baxter, Garland, Owens, "Work-efficient parallel GPU methods for single-source shortest paths",
+/// IPDPS 2014, section 5 (near-far), with the edges balanced as `expand` says.
+std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta);
+
+/// 32 × mean weight / mean degree of the vertices that edges leave, as that paper chooses it; 1 without edges or where
+/// all weights are zero.
+double near_far_delta(csr const& graph);
+
+}  // namespace lull::bench

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/bench/graph/textbook/textbook.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+
+#include <lull/bench/graph/textbook/bfs.hpp>
+#include <lull/bench/graph/textbook/components.hpp>
+#include <lull/bench/graph/textbook/memory.hpp>
+#include <lull/bench/graph/textbook/sssp.hpp>
+#include <lull/bench/graph/textbook/triangles.hpp>
+#include <lull/graph/oriented.hpp>
+#include <lull/graph/symmetric.hpp>
+#include <lull/graph/transpose.hpp>
+#include <lull/host/error.hpp>
+
+namespace lull::bench {
+namespace {
+
+using textbooks = std::vector<task_textbook>;
+
+/// As the tasks choose it.
+std::uint32_t source_of(csr const& graph, option_values const& values) {
+  if (values.given("source")) {
+    auto const source = static_cast<std::uint64_t>(values.integer("source"));
+    if (source >= graph.vertices()) throw usage_error("source=" + std::to_string(source) + " is no vertex");
+    return static_cast<std::uint32_t>(source);
+  }
+  auto const after = std::upper_bound(graph.offsets.begin(), graph.offsets.end(), std::uint64_t{0});
+  return after == graph.offsets.end() ? 0 : static_cast<std::uint32_t>(after - graph.offsets.begin() - 1);
+}
+
+textbooks for_bfs(csr const& graph, option_values const& values) {
+  if (values.given("sources")) return {};
+  std::uint32_t const source = source_of(graph, values);
+  std::uint64_t const edges = graph.offsets[source + 1ULL] - graph.offsets[source];
+  auto const out = std::make_shared<device_graph const>(graph);
+  auto const in = std::make_shared<device_graph const>(transpose(graph));
+  constexpr int depth = 32;  // of a label, above the parent
+  textbooks made;
+  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(out, in, source, edges)});
+  made.push_back({"textbook_top_down", "labels", depth, make_top_down_bfs(out, source, edges)});
+  return made;
+}
+
+textbooks for_components(csr const& graph, option_values const&) {
+  auto const out = std::make_shared<device_graph const>(graph);
+  auto const in = is_symmetric(graph) ? nullptr : std::make_shared<device_graph const>(transpose(graph));
+  textbooks made;
+  made.push_back({"textbook", "label", 0, make_afforest(out, in)});
+  return made;
+}
+
+textbooks for_triangles(csr const& graph, option_values const&) {
+  csr const oriented = orient(graph).rows;
+  textbooks made;
+  made.push_back({"textbook", "total", 0, make_tricore(oriented, triangle_counts::total)});
+  made.push_back({"textbook_each_vertex", "counts", 0, make_tricore(oriented, triangle_counts::each_vertex)});
+  return made;
+}
+
+textbooks for_sssp(csr const& graph, option_values const& values) {
+  if (values.given("sources")) return {};
+  if (graph.edges() != 0 && graph.weights.empty()) throw usage_error("shortest paths need a graph with weights");
+  double const delta = values.has("delta") ? values.real("delta") : near_far_delta(graph);
+  textbooks made;
+  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, source_of(graph, values), delta)});
+  return made;
+}
+
+constexpr std::pair<std::string_view, textbooks (*)(csr const&, option_values const&)> makers[] = {
+    {"bfs", for_bfs}, {"components", for_components}, {"sssp", for_sssp}, {"triangles", for_triangles}};
+
+auto const* maker_of(std::string_view task) {
+  auto const* const found =
+      std::find_if(std::begin(makers), std::end(makers), [task](auto const& maker) { return maker.first == task; });
+  return found == std::end(makers) ? nullptr : found;
+}
+
+/// The elements of an array on a machine, as numbers.
+std::vector<std::uint64_t> read(executor& machine, task_array const& from, int shift) {
+  std::size_t const width = element_bytes(from.array.type);
+  std::vector<std::uint64_t> made(from.array.bytes() / width);
+  auto const as = [&]<class T>(T) {
+    std::vector<T> values(made.size());
+    machine.read(values.data(), from.memory, values.size() * sizeof(T));
+    std::transform(values.begin(), values.end(), made.begin(), [shift](T value) { return value >> shift; });
+  };
+  if (width == sizeof(std::uint64_t)) {
+    as(std::uint64_t{});
+  } else if (width == sizeof(std::uint32_t)) {
+    as(std::uint32_t{});
+  } else {
+    throw std::runtime_error{"array " + from.array.name + " holds neither 32 nor 64 bits an element"};
+  }
+  return made;
+}
+
+}  // namespace
+
+bool has_textbooks(std::string_view task) { return maker_of(task) != nullptr; }
+
+std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values) {
+  auto const* const maker = maker_of(task);
+  return maker == nullptr ? textbooks{} : maker->second(graph, values);
+}
+
+void compare(task_textbook const& one, executor& machine, task_owner const& owner) {
+  std::vector<task_array> const arrays = owner.arrays();
+  auto const array = std::find_if(arrays.begin(), arrays.end(),
+                                  [&one](task_array const& each) { return each.array.name == one.array; });
+  if (array == arrays.end()) throw std::runtime_error{one.name + ": the task has no array " + one.array};
+  std::vector<std::uint64_t> const expected = read(machine, *array, one.shift);
+  std::vector<std::uint64_t> const found = one.kernels->result();
+  if (found.size() != expected.size()) {
+    throw std::runtime_error{one.name + " has " + std::to_string(found.size()) + " results, the task " +
+                             std::to_string(expected.size())};
+  }
+  auto const [differs, other] = std::mismatch(found.begin(), found.end(), expected.begin());
+  if (differs == found.end()) return;
+  throw std::runtime_error{one.name + ": " + one.array + "[" + std::to_string(differs - found.begin()) + "] is " +
+                           std::to_string(*differs) + ", the task has " + std::to_string(*other)};
+}
+
+}  // namespace lull::bench
