@@ -7,6 +7,7 @@
 #include <lull/graph/parallel.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/counter_random.hpp>
+#include <numeric>
 #include <string>
 
 namespace lull {
@@ -47,6 +48,16 @@ void draw_weights(csr& graph, std::uint64_t seed, std::uint32_t max, unsigned th
       graph.weights[edge] = static_cast<float>(1 + drawn);
     });
   });
+}
+
+double near_far_delta(csr const& graph) {
+  double const sum = std::accumulate(graph.weights.begin(), graph.weights.end(), 0.0);
+  std::uint64_t leaving = 0;  // vertices that edges leave
+  for (std::uint32_t vertex = 0; vertex < graph.vertices(); ++vertex)
+    leaving += graph.offsets[vertex] != graph.offsets[vertex + 1ULL] ? 1 : 0;
+  auto const edges = static_cast<double>(graph.edges());
+  double const delta = 32 * (sum / edges) / (edges / static_cast<double>(leaving));
+  return delta > 0 && delta < static_cast<double>(max_real_weight) ? delta : 1;  // not where it is no number
 }
 
 }  // namespace lull

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <lull/graph/edge_weights.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/graph_input.hpp>
 #include <lull/graph/load.hpp>
@@ -65,13 +66,25 @@ memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::u
           .smaller = generated_by()};
 }
 
-csr graph_input::take() {
+csr graph_input::generate() const {
   if (values_->given("grid")) return generate_grid(static_cast<std::uint32_t>(values_->integer("grid")));
   std::string_view const scale = generated_by();
-  if (scale.empty()) return read_.vertices() != 0 ? std::exchange(read_, {}) : load();
   generate_options const wanted{.scale = static_cast<unsigned>(values_->integer(scale)),
                                 .seed = static_cast<std::uint64_t>(values_->integer("seed"))};
   return scale == "kronecker" ? generate_kronecker(wanted) : generate_uniform(wanted);
+}
+
+csr graph_input::take() {
+  csr made = !generated_by().empty() ? generate() : read_.vertices() != 0 ? std::exchange(read_, {}) : load();
+  if (wanted_ != weights::needed) return made;
+  if (made.weights.empty()) {
+    draw_weights(made, static_cast<std::uint64_t>(values_->integer("weight_seed")),
+                 static_cast<std::uint32_t>(values_->integer("max_weight")));
+  } else if (values_->given("max_weight") || values_->given("weight_seed")) {
+    throw usage_error(task_ + ": " + files().front().string() +
+                      " has weights: leave out max_weight and weight_seed, which are for drawn ones");
+  }
+  return made;
 }
 
 }  // namespace lull

@@ -26,6 +26,13 @@ inline constexpr option graph_options[] = {
     {"seed", option_kind::integer, "1", "[0, inf)", "random seed of a Kronecker or uniform graph"},
 };
 
+/// … and what a graph without weights gets, by a task that needs some.
+inline constexpr option weight_options[] = {
+    {"max_weight", option_kind::integer, "255", "[1, 16777216]",
+     "greatest weight that is drawn for a graph without weights; the least is 1"},
+    {"weight_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn weights"},
+};
+
 /// A table of those rows and, behind them, further ones, of which a task's own are the last.
 template <std::size_t... Further>
 constexpr auto with_graph_options(option const (&... further)[Further]) noexcept {
@@ -38,7 +45,11 @@ constexpr auto with_graph_options(option const (&... further)[Further]) noexcept
 /// The graph that a task's options name: in a file, generated, or the shipped one. Not thread-safe.
 class graph_input {
  public:
-  enum class weights { dropped, kept };
+  enum class weights {
+    dropped,
+    kept,
+    needed  // drawn where there are none, as weight_options say
+  };
 
   /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
   graph_input(std::string_view task, option_values const& values, weights wanted);
@@ -58,7 +69,8 @@ class graph_input {
   extent size();
   std::uint64_t held_bytes() const noexcept { return read_.size_bytes(); }
 
-  /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc.
+  /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc;
+  /// usage_error where options would draw weights that the file has.
   csr take();
 
   /// For std::bad_alloc, wherever the task meets it.
@@ -79,6 +91,7 @@ class graph_input {
 
  private:
   csr load() const;
+  csr generate() const;
   bool is_random() const { return values_->given("kronecker") || values_->given("uniform"); }
 
   std::string task_;

@@ -10,7 +10,6 @@
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,9 +20,6 @@ namespace {
 using std::filesystem::path;
 
 constexpr option own_options[] = {
-    {"max_weight", option_kind::integer, "255", "[1, 16777216]",
-     "greatest weight that is drawn for a graph without weights; the least is 1"},
-    {"weight_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn weights"},
     {"delta", option_kind::real, "", "(0, 4294967295]",
      "width of a bucket, in weights; default: 32 x mean weight / mean degree of vertices with edges"},
     {"out", option_kind::path, "", "",
@@ -32,18 +28,7 @@ constexpr option own_options[] = {
     {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or far vertices in a chunk"},
 };
 
-constexpr auto sssp_options = with_graph_options(search_options, own_options);
-
-/// As Davidson and others choose it (see sssp.hpp): 32 is the width of a warp.
-double default_delta(csr const& out) {
-  double const sum = std::accumulate(out.weights.begin(), out.weights.end(), 0.0);
-  std::uint64_t leaves = 0;
-  for (std::size_t vertex = 0; vertex + 1 < out.offsets.size(); ++vertex)
-    leaves += out.offsets[vertex] != out.offsets[vertex + 1] ? 1 : 0;
-  auto const edges = static_cast<double>(out.edges());
-  double const delta = 32 * (sum / edges) / (edges / static_cast<double>(leaves));
-  return delta > 0 && delta < max_real_weight ? delta : 1;  // also without edges, and where all weigh nothing
-}
+constexpr auto sssp_options = with_graph_options(weight_options, search_options, own_options);
 
 /// What the searches come to, all together.
 struct sssp_total {
@@ -55,7 +40,7 @@ struct sssp_total {
 class sssp_owner final : public task_owner {
  public:
   explicit sssp_owner(option_values const& values)
-      : values_(values), input_("sssp", values_, graph_input::weights::kept), sources_("sssp", values_) {}
+      : values_(values), input_("sssp", values_, graph_input::weights::needed), sources_("sssp", values_) {}
 
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need needs(executor_kind /*kind*/) override try {
@@ -81,16 +66,9 @@ class sssp_owner final : public task_owner {
   void prepare(executor& machine) override try {
     check_outputs();
     csr out = input_.take();
-    if (out.weights.empty()) {
-      draw_weights(out, static_cast<std::uint64_t>(values_.integer("weight_seed")),
-                   static_cast<std::uint32_t>(values_.integer("max_weight")));
-    } else if (values_.given("max_weight") || values_.given("weight_seed")) {
-      throw usage_error("sssp: " + input_.files().front().string() +
-                        " has weights: leave out max_weight and weight_seed, which are for drawn ones");
-    }
     kind_ = kind_of(out);
     sources_.find_in(out);
-    double const delta = values_.has("delta") ? values_.real("delta") : default_delta(out);
+    double const delta = values_.has("delta") ? values_.real("delta") : near_far_delta(out);
     arrays_.emplace(machine, out, kind_, sources_.all(), delta);
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {

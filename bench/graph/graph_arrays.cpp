@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   }
   try {
     lull::task_request const asked = lull::parse_task(argv[1], lull::known_tasks());
-    lull::csr const graph = lull::graph_input{asked.name, asked.values, lull::graph_input::weights::kept}.take();
+    auto const weights = asked.name == "sssp" ? lull::graph_input::weights::needed : lull::graph_input::weights::kept;
+    lull::csr const graph = lull::graph_input{asked.name, asked.values, weights}.take();
     std::filesystem::path const folder = argv[2];
     write(folder / "offsets.u64", graph.offsets);
     write(folder / "targets.u32", graph.targets);

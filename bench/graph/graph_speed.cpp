@@ -121,7 +121,7 @@ double worker_ms(executor& machine, job_description const& what, solo_run& last)
 /// Those of the task over the graph that its owner takes.
 std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
   if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
-  auto const weights = asked.name == "sssp" ? graph_input::weights::kept : graph_input::weights::dropped;
+  auto const weights = asked.name == "sssp" ? graph_input::weights::needed : graph_input::weights::dropped;
   return bench::make_textbooks(asked.name, graph_input{asked.name, asked.values, weights}.take(), asked.values);
 }
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -213,16 +212,11 @@ class near_far final : public textbook {
   std::uint32_t nearest_ = 0;  // of the far pile, when it was last split
 };
 
-bool all_whole(host_array<float> const& weights) {
-  return std::all_of(weights.begin(), weights.end(),
-                     [](float weight) { return weight <= 0x1p24F && weight == std::floor(weight); });
-}
-
 }  // namespace
 
 std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta) {
   std::vector<std::uint32_t> words(graph.edges());
-  if (all_whole(graph.weights)) {
+  if (kind_of_weights(graph) == weight_kind::whole) {
     std::copy(graph.weights.begin(), graph.weights.end(), words.begin());
     auto const whole = static_cast<std::uint32_t>(std::clamp(std::ceil(delta), 1.0, 0x1p31));
     return std::make_unique<near_far<words_of::whole>>(graph, words, source, whole);
@@ -232,16 +226,6 @@ std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t sou
   });  // of zeros the positive one
   auto const real = std::bit_cast<std::uint32_t>(static_cast<float>(delta));
   return std::make_unique<near_far<words_of::real>>(graph, words, source, real);
-}
-
-double near_far_delta(csr const& graph) {
-  double const sum = std::accumulate(graph.weights.begin(), graph.weights.end(), 0.0);
-  double sources = 0;
-  for (std::size_t vertex = 0; vertex + 1 < graph.offsets.size(); ++vertex) {
-    sources += graph.offsets[vertex] != graph.offsets[vertex + 1] ? 1 : 0;
-  }
-  auto const edges = static_cast<double>(graph.edges());
-  return sum > 0 ? 32 * (sum / edges) / (edges / sources) : 1;
 }
 
 }  // namespace lull::bench

@@ -18,8 +18,4 @@ namespace lull::bench {
 /// IPDPS 2014, section 5 (near-far), with the edges balanced as `expand` says.
 std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta);
 
-/// 32 × mean weight / mean degree of the vertices that edges leave, as that paper chooses it; 1 without edges or where
-/// all weights are zero.
-double near_far_delta(csr const& graph);
-
 }  // namespace lull::bench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -11,7 +12,9 @@
 #include <lull/bench/graph/textbook/memory.hpp>
 #include <lull/bench/graph/textbook/sssp.hpp>
 #include <lull/bench/graph/textbook/triangles.hpp>
+#include <lull/graph/edge_weights.hpp>
 #include <lull/graph/oriented.hpp>
+#include <lull/graph/search_sources.hpp>
 #include <lull/graph/symmetric.hpp>
 #include <lull/graph/transpose.hpp>
 #include <lull/host/error.hpp>
@@ -21,27 +24,23 @@ namespace {
 
 using textbooks = std::vector<task_textbook>;
 
-/// As the tasks choose it.
-std::uint32_t source_of(csr const& graph, option_values const& values) {
-  if (values.given("source")) {
-    auto const source = static_cast<std::uint64_t>(values.integer("source"));
-    if (source >= graph.vertices()) throw usage_error("source=" + std::to_string(source) + " is no vertex");
-    return static_cast<std::uint32_t>(source);
-  }
-  auto const after = std::upper_bound(graph.offsets.begin(), graph.offsets.end(), std::uint64_t{0});
-  return after == graph.offsets.end() ? 0 : static_cast<std::uint32_t>(after - graph.offsets.begin() - 1);
+/// Of one search; none where the task has a list of them.
+std::optional<std::uint32_t> source_of(std::string_view task, csr const& graph, option_values const& values) {
+  search_sources sources{task, values};
+  sources.find_in(graph);
+  return sources.is_list() ? std::nullopt : std::optional{sources.all().front()};
 }
 
 textbooks for_bfs(csr const& graph, option_values const& values) {
-  if (values.given("sources")) return {};
-  std::uint32_t const source = source_of(graph, values);
-  std::uint64_t const edges = graph.offsets[source + 1ULL] - graph.offsets[source];
+  auto const source = source_of("bfs", graph, values);
+  if (!source) return {};
+  std::uint64_t const edges = graph.offsets[*source + 1ULL] - graph.offsets[*source];
   auto const out = std::make_shared<device_graph const>(graph);
   auto const in = std::make_shared<device_graph const>(transpose(graph));
   constexpr int depth = 32;  // of a label, above the parent
   textbooks made;
-  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(out, in, source, edges)});
-  made.push_back({"textbook_top_down", "labels", depth, make_top_down_bfs(out, source, edges)});
+  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(out, in, *source, edges)});
+  made.push_back({"textbook_top_down", "labels", depth, make_top_down_bfs(out, *source, edges)});
   return made;
 }
 
@@ -62,11 +61,11 @@ textbooks for_triangles(csr const& graph, option_values const&) {
 }
 
 textbooks for_sssp(csr const& graph, option_values const& values) {
-  if (values.given("sources")) return {};
-  if (graph.edges() != 0 && graph.weights.empty()) throw usage_error("shortest paths need a graph with weights");
+  auto const source = source_of("sssp", graph, values);
+  if (!source) return {};
   double const delta = values.has("delta") ? values.real("delta") : near_far_delta(graph);
   textbooks made;
-  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, source_of(graph, values), delta)});
+  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, *source, delta)});
   return made;
 }
 
