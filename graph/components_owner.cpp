@@ -67,8 +67,8 @@ class components_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     std::uint64_t const graph = size.bytes();
     bool const generated = !input_.generated_by().empty();
-    // One in a file has its rows sorted in a copy; the generators say what they take.
-    std::uint64_t const making = generated ? graph + graph / 2 : size.edges * sizeof(std::uint32_t);
+    // One in a file is transposed; the generators say what they take.
+    std::uint64_t const making = graph + (generated ? graph / 2 : 8 * size.edges);
     std::uint64_t const judging = size.vertices * 5 * sizeof(std::uint32_t);  // labels, sets and the lowest of each
     return {.machine_bytes = components_arrays<components>::bytes(size.vertices, size.edges),
             .host_bytes = graph - std::min(graph, input_.held_bytes()),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/machine_csr.hpp>
+#include <span>
 
 namespace lull {
 
@@ -18,5 +19,9 @@ host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads = 0);
 /// the result and, on a GPU, nothing besides.
 machine_array<std::uint64_t> out_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
 machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
+
+/// The places of fewer than 2³² degrees by falling degree, equal ones by rising place; (degrees,) u32. Does not look at
+/// a graph. Throws std::bad_alloc.
+host_array<std::uint32_t> by_falling_degree(std::span<std::uint64_t const> degrees);
 
 }  // namespace lull

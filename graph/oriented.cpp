@@ -6,7 +6,6 @@
 #include <lull/graph/oriented.hpp>
 #include <lull/graph/parallel.hpp>
 #include <utility>
-#include <vector>
 
 namespace lull {
 namespace {
@@ -17,26 +16,6 @@ host_array<std::uint64_t> all_degrees(csr const& graph, unsigned threads) {
     degrees[vertex] += graph.offsets[vertex + 1] - graph.offsets[vertex];
   }
   return degrees;
-}
-
-/// Vertices by falling degree. Few have a high one: those are compared, the others counted.
-host_array<std::uint32_t> by_degree(host_array<std::uint64_t> const& degrees) {
-  constexpr std::uint64_t high = 1ULL << 16;
-  std::vector<std::uint64_t> ends(high + 1);  // of the vertices of this degree and of higher ones; `high`: or more
-  for (auto const degree : degrees) {
-    ++ends[std::min(degree, high)];
-  }
-  for (auto degree = high; degree > 0; --degree) {
-    ends[degree - 1] += ends[degree];
-  }
-  auto const compared = static_cast<std::ptrdiff_t>(ends[high]);
-  host_array<std::uint32_t> vertices(degrees.size());
-  for (auto vertex = static_cast<std::uint32_t>(degrees.size()); vertex-- > 0;) {
-    vertices[--ends[std::min(degrees[vertex], high)]] = vertex;
-  }
-  std::stable_sort(vertices.begin(), vertices.begin() + compared,
-                   [&](std::uint32_t a, std::uint32_t b) { return degrees[a] > degrees[b]; });
-  return vertices;
 }
 
 /// Each edge of the graph but self-loops, from the higher number to the lower.
@@ -92,7 +71,7 @@ oriented_graph orient(csr const& graph, unsigned threads) {
   oriented_graph made;
   edge_list list;
   {
-    made.vertex = by_degree(all_degrees(graph, threads));
+    made.vertex = by_falling_degree(all_degrees(graph, threads));
     host_array<std::uint32_t> number(made.vertex.size());
     for (std::uint32_t at = 0; at < number.size(); ++at) {
       number[made.vertex[at]] = at;

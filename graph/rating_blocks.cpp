@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <lull/graph/degrees.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/graph/rating_blocks.hpp>
 #include <lull/host/error.hpp>
@@ -32,14 +33,11 @@ degrees degrees_of(ratings const& from) {
 
 /// A group for each of those that have so many ratings: the heaviest first, into the lightest group.
 std::vector<std::uint32_t> balanced(std::vector<std::uint64_t> const& counts, std::uint32_t groups) {
-  std::vector<std::uint32_t> order(counts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return counts[a] > counts[b]; });
   using load = std::pair<std::uint64_t, std::uint32_t>;
   std::priority_queue<load, std::vector<load>, std::greater<>> lightest;
   for (std::uint32_t group = 0; group < groups; ++group) lightest.push({0, group});
   std::vector<std::uint32_t> found(counts.size());
-  for (std::uint32_t const each : order) {
+  for (std::uint32_t const each : by_falling_degree(counts)) {
     auto [sum, group] = lightest.top();
     lightest.pop();
     found[each] = group;
@@ -141,7 +139,8 @@ rating_blocks make_rating_blocks(ratings const& from, std::uint32_t groups) {
   // By stratum and users' group. In stratum s users' group g meets items' group g + s.
   auto const block_of = [&](rating const& each) {
     std::uint64_t const row = user_group[each.user];
-    std::uint64_t const which = (item_group[each.item] + groups - row) % groups;
+    std::uint64_t const turned = item_group[each.item] + groups - row;
+    std::uint64_t const which = turned < groups ? turned : turned - groups;
     return which * groups + row;
   };
   std::vector<std::uint64_t> whole(std::size_t{groups} * groups + 2);

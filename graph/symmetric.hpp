@@ -6,8 +6,8 @@
 namespace lull {
 
 /// Whether there is an edge v → u for each edge u → v, however many there are of each. The graph must be valid.
-/// `threads`: 0 for those of the machine. Takes 4 bytes an edge, and ends early where an edge has no other; throws
-/// std::bad_alloc where memory does not suffice.
+/// `threads`: 0 for those of the machine. Takes the memory of `transpose`, but mostly none where an edge has no other;
+/// throws std::bad_alloc where memory does not suffice.
 bool is_symmetric(csr const& graph, unsigned threads = 0);
 
 /// The graph with an edge v → u beside each edge u → v; weights are left out. It has twice as many edges, also where it

@@ -13,35 +13,32 @@ namespace {
 
 std::uint64_t length_of(csr const& rows, std::uint32_t row) { return rows.offsets[row + 1ULL] - rows.offsets[row]; }
 
-/// For each edge u → v which row is searched (source) and which is streamed (target): u's up to v, or v's. Edges whose
-/// shorter row is empty have no work.
+/// For each edge u → v which row is searched (source) and which is streamed (target): u's up to v, or v's. The weight
+/// is how many elements are looked up, which fp32 holds: a row has fewer than 2¹⁷. Edges whose shorter row is empty
+/// have no work.
 edge_list searches(csr const& rows, unsigned threads) {
   edge_list list;
+  list.weighted = true;
   list.blocks.resize(detail::edge_parts(rows));
   detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
-    auto& edges = list.blocks[part].edges;
+    auto& [edges, weights] = list.blocks[part];
     edges.resize(std::min(detail::part_edges, rows.edges() - part * detail::part_edges));
+    weights.resize(edges.size());
     std::size_t kept = 0;
-    detail::visit_part(rows, part, [&](std::uint32_t u, std::uint64_t at) {
+    detail::visit_part(rows, part, [&, &to = edges, &lookups = weights](std::uint32_t u, std::uint64_t at) {
       auto const v = rows.targets[at];
       auto const up_to_v = at - rows.offsets[u];
       auto const of_v = length_of(rows, v);
-      if (std::min(up_to_v, of_v) != 0) {
-        edges[kept++] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
+      auto const shorter = std::min(up_to_v, of_v);
+      if (shorter != 0) {
+        lookups[kept] = static_cast<float>(shorter);
+        to[kept++] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
       }
     });
     edges.resize(kept);
+    weights.resize(kept);
   });
   return list;
-}
-
-/// How many elements of the row `streamed` are looked up.
-std::uint32_t lookups(csr const& rows, std::uint32_t searched, std::uint32_t streamed) {
-  if (streamed < searched) {
-    return static_cast<std::uint32_t>(length_of(rows, streamed));
-  }
-  auto const* const row = rows.targets.data() + rows.offsets[streamed];
-  return static_cast<std::uint32_t>(std::lower_bound(row, row + length_of(rows, streamed), searched) - row);
 }
 
 /// Fills one item after the other; of a pair it needs the row that is searched, or a piece of that, and its lookups.
@@ -123,8 +120,7 @@ triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, u
   plan.pairs.resize(searched.edges());
   detail::for_each_part(detail::edge_parts(searched), threads, [&](std::size_t part) {
     detail::visit_part(searched, part, [&](std::uint32_t row, std::uint64_t at) {
-      auto const streamed = searched.targets[at];
-      plan.pairs[at] = {row, streamed, lookups(rows, row, streamed)};
+      plan.pairs[at] = {row, searched.targets[at], static_cast<std::uint32_t>(searched.weights[at])};
     });
   });
   plan.items = cut(rows, searched, plan.pairs, limits);
