@@ -23,7 +23,7 @@ struct bfs_verdict {
   std::string message;  // one sentence, whether ok or not
 };
 
-/// Checks depths and parents of a search from `source` over the edges of `out`, u → v in the row of u; `found` //
+/// Checks depths and parents of a search from `source` over the edges of `out`, u → v in the row of u; `found`:
 /// (vertices,). By properties that no other result has, in one pass over vertices and one over edges, without a search:
 ///   the source, and no other vertex, has depth 0;
 ///   no edge leaves a reached vertex for one that is not reached, or is deeper by more than one: so no depth is too

@@ -14,7 +14,7 @@ struct kcore_verdict {
 };
 
 /// Checks the core numbers of a graph's vertices, its edges without a direction, duplicates and self-loops left out;
-/// `cores` // (vertices,) u32. By two properties that no other numbers have together, without a level after the other:
+/// `cores`: (vertices,) u32. By two properties that no other numbers have together, without a level after the other:
 ///   a vertex with number k has k neighbours at least whose number is k or more: so all of number k or more are a
 ///   subgraph of that kind, and no number is too great;
 ///   among the vertices of number k, those go one by one that have k or fewer neighbours left with number k or more,

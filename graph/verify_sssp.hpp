@@ -32,7 +32,7 @@ struct sssp_verdict {
 std::string text_of_distance(std::uint64_t distance, weight_kind kind);
 
 /// Checks distances and parents of a search from `source` over the weighted edges of `out`, u → v in the row of u;
-/// `found` (vertices,). By properties that no other result has, and by another search:
+/// `found`: (vertices,). By properties that no other result has, and by another search:
 ///   the source has distance 0, and each other reached vertex has an edge from its parent that is as long as the
 ///   difference of their distances, parents without a cycle: so there is a path of each length;
 ///   no edge makes a distance less: so none is too great, and all that can be reached is;

@@ -9,6 +9,7 @@ import platform
 import statistics
 import subprocess
 import tempfile
+import time
 
 
 def shell(command, limit=400):
@@ -19,6 +20,23 @@ def shell(command, limit=400):
         return subprocess.CompletedProcess(command, 127, "", str(reason))
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", f"not done within {limit} s")
+
+
+def killed_when(command, there, limit):
+    """Starts a program and kills it as soon as `there()`. False: it ended before that, or was stopped at the limit."""
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError:
+        return False
+    with process:
+        until = time.monotonic() + limit
+        while process.poll() is None:
+            seen = there()
+            if seen or time.monotonic() > until:
+                process.kill()
+                return seen
+            time.sleep(0.001)
+    return False
 
 
 def not_run(done):

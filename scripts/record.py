@@ -3,8 +3,8 @@
 """Runs the benches and writes one JSON record a section.
 
     scripts/record.py --build build/gpu --results docs/results yield harvest               on a machine with a GPU
-    scripts/record.py --build build/release --results docs/results setup pagerank_cpu sites  on any, with nothing else
-    running
+    scripts/record.py --build build/release --results docs/results setup graph_setup pagerank_cpu sites  on any, with
+    nothing else running
 
 Every figure is measured twice by the same program, one process a run: `first` and `second`, whose difference stands
 beside them as `noise`. `interval` holds, for each figure of which samples are known, the 95 % interval of its median
@@ -19,6 +19,9 @@ import pathlib
 import time
 
 from graph_sections import GRAPHS, graph, pagerank
+from graph_task_sections import RATINGS
+from graph_task_sections import SECTIONS as GRAPH_TASK_SECTIONS
+from graph_task_sections import TASKS as GRAPH_TASKS
 from harvest_sections import harvest, pictures, short_bubbles, tasks
 from measured import (
     alone_with_bounds,
@@ -113,6 +116,17 @@ RESIZE = [
 ]
 WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
+GRAPH_TEXTS = {
+    name: ("csv",) if task.inputs is RATINGS else ("el", "wel", "gr", "mtx") for name, task in GRAPH_TASKS.items()
+}
+GRAPH_PARTS = (
+    "el wel gr mtx transpose is_not_symmetric is_symmetric orient plan_triangles read_ratings rating_blocks".split()
+)
+GRAPH_SETUP = [
+    *(f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in GRAPH_TEXTS.items() for text in texts),
+    *(f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in GRAPH_TEXTS.items()),
+    *(f"graph_part/part:{part}/cores:1/" for part in GRAPH_PARTS),
+]
 SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 
@@ -249,6 +263,11 @@ SECTIONS = {
         f"graph:{name}": ("ms, us and GB/s as named", lambda build, name=name: graph(build, GRAPHS[name]))
         for name in GRAPHS
     },
+    **{
+        f"{kind}:{name}": (unit, lambda build, measure=measure, name=name: measure(build, name))
+        for kind, (unit, measure) in GRAPH_TASK_SECTIONS.items()
+        for name in GRAPH_TASKS
+    },
     "harvest": (None, harvest),
     "product": ("TFLOP/s", products),
     "leaving": ("us", lambda build: twice(build, LEAVING)),
@@ -286,6 +305,7 @@ SECTIONS = {
     "connections": ("us", connections),
     "our_threads": ("per cent of a core", our_threads),
     "setup": ("times in ms, rates as named", lambda build: twice(build, SETUP, 240)),
+    "graph_setup": ("times in ms, rates as named", lambda build: twice(build, GRAPH_SETUP, 240)),
     "sites": ("us", lambda build: twice(build, SITES, 240)),
     "pagerank_cpu": ("ms", lambda build: twice(build, PAGERANK_CPU, 240)),
 }

@@ -19,6 +19,7 @@ import measure_governed  # noqa: E402
 import measure_settling  # noqa: E402
 import measure_unreached  # noqa: E402
 import graph_sections  # noqa: E402
+import graph_task_sections  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
 import side_sections  # noqa: E402
@@ -106,7 +107,7 @@ class records(unittest.TestCase):
     def sections(self, done, names, said=lambda _: None):
         """The rows of these sections where every program ends so; nothing runs. `said` is told the commands."""
         with contextlib.ExitStack() as stack:
-            for module in (graph_sections, measured, record, side_sections, step_sections):
+            for module in (graph_sections, graph_task_sections, measured, record, side_sections, step_sections):
                 stack.enter_context(mock.patch.object(module, "shell", lambda command, *_: said(command) or done))
             stack.enter_context(mock.patch.object(measured, "condition", lambda: {}))
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
@@ -279,6 +280,42 @@ sys.exit(None if equal else "array 'rank' differs")
         self.assertIn("exit 1: 12 of 1000", rows["mlp"]["first"]["not_run"])
         program.unlink()
         self.assertIn("left as it was", self.measure("instants"))
+
+    def test_a_job_is_killed_after_its_checkpoints_and_taken_up(self):
+        (self.build / "bin/lull").write_text(
+            f"""#!{sys.executable}
+import json, pathlib, sys, time
+given = dict(zip(sys.argv[1:], sys.argv[2:]))
+result = pathlib.Path(given["--task"].partition("out=")[2])
+saved = pathlib.Path(given.get("--checkpoint", "-")) / "bfs.safetensors"
+steps = int(saved.read_text()) if saved.exists() else 0
+if "--checkpoint-every" in given:
+    saved.parent.mkdir(exist_ok=True)
+    saved.write_text(str(steps + 1))
+    time.sleep(60)
+result.write_text("same" if steps in (0, 3) else "other")
+pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - steps))))
+"""
+        )
+        (self.build / "bin/lull").chmod(0o755)
+        with mock.patch.dict(graph_task_sections.GRAPHS, clear=True, kronecker="kronecker=4"):
+            (row,) = graph_task_sections.graph_resumed(str(self.build), "bfs", "threads")
+        self.assertEqual((row["task"], row["graph"]), ("bfs", "kronecker"))
+        self.assertEqual(
+            row["second"], {"kills": 3, "whole_s": 4, "after_last_kill_s": 1, "bytes": 4, "bit_equal": True}
+        )
+
+    def test_each_graph_task_is_measured_on_each_graph(self):
+        done, commands = subprocess.CompletedProcess([], 0, "{}", ""), []
+        kinds = ("graph_chunks", "graph_harvest", "graph_instants", "graph_resumed")
+        names = [f"{kind}:{task}" for kind in kinds for task in graph_task_sections.TASKS]
+        for name, rows in self.sections(done, names, commands.append).items():
+            inputs = graph_task_sections.TASKS[name.partition(":")[2]].inputs
+            self.assertEqual([row["graph"] for row in rows], list(inputs), name)
+        asked = {" ".join(command) for command in commands}
+        self.assertIn(f"{self.build}/bin/bench/graph_chunks components", asked)
+        self.assertIn(f"{self.build}/bin/bench/graph_chunks pagerank:tolerance=1e-30,sweeps=20", asked)
+        self.assertTrue(any(f"--task triangles:graph={self.build}/hub.el --instants 1000" in each for each in asked))
 
     def test_an_interval_holds_the_median_or_is_not_given(self):
         self.assertIsNone(measured.median_interval([1] * 5))

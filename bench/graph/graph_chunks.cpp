@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the chunks of a graph task take, each timed on the machine: what a bubble's end may have to wait for.
+//
+//   graph_chunks TASK[:OPTION=VALUE,…] [RUNS [cuda|threads]]
+//
+// prints one JSON object: percentiles by nearest rank over all chunks of RUNS (5) uninterrupted runs, to 32 ns, and the
+// longest chunk and `advance`. A chunk has one barrier and two looks at the clock more than without this. The result is
+// verified. On CPU threads a chunk also holds what the system let run instead.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/bench/graph/timed_chunks.hpp>
+#include <lull/graph/bfs.hpp>
+#include <lull/graph/components.hpp>
+#include <lull/graph/graph_sgd.hpp>
+#include <lull/graph/kcore.hpp>
+#include <lull/graph/pagerank.hpp>
+#include <lull/graph/sssp.hpp>
+#include <lull/graph/triangles.hpp>
+#include <lull/host/array.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/solo/solo_run.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace {
+
+using namespace lull;
+using bench::chunk_times;
+
+/// The same job with timed chunks.
+template <class Task>
+job_description timed(job_description const& what, chunk_times* times) {
+  bench::timed_chunks<Task> work{{}, times};
+  std::memcpy(static_cast<void*>(&work.task), what.functor.bytes, sizeof work.task);
+  job_description made = lull::describe(work, what.name);
+  made.grain = what.grain;
+  made.blocks_per_processor = what.blocks_per_processor;
+  return made;
+}
+
+// Each is listed in CMakeLists.txt, too.
+constexpr std::array<std::pair<std::string_view, job_description (*)(job_description const&, chunk_times*)>, 7> tasks{
+    {{"pagerank", &timed<pagerank>},
+     {"bfs", &timed<bfs>},
+     {"components", &timed<components>},
+     {"sssp", &timed<sssp>},
+     {"triangles", &timed<triangles>},
+     {"kcore", &timed<kcore>},
+     {"graph_sgd", &timed<graph_sgd<32>>}}};
+
+job_description timed(task_request const& asked, job_description const& what, chunk_times* times) {
+  if (asked.name == "graph_sgd" && asked.values.choice("factors") != "32")
+    throw usage_error{"graph_chunks: graph_sgd is timed with 32 factors"};
+  for (auto const& [name, make] : tasks) {
+    if (name == asked.name) return make(what, times);
+  }
+  throw usage_error{"graph_chunks: " + std::string{asked.name} + " is no graph task"};
+}
+
+/// Nearest rank, µs: the end of the bucket that holds it, or the longest where that is less.
+double percentile_us(std::span<std::uint64_t const> count, std::uint64_t all, std::uint64_t max_ns, double share) {
+  auto const wanted = static_cast<std::uint64_t>(share * static_cast<double>(all) + 0.999999);
+  std::uint64_t before = 0;
+  for (std::size_t bucket = 0; bucket + 1 < count.size(); ++bucket) {
+    before += count[bucket];
+    if (before < wanted) continue;
+    return static_cast<double>(std::min((bucket + 1) * chunk_times::width_ns, max_ns)) / 1e3;
+  }
+  return static_cast<double>(max_ns) / 1e3;
+}
+
+void measure(std::string const& request, int runs, executor_kind kind) {
+  task_request const asked = parse_task(request, known_tasks(), library_task);
+  auto const machine = make_executor({.kind = kind, .rooms = 0, .solo = true});
+  machine->adopt_thread();
+  std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
+  owner->prepare(*machine);
+  machine_array<chunk_times> const times{*machine, 1};
+  job_description const what = timed(asked, owner->describe(), times.data());
+  solo_run last;
+  for (int run = 0; run <= runs; ++run) {
+    owner->reset();
+    last = run_to_end(what, *machine);
+    if (!last.finished) throw std::runtime_error{"the job did not finish"};
+    if (run == 0) machine->fill_zero(times.data(), times.bytes());  // that one warms up
+  }
+  verification const verdict = owner->verify();
+  if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
+  auto const found = std::make_unique<chunk_times>();
+  machine->read(found.get(), times.data(), times.bytes());
+  std::uint64_t all = 0;
+  for (std::uint64_t const each : found->count) all += each;
+  auto const us = [&](double share) { return percentile_us(found->count, all, found->max_ns, share); };
+  std::printf(
+      "{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, \"chunks\": %llu, \"chunk_us_p50\": %.3f, "
+      "\"chunk_us_p99\": %.3f, \"chunk_us_p999\": %.3f, \"chunk_us_max\": %.3f, \"advance_us_max\": %.3f}\n",
+      request.c_str(), runs, static_cast<unsigned long long>(last.phases), static_cast<unsigned long long>(all),
+      us(0.5), us(0.99), us(0.999), static_cast<double>(found->max_ns) / 1e3,
+      static_cast<double>(found->max_advance_ns) / 1e3);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const on = argc > 3 ? argv[3] : "cuda";
+  int const runs = argc > 2 ? std::atoi(argv[2]) : 5;
+  if (argc < 2 || argc > 4 || runs < 1 || (on != "cuda" && on != "threads")) {
+    std::fprintf(stderr, "graph_chunks TASK[:OPTION=VALUE,...] [RUNS [cuda|threads]]\n");
+    return 2;
+  }
+  if (std::string const why = on == "cuda" ? why_no_cuda(0) : std::string{}; !why.empty()) {
+    std::fprintf(stderr, "graph_chunks: NOT RUN: %s\n", why.c_str());
+    return 2;
+  }
+  try {
+    measure(argv[1], runs, on == "cuda" ? executor_kind::cuda : executor_kind::threads);
+  } catch (std::exception const& problem) {
+    std::fprintf(stderr, "graph_chunks: %s\n", problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of record.py that hold each graph task to what it promises, graph by graph: how long chunks take, what its
+jobs bring in bubbles and how they leave, and that neither preemption nor a kill changes a bit. A function a section."""
+
+import pathlib
+import sys
+import tempfile
+from typing import NamedTuple
+
+from harvest_sections import in_bubbles
+from measured import killed_when, lull, paired, read_json, shell
+
+# Inputs as a task is asked for them. Later ones are a line each.
+GRAPHS = {
+    "kronecker": "kronecker=22",
+    "uniform": "uniform=22",
+    "grid": "grid=2048",
+    "shipped": "",
+    "hub": "graph={folder}/hub.el",  # made when it is first needed
+}
+RATINGS = {
+    "many": "count=20000000,users=138000,items=100000",
+    "popular": "count=10000000,users=1000000,items=100",  # one item has a tenth of them
+}
+SHORT = ("shipped",)  # whose runs take some tens of microseconds
+
+
+class graph_task(NamedTuple):
+    """What a task is asked for beside its input, so that its jobs are as long as a section needs them."""
+
+    inputs: dict = GRAPHS
+    chunks: str = ""  # options: a run
+    harvest: str = ""  # … a job that lasts for several bubbles
+    tasks: int = 1  # that stand ready beside each other where no option makes a job so long
+    instants: str = ""  # … a run of some milliseconds, whose arrays are compared at its end
+    cut: tuple = ("10us", "200us")  # shortest and longest bubble of those
+    resumed: str = ""  # … a job that is not over before it is saved
+    result: str = "out"  # the option that names the file to compare
+
+
+SWEEPS = "tolerance=1e-30,sweeps="
+TASKS = {
+    "pagerank": graph_task(
+        chunks=f"{SWEEPS}20",
+        harvest=f"{SWEEPS}2000",
+        instants=f"{SWEEPS}60",
+        cut=("50us", "5ms"),
+        resumed=f"{SWEEPS}3000",
+    ),
+    "bfs": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
+    "components": graph_task(tasks=4),
+    "sssp": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
+    "triangles": graph_task(cut=("50us", "5ms")),
+    "kcore": graph_task(cut=("50us", "5ms")),
+    "graph_sgd": graph_task(
+        inputs=RATINGS,
+        chunks="epochs=2",
+        harvest="epochs=100",
+        instants="epochs=3",
+        cut=("50us", "5ms"),
+        resumed="epochs=20",
+        result="model",
+    ),
+}
+SOURCES = 64  # searches of a job
+INSTANTS = 1000
+KILLS = 3
+
+
+def rows_of(build, name, option, measure):
+    """A row for each input: `measure` is given it and the request."""
+    task = TASKS[name]
+    folder = pathlib.Path(build).resolve()
+    sources = folder / "sources.txt"
+    if "sources.txt" in task.harvest and not sources.exists():
+        sources.write_text("".join(f"{31 * at}\n" for at in range(SOURCES)))
+    rows = []
+    for called, chosen in task.inputs.items():
+        if "hub.el" in chosen and not (folder / "hub.el").exists():
+            maker = pathlib.Path(__file__).with_name("make_hub_graph.py")
+            shell([sys.executable, str(maker), str(folder / "hub.el")])
+        options = [each.format(folder=folder) for each in (chosen, getattr(task, option)) if each]
+        row = measure(called, f"{name}:{','.join(options)}" if options else name)
+        rows.append({"task": name, "graph": called, **row})
+    return rows
+
+
+def graph_chunks(build, name):
+    """Percentiles of all chunks of five runs."""
+
+    def measure(_, asked):
+        command = [f"{build}/bin/bench/graph_chunks", asked]
+        return paired(command, *(read_json(shell(command, 280)) for _ in range(2)))
+
+    return rows_of(build, name, "chunks", measure)
+
+
+def graph_harvest(build, name):
+    """A stage of 1F1B whose longest bubble is about 1 ms: `drain_us` and `harvest` of a report are of 2,000 bubbles; n
+    and interval as in `harvest`."""
+
+    def measure(_, asked):
+        wanted = ["--task", asked] * TASKS[name].tasks
+        arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", *wanted)
+        return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
+
+    return rows_of(build, name, "harvest", measure)
+
+
+def graph_instants(build, name):
+    """Whether a run that is preempted at random instants ends with the bits of one that never was; `second` is at
+    others."""
+
+    def measure(called, asked):
+        shortest, longest = ("5us", "50us") if called in SHORT else TASKS[name].cut
+        lengths = ["--shortest", shortest, "--longest", longest]
+        command = [f"{build}/bin/bench/random_instants", "--task", asked, "--instants", str(INSTANTS), *lengths]
+        return paired(command, *(read_json(shell([*command, "--seed", seed], 280), ends=(0, 1)) for seed in "12"))
+
+    return rows_of(build, name, "instants", measure)
+
+
+def resumed(build, name, asked, executor):
+    """What became of one job that was killed after each of its first checkpoints, and taken up again."""
+    task = TASKS[name]
+    with tempfile.TemporaryDirectory(dir=build) as folder:
+        saved = pathlib.Path(folder, "saved", f"{name}.safetensors")
+        whole, again = pathlib.Path(folder, "whole"), pathlib.Path(folder, "again")
+
+        def job(result, *more):
+            named = f"{asked}{',' if ':' in asked else ':'}{task.result}={result}"
+            return ["run", "--executor", executor, *more, "--task", named]
+
+        plain = lull(build, job(whole), 200)
+        if "not_run" in plain:
+            return plain
+        saving = ["--checkpoint", str(saved.parent), "--resume"]
+        kills = 0
+        for _ in range(KILLS):
+            before = saved.stat().st_mtime_ns if saved.exists() else 0
+            command = [f"{build}/bin/lull", *job(again, *saving, "--checkpoint-every", "1us")]
+            if not killed_when(command, lambda then=before: saved.exists() and saved.stat().st_mtime_ns != then, 200):
+                break
+            kills += 1
+        if kills == 0:
+            return {"not_run": "the job was over before it was saved"}
+        rest = lull(build, job(again, *saving), 200)
+        if "not_run" in rest:
+            return rest
+        seconds = [each["report"]["run"]["seconds"] for each in (plain, rest)]
+        found = {"kills": kills, "whole_s": seconds[0], "after_last_kill_s": seconds[1]}
+        return {**found, "bytes": whole.stat().st_size, "bit_equal": whole.read_bytes() == again.read_bytes()}
+
+
+def graph_resumed(build, name, executor="cuda"):
+    """Whether a job that is killed ends, once it has been taken up from its checkpoint, with the file of one that was
+    left to itself. `after_last_kill_s`: 0 where what was saved last was the end."""
+
+    def measure(_, asked):
+        runs = (resumed(build, name, asked, executor) for _ in range(2))
+        return paired(["lull", "run", "--checkpoint-every", "1us", "--task", asked], *runs)
+
+    return rows_of(build, name, "resumed", measure)
+
+
+SECTIONS = {
+    "graph_chunks": ("us", graph_chunks),
+    "graph_harvest": (None, graph_harvest),
+    "graph_instants": (None, graph_instants),
+    "graph_resumed": ("seconds and bytes", graph_resumed),
+}
