@@ -12,6 +12,7 @@
 #include <cuda/std/bit>
 
 #include <lull/bench/graph/textbook/frontier.cuh>
+#include <lull/graph/edge_weights.hpp>
 
 namespace lull::bench {
 namespace {
