@@ -60,7 +60,11 @@ class bfs_owner final : public task_owner {
     std::uint64_t const machine = at_once(values_)
                                       ? bfs_together_arrays<bfs_together>::bytes(size.vertices, size.edges, searches)
                                       : bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
-    return input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
+    memory_need made = input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
+    std::uint64_t const read = at_once(values_) ? bfs_together_arrays<bfs_together>::read_at_once : 1;  // searches
+    std::uint64_t const judging = size.vertices * (read * sizeof(bfs_found) + sizeof(std::uint32_t));
+    made.preparing_bytes = std::max(made.preparing_bytes, judging);
+    return made;
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
   }

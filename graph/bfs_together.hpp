@@ -7,6 +7,7 @@
 #include <lull/graph/bfs_together_pull.hpp>
 #include <lull/graph/bfs_together_push.hpp>
 #include <lull/graph/bfs_together_state.hpp>
+#include <lull/graph/sweep.hpp>
 
 namespace lull {
 
@@ -64,18 +65,18 @@ struct basic_bfs_together {
     bfs_together_progress const& now = *on.progress;
     switch (now.phase) {
       case bfs_together_phase::begin:
-        return parts(group_words(), swept);
+        return detail::parts(group_words(), swept);
       case bfs_together_phase::small:
         return 1;
       case bfs_together_phase::push:
-        return pusher::pieces(now) + parts(now.before, swept);
+        return pusher::pieces(now) + detail::parts(now.before, swept);
       case bfs_together_phase::mark:
       case bfs_together_phase::collect:
-        return parts(on.graph.vertices, puller::swept);
+        return detail::parts(on.graph.vertices, puller::swept);
       case bfs_together_phase::pull:
-        return parts(now.range().edges(), Piece);
+        return detail::parts(now.range().edges(), Piece);
       case bfs_together_phase::clean:
-        return parts(now.used, swept);
+        return detail::parts(now.used, swept);
       default:
         return finished;
     }
@@ -150,7 +151,7 @@ struct basic_bfs_together {
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
     bfs_together_labels const labels = on.group_labels();
     std::uint64_t const of_labels = std::uint64_t{on.graph.vertices} * labels.searches;
-    for_each_of(item, group_words(), team, [&](std::uint64_t at) {
+    detail::for_each_of<swept>(item, group_words(), team, [&](std::uint64_t at) {
       if (at < of_labels) {
         labels.first[at] = bfs_label::unreached;
       } else {
@@ -168,7 +169,7 @@ struct basic_bfs_together {
   }
 
   LULL_HD void clean(std::uint64_t item, auto const& team) const noexcept {
-    for_each_of(item, on.progress->used, team, [&](std::uint64_t at) {
+    detail::for_each_of<swept>(item, on.progress->used, team, [&](std::uint64_t at) {
       for (std::uint64_t depth = 0; depth < 3; ++depth) {
         on.queue(depth).vertex[at] = 0;
         on.queue(depth).first_edge[at] = 0;
@@ -198,21 +199,6 @@ struct basic_bfs_together {
     }
     pairs = team.sum(pairs);
     if (team.rank() == 0) now.reached = pairs;
-  }
-
-  /// Calls visit(place) for the item's places of `count`.
-  LULL_HD static void for_each_of(std::uint64_t item, std::uint64_t count, auto const& team,
-                                  auto const& visit) noexcept {
-    std::uint64_t const all = (item + 1) * swept;
-    std::uint64_t const end = all < count ? all : count;
-    for (std::uint64_t at = item * swept + static_cast<std::uint64_t>(team.rank()); at < end;
-         at += static_cast<std::uint64_t>(team.size())) {
-      visit(at);
-    }
-  }
-
-  LULL_HD static constexpr std::uint64_t parts(std::uint64_t count, std::uint32_t size) noexcept {
-    return (count + size - 1) / size;
   }
 };
 

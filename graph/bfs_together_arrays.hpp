@@ -101,14 +101,16 @@ class bfs_together_arrays {
             .pulled = now.pulled};
   }
 
+  static constexpr std::uint64_t read_at_once = 8;  // searches
+
   /// Calls visit(search, what it found) for each search in order, as long as that returns true. Labels of a group lie
-  /// by vertex; so they are read for a few searches at a time, which takes 64 bytes a vertex of the host's memory.
+  /// by vertex; so they are read for `read_at_once` searches at a time, which takes 64 bytes a vertex of the host's
+  /// memory.
   void each_found(auto const& visit) const {
-    constexpr std::uint64_t few = 8;
     for (std::uint64_t search = 0; search < sources_.size();) {
       std::uint64_t const group = search - search % at_once_;
       std::uint64_t const group_end = std::min<std::uint64_t>(group + at_once_, sources_.size());
-      std::uint64_t const end = std::min(search + few, group_end);
+      std::uint64_t const end = std::min(search + read_at_once, group_end);
       std::vector<std::vector<bfs_found>> const found = read(group, group_end - group, search, end - search);
       for (std::vector<bfs_found> const& one : found) {
         if (!visit(search++, one)) return;

@@ -27,8 +27,8 @@ struct bfs_together_graph {
   std::uint32_t piece;     // edges and vertices of an item
 };
 
-/// Where the searches of a job stand. One team writes it between two phases, but for `tail`, `reached` and `crowded`,
-/// which items change.
+/// Where the searches of a job stand. One team writes it between two phases, and in `small`; items of the others change
+/// `tail`, `reached` and `crowded`.
 ///
 /// A frontier is that of all searches of the group: a vertex is in it if one of them has reached it at this depth. What
 /// a push costs is `pairs`: the frontier's edges, each as often as searches go through it. A pull costs the edges that

@@ -54,13 +54,10 @@ struct bfs_together_puller {
   LULL_HD void pull(std::uint64_t item, storage& shared, auto const& team) const noexcept {
     edge_piece<Piece>& piece = shared.piece;
     bfs_together_progress const& now = *on.progress;
-    std::uint64_t const begin = item * Piece;
-    std::uint64_t const left = now.range().edges() - begin;
-    std::uint32_t const count = left < Piece ? static_cast<std::uint32_t>(left) : Piece;
     auto const rank = static_cast<std::uint32_t>(team.rank());
     auto const size = static_cast<std::uint32_t>(team.size());
-    std::uint32_t const owners = on.open_vertices().load(
-        piece, now.range(), begin, count, [&](std::uint32_t vertex) { return on.in_offsets[vertex]; }, team);
+    auto const [count, owners] = on.open_vertices().load_item(
+        piece, now.range(), item, [&](std::uint32_t vertex) { return on.in_offsets[vertex]; }, team);
     std::uint64_t const all = on.all_searches();
     if (rank == 0) shared.count = 0;
     for (std::uint32_t owner = rank; owner < owners; owner += size) {
@@ -182,14 +179,15 @@ struct bfs_together_puller {
 
   /// The labels of listed edges, by a thread each search: those of one vertex lie in a row.
   LULL_HD void write(storage& shared, std::uint32_t owners, auto const& team) const noexcept {
-    constexpr std::uint32_t width = 64;
     bfs_together_labels const labels = on.group_labels();
+    std::uint32_t shift = 0;  // of the searches' number, rounded up to a power of two
+    while (1U << shift < labels.searches) ++shift;
     std::uint64_t const depth = on.progress->depth + 1;
-    std::uint32_t const all = shared.count * width;
+    std::uint32_t const all = shared.count << shift;
     for (auto at = static_cast<std::uint32_t>(team.rank()); at < all; at += static_cast<std::uint32_t>(team.size())) {
-      std::uint32_t const edge = shared.listed[at / width] & 0xffff;
-      std::uint32_t const owner = shared.listed[at / width] >> 16;
-      std::uint32_t const search = at % width;
+      std::uint32_t const edge = shared.listed[at >> shift] & 0xffff;
+      std::uint32_t const owner = shared.listed[at >> shift] >> 16;
+      std::uint32_t const search = at & ((1U << shift) - 1);
       if ((shared.searches[edge] >> search & 1) == 0) continue;
       std::uint64_t& label = labels.of(shared.piece.vertex[owner], search);
       std::uint64_t const made = bfs_label::of(depth, shared.source[edge]);

@@ -5,6 +5,7 @@
 #include <lull/device/atomic_integer.hpp>
 #include <lull/graph/bfs_together_state.hpp>
 #include <lull/graph/bits.hpp>
+#include <lull/graph/sweep.hpp>
 
 namespace lull::detail {
 
@@ -30,8 +31,7 @@ struct bfs_together_pusher {
   bfs_together_state const& on;
 
   LULL_HD static std::uint64_t pieces(bfs_together_progress const& now) noexcept {
-    std::uint64_t const width = Piece / now.slices;
-    return (now.range().edges() + width - 1) / width;
+    return parts(now.range().edges(), Piece / static_cast<std::uint32_t>(now.slices));
   }
 
   /// An item of a level: makes the labels of its targets less, and appends those that a search has reached at `now`.

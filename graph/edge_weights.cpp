@@ -9,6 +9,7 @@
 #include <lull/host/task/counter_random.hpp>
 #include <numeric>
 #include <string>
+#include <vector>
 
 namespace lull {
 namespace {
@@ -50,8 +51,14 @@ void draw_weights(csr& graph, std::uint64_t seed, std::uint32_t max, unsigned th
   });
 }
 
-double near_far_delta(csr const& graph) {
-  double const sum = std::accumulate(graph.weights.begin(), graph.weights.end(), 0.0);
+double near_far_delta(csr const& graph, unsigned threads) {
+  std::vector<double> sums(detail::edge_parts(graph));  // added in order: the same on any number of threads
+  detail::for_each_part(sums.size(), detail::set_up_threads(threads), [&](std::size_t part) {
+    auto const begin = graph.weights.begin() + static_cast<std::ptrdiff_t>(part * detail::part_edges);
+    auto const left = graph.weights.end() - begin;
+    sums[part] = std::accumulate(begin, begin + std::min(left, std::ptrdiff_t{detail::part_edges}), 0.0);
+  });
+  double const sum = std::accumulate(sums.begin(), sums.end(), 0.0);
   std::uint64_t leaving = 0;  // vertices that edges leave
   for (std::uint32_t vertex = 0; vertex < graph.vertices(); ++vertex)
     leaving += graph.offsets[vertex] != graph.offsets[vertex + 1ULL] ? 1 : 0;

@@ -26,10 +26,11 @@ weight_kind kind_of_weights(csr const& graph, unsigned threads = 0);
 void draw_weights(csr& graph, std::uint64_t seed, std::uint32_t max, unsigned threads = 0);
 
 /// How far a bucket of shortest paths reaches by default: 32 × mean weight ÷ mean degree of the vertices with edges; 1
-/// where that is 0 or there are no edges. The graph must be valid and have weights. One thread.
+/// where that is 0 or there are no edges. The graph must be valid and have weights. `threads`: 0 for those of the
+/// machine; the result does not depend on it.
 ///
 /// Source: Davidson, Baxter, Garland, Owens, "Work-efficient parallel GPU methods for single-source shortest paths",
 /// IPDPS 2014: 32 is the width of a warp.
-double near_far_delta(csr const& graph);
+double near_far_delta(csr const& graph, unsigned threads = 0);
 
 }  // namespace lull

@@ -57,12 +57,12 @@ limit_error graph_input::too_large() const {
   return limit_error{task_ + ": this computer's memory does not hold the graph: take a smaller one"};
 }
 
-memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::uint64_t resident) {
+memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::uint64_t made_later) {
   extent const all = size();
   std::uint64_t const transposing = all.bytes() + 6 * all.edges;  // and what it is made from; see make_csr
   return {.machine_bytes = machine_bytes,
           .host_bytes = all.bytes() - std::min(all.bytes(), held_bytes()),
-          .preparing_bytes = std::max(all.bytes(), transposing - std::min(transposing, resident)),
+          .preparing_bytes = std::max(all.bytes(), transposing - std::min(transposing, made_later)),
           .smaller = generated_by()};
 }
 

@@ -77,8 +77,9 @@ class graph_input {
   limit_error too_large() const;
 
   /// What a task over the graph and its transpose needs, of which it keeps the graph on the host: `machine_bytes` for
-  /// its arrays, of which `resident` are in host memory while the transpose is made. Throws as `size` does.
-  memory_need need_with_transpose(std::uint64_t machine_bytes, std::uint64_t resident);
+  /// its arrays, of which `made_later` will be in host memory, but are not yet while the transpose is made. Throws as
+  /// `size` does.
+  memory_need need_with_transpose(std::uint64_t machine_bytes, std::uint64_t made_later);
 
   /// The name of the option that generates the graph; empty: it is in a file.
   std::string_view generated_by() const;

@@ -33,16 +33,20 @@ class kcore_owner final : public task_owner {
       : values_(values), input_("kcore", values_, graph_input::weights::dropped) {}
 
   /// A graph in a file is read, so that its size is known.
-  memory_need needs(executor_kind /*kind*/) override try {
+  memory_need needs(executor_kind kind) override try {
     graph_input::extent const size = input_.size();
     // A generated graph has each edge in both directions; one in a file may have each edge once.
     std::uint64_t const undirected = input_.generated_by().empty() ? size.edges : size.edges / 2;
     std::uint64_t const orienting = 10 * size.edges + 24 * size.vertices;  // see orient
     std::uint64_t const turning = 20 * undirected + 16 * size.vertices;    // see symmetrised
-    return {.machine_bytes = kcore_arrays<kcore>::bytes(size.vertices, 2 * undirected),
+    std::uint64_t const judging = 12 * size.edges + 32 * size.vertices;    // see verify_kcore
+    std::uint64_t const machine = kcore_arrays<kcore>::bytes(size.vertices, 2 * undirected);
+    std::uint64_t const made_later = kind == executor_kind::threads ? machine : 0;  // in host memory, behind the set-up
+    std::uint64_t const making = std::max({size.bytes(), orienting, turning});
+    return {.machine_bytes = machine,
             .host_bytes =
                 size.bytes() - std::min(size.bytes(), input_.held_bytes()) + size.vertices * sizeof(std::uint32_t),
-            .preparing_bytes = std::max({size.bytes(), orienting, turning}),
+            .preparing_bytes = std::max(making - std::min(making, made_later), judging),
             .smaller = input_.generated_by()};
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lull/device/side_task.hpp>
 #include <lull/graph/bits.hpp>
+#include <lull/graph/sweep.hpp>
 
 namespace lull {
 
@@ -111,9 +112,9 @@ struct basic_pagerank {
     return 2 * walk + team_size + 4;
   }
 
-  LULL_HD std::uint64_t blocks() const noexcept { return parts(tiles, Block); }
-  LULL_HD std::uint64_t settles() const noexcept { return parts(vertices, settled); }
-  LULL_HD std::uint64_t folds() const noexcept { return parts(settles(), Block); }
+  LULL_HD std::uint64_t blocks() const noexcept { return detail::parts(tiles, Block); }
+  LULL_HD std::uint64_t settles() const noexcept { return detail::parts(vertices, settled); }
+  LULL_HD std::uint64_t folds() const noexcept { return detail::parts(settles(), Block); }
 
   LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
     switch (at.step) {
@@ -373,9 +374,6 @@ struct basic_pagerank {
     return team.sum(part);
   }
 
-  LULL_HD static std::uint64_t parts(std::uint64_t count, std::uint32_t size) noexcept {
-    return (count + size - 1) / size;
-  }
   LULL_HD static std::uint32_t least(std::uint32_t a, std::uint32_t b) noexcept { return a < b ? a : b; }
   LULL_HD static std::uint64_t least(std::uint64_t a, std::uint64_t b) noexcept { return a < b ? a : b; }
 };

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <lull/graph/csr.hpp>
+#include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/edge_weights.hpp>
+#include <lull/graph/parallel.hpp>
 #include <lull/graph/sssp.hpp>
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/array.hpp>
@@ -124,13 +126,17 @@ class sssp_arrays {
     return static_cast<std::uint32_t>(std::min(std::max(std::ceil(delta), 1.0), max));
   }
 
-  std::vector<std::uint32_t> words_of_weights(csr const& out) const {
-    std::vector<std::uint32_t> words(out.edges());
-    for (std::uint64_t edge = 0; edge < edges_; ++edge) {
-      float const weight = out.weights[edge] + 0.0F;  // of two zeros the positive one
-      words[edge] =
-          kind_ == weight_kind::whole ? static_cast<std::uint32_t>(weight) : std::bit_cast<std::uint32_t>(weight);
-    }
+  host_array<std::uint32_t> words_of_weights(csr const& out) const {
+    host_array<std::uint32_t> words(out.edges());
+    detail::for_each_part(detail::edge_parts(out), detail::set_up_threads(0), [&](std::size_t part) {
+      std::uint64_t const begin = part * detail::part_edges;
+      std::uint64_t const end = std::min(begin + detail::part_edges, edges_);
+      for (std::uint64_t edge = begin; edge < end; ++edge) {
+        float const weight = out.weights[edge] + 0.0F;  // of two zeros the positive one
+        words[edge] =
+            kind_ == weight_kind::whole ? static_cast<std::uint32_t>(weight) : std::bit_cast<std::uint32_t>(weight);
+      }
+    });
     return words;
   }
 

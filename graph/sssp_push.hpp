@@ -77,9 +77,11 @@ struct sssp_relaxing {
   std::uint32_t next_wave = static_cast<std::uint32_t>(now.wave + 1);
   std::uint32_t bucket = static_cast<std::uint32_t>(now.bucket);
 
-  LULL_HD bool helps(sssp_edge const& edge) const noexcept {
-    return edge.length < atomic_integer{distance[edge.target]}.load();
+  /// What tells whether the edge helps, loaded before that is asked of several edges.
+  LULL_HD std::uint64_t look(sssp_edge const& edge) const noexcept {
+    return atomic_integer{distance[edge.target]}.load();
   }
+  LULL_HD static bool helps(sssp_edge const& edge, std::uint64_t seen) noexcept { return edge.length < seen; }
   LULL_HD sssp_entry visit(sssp_edge const& edge) const noexcept {
     std::uint32_t const vertex = edge.target;
     std::uint64_t const edges = on.degree(vertex);  // before it is known to count: that saves a wait
@@ -105,9 +107,15 @@ struct sssp_growing {
   std::uint64_t* label = on.label(now.search);
   std::uint64_t hops = now.depth + 1;
 
-  LULL_HD bool helps(sssp_edge const& edge) const noexcept {
-    return edge.length == distance[edge.target] &&
-           sssp_label::of(hops, edge.source) < atomic_integer{label[edge.target]}.load();
+  struct sight {
+    std::uint64_t distance;
+    std::uint64_t label;
+  };
+  LULL_HD sight look(sssp_edge const& edge) const noexcept {
+    return {distance[edge.target], atomic_integer{label[edge.target]}.load()};
+  }
+  LULL_HD bool helps(sssp_edge const& edge, sight const& seen) const noexcept {
+    return edge.length == seen.distance && sssp_label::of(hops, edge.source) < seen.label;
   }
   LULL_HD sssp_entry visit(sssp_edge const& edge) const noexcept {
     std::uint64_t const edges = on.degree(edge.target);
@@ -145,11 +153,12 @@ LULL_HD void push_piece(sssp_state const& on, sssp_storage<Piece>& storage, sssp
       edge[i] = {piece.vertex[owner], on.targets[stored],
                  sssp_distance::plus(on.graph.kind, storage.distance[owner], on.weights[stored])};
     }
-    for (sssp_edge& one : edge) {
-      if (one.source != none && !way.helps(one)) one.source = none;
+    decltype(way.look(edge[0])) seen[flight]{};
+    for (std::uint32_t i = 0; i < flight; ++i) {
+      if (edge[i].source != none) seen[i] = way.look(edge[i]);
     }
     for (std::uint32_t i = 0; i < flight; ++i) {
-      if (edge[i].source != none) entry[i] = way.visit(edge[i]);
+      if (edge[i].source != none && way.helps(edge[i], seen[i])) entry[i] = way.visit(edge[i]);
     }
     append(on, now, entry, far_list, storage.reserved, team);
   }

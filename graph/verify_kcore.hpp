@@ -20,8 +20,8 @@ struct kcore_verdict {
 ///   among the vertices of number k, those go one by one that have k or fewer neighbours left with number k or more,
 ///   and all of them go. So none is in a subgraph whose vertices have more than k neighbours in it: of those with the
 ///   lowest number in that subgraph, the first to go would still have had them all. No number is too small.
-/// `threads`: 0 for those of the machine; the second property is checked on one. Takes 8 bytes for each edge listed and
-/// 24 for each vertex. Throws usage_error for an invalid graph, and for another number of results than of vertices.
+/// `threads`: 0 for those of the machine; the second property is checked on one. Takes 12 bytes for each edge listed
+/// and 28 for each vertex. Throws usage_error for an invalid graph, and for another number of results than of vertices.
 ///
 /// Source: Seidman, "Network structure and minimum degree", Social Networks 5 (3), 1983 (the definition).
 kcore_verdict verify_kcore(csr const& graph, std::span<std::uint32_t const> cores, unsigned threads = 0);

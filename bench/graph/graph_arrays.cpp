@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include <lull/apps/registry/registry.hpp>
-#include <lull/graph/graph_input.hpp>
+#include <lull/bench/graph/asked_graph.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace {
@@ -27,8 +27,7 @@ int main(int argc, char** argv) {
   }
   try {
     lull::task_request const asked = lull::parse_task(argv[1], lull::known_tasks());
-    auto const weights = asked.name == "sssp" ? lull::graph_input::weights::needed : lull::graph_input::weights::kept;
-    lull::csr const graph = lull::graph_input{asked.name, asked.values, weights}.take();
+    lull::csr const graph = lull::bench::asked_graph(asked);
     std::filesystem::path const folder = argv[2];
     write(folder / "offsets.u64", graph.offsets);
     write(folder / "targets.u32", graph.targets);

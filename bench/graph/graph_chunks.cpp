@@ -7,20 +7,20 @@
 // longest chunk and `advance`. A chunk has one barrier and two looks at the clock more than without this. The result is
 // verified. On CPU threads a chunk also holds what the system let run instead.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
 #include <lull/graph/bfs.hpp>
+#include <lull/graph/bfs_together.hpp>
 #include <lull/graph/components.hpp>
 #include <lull/graph/graph_sgd.hpp>
 #include <lull/graph/kcore.hpp>
@@ -38,35 +38,27 @@ namespace {
 using namespace lull;
 using bench::chunk_times;
 
-/// The same job with timed chunks.
+/// The same job with timed chunks, if it is of this task.
 template <class Task>
-job_description timed(job_description const& what, chunk_times* times) {
+void time_as(job_description const& what, chunk_times* times, std::optional<job_description>& timed) {
+  if (what.type.threads.resident != threads_worker<Task>().resident) return;
   bench::timed_chunks<Task> work{{}, times};
   std::memcpy(static_cast<void*>(&work.task), what.functor.bytes, sizeof work.task);
-  job_description made = lull::describe(work, what.name);
-  made.grain = what.grain;
-  made.blocks_per_processor = what.blocks_per_processor;
-  return made;
+  timed = lull::describe(work, what.name);
+  timed->grain = what.grain;
+  timed->blocks_per_processor = what.blocks_per_processor;
 }
 
-// Each is listed in CMakeLists.txt, too.
-constexpr std::array<std::pair<std::string_view, job_description (*)(job_description const&, chunk_times*)>, 7> tasks{
-    {{"pagerank", &timed<pagerank>},
-     {"bfs", &timed<bfs>},
-     {"components", &timed<components>},
-     {"sssp", &timed<sssp>},
-     {"triangles", &timed<triangles>},
-     {"kcore", &timed<kcore>},
-     {"graph_sgd", &timed<graph_sgd<32>>}}};
-
-job_description timed(task_request const& asked, job_description const& what, chunk_times* times) {
-  if (asked.name == "graph_sgd" && asked.values.choice("factors") != "32")
-    throw usage_error{"graph_chunks: graph_sgd is timed with 32 factors"};
-  for (auto const& [name, make] : tasks) {
-    if (name == asked.name) return make(what, times);
-  }
-  throw usage_error{"graph_chunks: " + std::string{asked.name} + " is no graph task"};
+template <class... Tasks>
+job_description time_as_one_of(job_description const& what, chunk_times* times) {
+  std::optional<job_description> timed;
+  (time_as<Tasks>(what, times, timed), ...);
+  if (!timed) throw usage_error{"graph_chunks: '" + what.name + "' is no graph task, or graph_sgd without 32 factors"};
+  return *timed;
 }
+
+/// Each is listed in CMakeLists.txt, too.
+constexpr auto timed = &time_as_one_of<bfs, bfs_together, components, graph_sgd<32>, kcore, pagerank, sssp, triangles>;
 
 /// Nearest rank, µs: the end of the bucket that holds it, or the longest where that is less.
 double percentile_us(std::span<std::uint64_t const> count, std::uint64_t all, std::uint64_t max_ns, double share) {
@@ -87,7 +79,7 @@ void measure(std::string const& request, int runs, executor_kind kind) {
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
   owner->prepare(*machine);
   machine_array<chunk_times> const times{*machine, 1};
-  job_description const what = timed(asked, owner->describe(), times.data());
+  job_description const what = timed(owner->describe(), times.data());
   solo_run last;
   for (int run = 0; run <= runs; ++run) {
     owner->reset();

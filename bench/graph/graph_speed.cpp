@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A task uninterrupted: the worker in one long bubble on all SMs, by device stamps, against
-//   plain kernels over the same items, one a phase; the phases are learnt in a run of their own, so that none of these
-//   waits for the host;
+//   plain kernels over the same items, one a phase, if the phases are the same in each run: they are learnt in a run of
+//   their own, so that none of these waits for the host;
 //   textbook kernels over the same graph, where there are some (textbook/), which the host launches, by events around
 //   the whole run; they must find what the worker finds.
 //
-//   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never]]
+//   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never|none]]
 //
 // prints one JSON object: medians, least and greatest of PAIRS (5), in turns. `always` (the default) puts a kernel of
-// one block between two phases, for the task's `advance`; `never` leaves it out, for tasks whose phases do not need it.
+// one block between two phases, for the task's `advance`; `never` leaves it out, for tasks whose phases do not need it;
+// `none` leaves out the plain kernels, for tasks whose phases depend on timing.
 // A ratio is the time of the kernels divided by that of the worker.
 #include <algorithm>
 #include <cstdio>
@@ -21,9 +22,9 @@
 #include <vector>
 
 #include <lull/apps/registry/registry.hpp>
+#include <lull/bench/graph/asked_graph.hpp>
 #include <lull/bench/graph/textbook/textbook.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/graph/graph_input.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/solo/solo_run.hpp>
@@ -36,17 +37,23 @@ using namespace lull;
 struct phase {
   position at;
   std::uint64_t items;
+
+  bool operator==(phase const&) const = default;
 };
 
 class plain_run {
  public:
   plain_run(executor& machine, job_description const& what)
-      : machine_(machine), what_(what), stream_(machine.plain_stream()), word_(machine.map(sizeof(std::uint64_t))) {
-    learn();
-  }
+      : machine_(machine), what_(what), stream_(machine.plain_stream()), word_(machine.map(sizeof(std::uint64_t))) {}
   ~plain_run() { machine_.unmap(word_, sizeof(std::uint64_t)); }
 
-  std::vector<phase> const& phases() const { return phases_; }
+  /// Twice: other items than a phase has would go beyond arrays.
+  void learn(task_owner& owner) {
+    owner.reset();
+    phases_ = phases();
+    owner.reset();
+    if (phases() != phases_) throw std::runtime_error{"its phases depend on timing: ask for `none`"};
+  }
 
   double ms(bool advances) {
     auto* const stream = static_cast<cudaStream_t>(stream_);
@@ -67,15 +74,16 @@ class plain_run {
   }
 
  private:
-  void learn() {
+  std::vector<phase> phases() {
+    std::vector<phase> found;
     std::optional<position> ended;
     for (position next;;) {
       machine_.plain_between(stream_, what_.type.cuda, what_.functor, ended, next, word_);
       machine_.synchronize(stream_);
       std::uint64_t const items = machine_.load_mapped(word_.host);
-      if (items == finished) return;
+      if (items == finished) return found;
       if (items == starved) throw std::runtime_error{"the task waits for input"};
-      phases_.push_back({next, items});
+      found.push_back({next, items});
       machine_.plain_phase(stream_, what_.type.cuda, what_.functor, {next, 0, items}, what_.grain);
       ended = next;
       next = next.step + 1 < what_.type.cuda.shape.steps ? position{next.round, next.step + 1}
@@ -121,8 +129,7 @@ double worker_ms(executor& machine, job_description const& what, solo_run& last)
 /// Those of the task over the graph that its owner takes.
 std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
   if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
-  auto const weights = asked.name == "sssp" ? graph_input::weights::needed : graph_input::weights::dropped;
-  return bench::make_textbooks(asked.name, graph_input{asked.name, asked.values, weights}.take(), asked.values);
+  return bench::make_textbooks(asked.name, bench::asked_graph(asked), asked.values);
 }
 
 /// Milliseconds of runs by one way.
@@ -136,14 +143,16 @@ struct timed_runs {
   }
 };
 
-void measure(std::string const& request, int pairs, bool advances) {
+void measure(std::string const& request, int pairs, std::string_view between) {
   task_request const asked = parse_task(request, known_tasks(), library_task);
   auto const machine = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
   owner->prepare(*machine);
   job_description const what = owner->describe();
   std::uint64_t const blocks = machine->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
+  bool const is_plain = between != "none";
   plain_run plain{*machine, what};
+  if (is_plain) plain.learn(*owner);
   std::vector<bench::task_textbook> const textbooks = textbooks_of(asked);
   timed_runs by_kernels;
   std::vector<timed_runs> by_textbooks(textbooks.size());
@@ -155,7 +164,7 @@ void measure(std::string const& request, int pairs, bool advances) {
       by_textbooks.assign(textbooks.size(), {});
     }
     owner->reset();
-    by_kernels.ms.push_back(plain.ms(advances));
+    if (is_plain) by_kernels.ms.push_back(plain.ms(between == "always"));
     for (std::size_t i = 0; i < textbooks.size(); ++i) by_textbooks[i].ms.push_back(textbooks[i].kernels->run());
     owner->reset();
     by_worker.ms.push_back(worker_ms(*machine, what, last));
@@ -165,20 +174,22 @@ void measure(std::string const& request, int pairs, bool advances) {
   for (bench::task_textbook const& each : textbooks) bench::compare(each, *machine, *owner);
   double const worker = by_worker.median();
   std::printf(
-      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %zu, \"items\": %llu, \"blocks\": %llu",
-      request.c_str(), pairs, advances ? "always" : "never", plain.phases().size(),
+      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %llu, \"items\": %llu, \"blocks\": %llu",
+      request.c_str(), pairs, std::string{between}.c_str(), static_cast<unsigned long long>(last.phases),
       static_cast<unsigned long long>(last.items), static_cast<unsigned long long>(blocks));
-  by_kernels.print("plain");
   by_worker.print("worker");
-  std::printf(", \"speed_ratio\": %.4f", by_kernels.median() / worker);
+  if (is_plain) {
+    by_kernels.print("plain");
+    std::printf(", \"speed_ratio\": %.4f", by_kernels.median() / worker);
+  }
   for (std::size_t i = 0; i < textbooks.size(); ++i) {
     char const* const name = textbooks[i].name.c_str();
     by_textbooks[i].print(name);
     std::printf(", \"%s_ratio\": %.4f", name, by_textbooks[i].median() / worker);
   }
   std::printf(", \"worker_us_per_phase\": %.4f, \"chunk_us\": %.4f, \"copy_gb_per_s\": %.1f",
-              worker * 1e3 / static_cast<double>(plain.phases().size()),
-              static_cast<double>(last.chunk_time().count()) / 1e3, copied_bytes_per_s() / 1e9);
+              worker * 1e3 / static_cast<double>(last.phases), static_cast<double>(last.chunk_time().count()) / 1e3,
+              copied_bytes_per_s() / 1e9);
   for (task_figure const& each : owner->figures()) std::printf(", \"%s\": %.9g", each.name.c_str(), each.value);
   std::printf("}\n");
 }
@@ -192,12 +203,12 @@ int main(int argc, char** argv) {
   }
   std::string_view const when = argc > 3 ? argv[3] : "always";
   int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
-  if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never")) {
-    std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never]]\n");
+  if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never" && when != "none")) {
+    std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none]]\n");
     return 2;
   }
   try {
-    measure(argv[1], pairs, when == "always");
+    measure(argv[1], pairs, when);
   } catch (std::exception const& problem) {
     std::fprintf(stderr, "graph_speed: %s\n", problem.what());
     return 1;

@@ -78,5 +78,15 @@ TEST(DrawWeights, OfOneChoiceAreOne) {
   EXPECT_TRUE(none.weights.empty());
 }
 
+TEST(NearFarDelta, IsOfMeanWeightAndMeanDegree) {
+  EXPECT_DOUBLE_EQ(near_far_delta(rows({{1, 2}, {}, {0, 1}}, {1, 2, 3, 6})), 32 * 3.0 / 2);
+  EXPECT_EQ(near_far_delta(rows({{1}, {0}}, {0, 0})), 1);
+  EXPECT_EQ(near_far_delta(rows({{}, {}})), 1);
+  csr graph = generate_uniform({.scale = 13});
+  draw_weights(graph, 1, 255);
+  for (float& weight : graph.weights) weight /= 7;
+  EXPECT_EQ(near_far_delta(graph, 1), near_far_delta(graph, 4));
+}
+
 }  // namespace
 }  // namespace lull

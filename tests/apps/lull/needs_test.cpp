@@ -58,6 +58,8 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "bfs:kronecker=12,source=1",
                                  "bfs:kronecker=12,sources=" + files.at("sources.txt"),
                                  "bfs:kronecker=12,at_once=64,sources=" + files.at("sources.txt"),
+                                 "bfs:grid=200,at_once=64,sources=" + files.at("sources.txt"),
+                                 "kcore:grid=200",
                                  "sssp",
                                  "sssp:kronecker=12,source=1",
                                  "sssp:grid=200",
