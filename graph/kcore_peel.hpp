@@ -104,7 +104,7 @@ struct kcore_peeler {
       if (now.phase != kcore_phase::small) break;
     }
     if (team.rank() != 0) return;
-    *on.progress = now;  // `now` may still be read by others
+    *on.progress = now;                       // `now` may still be read by others
     on.progress->phase = kcore_phase::small;  // `advance` has to know which phase ended, and chooses again
   }
 
