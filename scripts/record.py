@@ -117,7 +117,9 @@ RESIZE = [
 WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
 SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 GRAPH_TEXTS = {
-    name: ("csv",) if task.inputs is RATINGS else ("el", "wel", "gr", "mtx") for name, task in GRAPH_TASKS.items()
+    name: ("csv",) if task.inputs is RATINGS else ("el", "wel", "gr", "mtx")
+    for name, task in GRAPH_TASKS.items()
+    if not task.task
 }
 GRAPH_PARTS = (
     "el wel gr mtx transpose is_not_symmetric is_symmetric orient plan_triangles read_ratings rating_blocks".split()
