@@ -10,6 +10,7 @@
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,9 +70,7 @@ class bfs_owner final : public task_owner {
     throw input_.too_large();
   }
 
-  void check_outputs() const override {
-    if (values_.has("out")) check_writable("bfs: out=", values_.path("out"));
-  }
+  void check_outputs() const override { check_output_files("bfs", values_, {"out"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -109,9 +108,7 @@ class bfs_owner final : public task_owner {
     for (path const& each : sources_.files()) files.push_back(each);
     return files;
   }
-  std::vector<path> outputs() const override {
-    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     bfs_summary const end = summary();

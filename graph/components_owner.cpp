@@ -17,6 +17,7 @@
 #include <lull/graph/verify_components.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/output_files.hpp>
 
 namespace lull {
 namespace {
@@ -78,9 +79,7 @@ class components_owner final : public task_owner {
     throw input_.too_large();
   }
 
-  void check_outputs() const override {
-    if (values_.has("out")) check_writable("components: out=", values_.path("out"));
-  }
+  void check_outputs() const override { check_output_files("components", values_, {"out"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -106,9 +105,7 @@ class components_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override { return input_.files(); }
-  std::vector<path> outputs() const override {
-    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     if (arrays_.value().progress().pass != components_pass::over) return {false, "the run is not over"};

@@ -11,6 +11,7 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/safetensors_writer.hpp>
 #include <lull/host/task/learning_curve.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <new>
 #include <optional>
 #include <string>
@@ -45,7 +46,6 @@ constexpr option graph_sgd_options[] = {
 };
 
 constexpr char const* generator_options[] = {"users", "items", "count", "rank", "noise"};
-constexpr char const* output_options[] = {"model", "losses", "plot"};
 
 class graph_sgd_owner final : public task_owner {
  public:
@@ -93,11 +93,7 @@ class graph_sgd_owner final : public task_owner {
             .smaller = from_file ? "" : "count, users or items"};
   }
 
-  void check_outputs() const override {
-    for (char const* name : output_options) {
-      if (values_.has(name)) check_writable("graph_sgd: " + std::string{name} + "=", values_.path(name));
-    }
-  }
+  void check_outputs() const override { check_output_files("graph_sgd", values_, {"model", "losses", "plot"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -120,13 +116,7 @@ class graph_sgd_owner final : public task_owner {
   std::vector<path> inputs() const override {
     return values_.has("ratings") ? std::vector<path>{values_.path("ratings")} : std::vector<path>{};
   }
-  std::vector<path> outputs() const override {
-    std::vector<path> files;
-    for (char const* name : output_options) {
-      if (values_.has(name)) files.push_back(values_.path(name));
-    }
-    return files;
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"model", "losses", "plot"}); }
 
   verification verify() override {
     if (arrays_.value().stopped()) return {false, "an error is no longer a number"};

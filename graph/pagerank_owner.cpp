@@ -10,6 +10,7 @@
 #include <lull/graph/verify_pagerank.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <optional>
 #include <utility>
 
@@ -79,9 +80,7 @@ class pagerank_owner final : public task_owner {
     throw input_.too_large();
   }
 
-  void check_outputs() const override {
-    if (values_.has("out")) check_writable("pagerank: out=", values_.path("out"));
-  }
+  void check_outputs() const override { check_output_files("pagerank", values_, {"out"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -110,9 +109,7 @@ class pagerank_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override { return input_.files(); }
-  std::vector<path> outputs() const override {
-    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     pagerank_progress const end = arrays_.value().progress();

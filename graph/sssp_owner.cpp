@@ -10,6 +10,7 @@
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,9 +60,7 @@ class sssp_owner final : public task_owner {
     throw input_.too_large();
   }
 
-  void check_outputs() const override {
-    if (values_.has("out")) check_writable("sssp: out=", values_.path("out"));
-  }
+  void check_outputs() const override { check_output_files("sssp", values_, {"out"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -91,9 +90,7 @@ class sssp_owner final : public task_owner {
     for (path const& each : sources_.files()) files.push_back(each);
     return files;
   }
-  std::vector<path> outputs() const override {
-    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     sssp_progress const end = arrays_.value().progress();

@@ -9,6 +9,7 @@
 #include <lull/graph/verify_triangles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <optional>
 #include <utility>
 
@@ -50,9 +51,7 @@ class triangles_owner final : public task_owner {
     throw input_.too_large();
   }
 
-  void check_outputs() const override {
-    if (values_.has("out")) check_writable("triangles: out=", values_.path("out"));
-  }
+  void check_outputs() const override { check_output_files("triangles", values_, {"out"}); }
 
   void prepare(executor& machine) override try {
     check_outputs();
@@ -77,9 +76,7 @@ class triangles_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override { return input_.files(); }
-  std::vector<path> outputs() const override {
-    return values_.has("out") ? std::vector<path>{values_.path("out")} : std::vector<path>{};
-  }
+  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     auto const verdict = verify_triangles(graph_, arrays_.value().counts(), arrays_->total());

@@ -10,6 +10,7 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/host/task/learning_curve.hpp>
+#include <lull/host/task/output_files.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/reference.hpp>
 
@@ -130,11 +131,7 @@ class mlp_owner final : public task_owner {
     return mlp_arrays::needs(sizes_, training_.labels.size(), held_out_.labels.size(), settings_);
   }
 
-  void check_outputs() const override {
-    for (char const* name : {"model", "losses", "plot"}) {
-      if (values_.has(name)) check_writable("mlp: " + std::string{name} + "=", values_.path(name));
-    }
-  }
+  void check_outputs() const override { check_output_files("mlp", values_, {"model", "losses", "plot"}); }
 
   void prepare(executor& machine) override {
     check_outputs();
@@ -151,11 +148,7 @@ class mlp_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {data_file(values_)}; }
   std::vector<std::filesystem::path> outputs() const override {
-    std::vector<std::filesystem::path> files;
-    for (char const* name : {"losses", "plot", "model"}) {
-      if (values_.has(name)) files.push_back(values_.path(name));
-    }
-    return files;
+    return output_files(values_, {"losses", "plot", "model"});
   }
 
   verification verify() override {
@@ -272,7 +265,7 @@ class classify_owner final : public task_owner {
     return made;
   }
 
-  void check_outputs() const override { check_writable("classify: out=", values_.path("out")); }
+  void check_outputs() const override { check_output_files("classify", values_, {"out"}); }
 
   void prepare(executor& machine) override {
     check_outputs();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/task/options.hpp>
+
+namespace lull {
+
+/// The files that these options of a task name, those that have a value: what `task_owner::outputs` returns.
+std::vector<std::filesystem::path> output_files(option_values const& values,
+                                                std::initializer_list<std::string_view> options);
+
+/// Tries whether they could be written; nothing stays behind. Throws usage_error that names task and option.
+void check_output_files(std::string_view task, option_values const& values,
+                        std::initializer_list<std::string_view> options);
+
+}  // namespace lull
