@@ -240,7 +240,7 @@ TEST_F(saved_jobs, of_an_older_lull_are_refused_and_kept) {
   EXPECT_TRUE(run("streaming:items=3,rounds=9", to_the_end).finished);
 }
 
-std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=20,batch=50", "streaming:items=300,rounds=200"};
+std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=10,batch=50", "streaming:items=300,rounds=100"};
 
 TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
   auto [how, last] = run_together(two_tasks, 0);  // before the first bubble
@@ -305,9 +305,9 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
 
 TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_files) {
   auto const tasks = [&](std::string const& model) {
-    return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=30,losses=" + (folder_ / (model + ".csv")).string(),
+    return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=15,losses=" + (folder_ / (model + ".csv")).string(),
                                     "--task",
-                                    "mlp:hidden=32,epochs=60,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
+                                    "mlp:hidden=32,epochs=30,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
   };
   auto const command = [&](std::vector<std::string> words, std::string const& model) {
     words.insert(words.begin(), LULL_PROGRAM);

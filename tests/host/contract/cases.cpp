@@ -99,7 +99,7 @@ void join_shipped(contract_on where) {
   };
   auto const a_bfs = made_by(bfs_entry, {{"kronecker", "12"}});
   auto const a_small_sssp = [] { return std::make_unique<small_sssp_owner>(); };
-  auto const an_sssp = made_by(sssp_entry, {{"kronecker", "12"}});
+  auto const an_sssp = made_by(sssp_entry, {{"kronecker", "8"}});
 
   // A phase has several chunks, and what is held out several items.
   auto const a_graph_sgd = [&](char const* factors, char const* groups) {

@@ -22,11 +22,13 @@ class small_sssp_owner final : public task_owner {
  public:
   small_sssp_owner() {
     using namespace test;
-    constexpr std::uint32_t side = 9;
-    edges made = beside(beside(grid_of(side), star_of(90, 3), side * side), path_of(30), side * side + 90);
-    made.push_back({side + 2, side * side + 3});
-    made.push_back({side * side + 60, side * side + 90});
-    graph_ = graph_of(side * side + 90 + 30 + 2, made, mirror::all);
+    constexpr std::uint32_t side = 6;
+    constexpr std::uint32_t hub = side * side + 3;
+    constexpr std::uint32_t path = side * side + 60;
+    edges made = beside(beside(grid_of(side), star_of(60, 3), side * side), path_of(15), path);
+    made.push_back({side + 2, hub});
+    made.push_back({hub + 40, path});
+    graph_ = graph_of(end + 2, made, mirror::all);  // nothing leads to the last two
     draw_weights(graph_, 3, 40);
     for (float& weight : graph_.weights) weight = (weight - 1) / 8;  // some are 0
   }
@@ -54,8 +56,10 @@ class small_sssp_owner final : public task_owner {
   std::vector<std::string> write() override { return {}; }
 
  private:
+  static constexpr std::uint32_t end = 6 * 6 + 60 + 15;
+
   csr graph_;
-  std::vector<std::uint32_t> const sources_{0, 81 + 90 + 29};
+  std::vector<std::uint32_t> const sources_{0, end - 1};
   std::optional<sssp_arrays<small_sssp>> arrays_;
 };
 
