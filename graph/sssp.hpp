@@ -33,7 +33,7 @@ namespace lull {
 ///
 /// Sources: Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49, 2003;
 /// Davidson, Baxter, Garland, Owens, "Work-efficient parallel GPU methods for single-source shortest paths", IPDPS
-/// 2014, section 5 (two lists, near and far, instead of many buckets).
+/// 2014 (two lists, near and far, instead of many buckets).
 template <std::uint32_t Piece, int Threads = 256, int BlocksPerSm = 0>
 struct basic_sssp {
   static constexpr std::uint32_t piece = Piece;

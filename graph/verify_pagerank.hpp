@@ -31,7 +31,7 @@ struct pagerank_verdict {
 
 /// Checks PageRank with dangling mass spread evenly, duplicate edges and self-loops kept, ranks that sum to 1:
 ///   rank(v) = (1 - damping) / n + damping × (Σ over edges u → v of rank(u) / degree(u) + dangling mass / n)
-/// `out` holds the edges as loaded, u → v in the row of u; `ranks` // (vertices,) f32.
+/// `out` holds the edges as loaded, u → v in the row of u; `ranks`: (vertices,) f32.
 ///
 /// Converged runs are held against the solution, found by another way than pulling sweep after sweep: in double
 /// precision, by pushing residuals along out-edges until what is left of them proves the error to be below a

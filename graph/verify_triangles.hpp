@@ -21,7 +21,7 @@ struct triangles_verdict {
 };
 
 /// Checks the triangles at each vertex and in total; `graph` holds the edges as loaded: their direction, duplicates and
-/// self-loops do not matter. `counts` // (vertices,) u64.
+/// self-loops do not matter. `counts`: (vertices,) u64.
 ///
 /// Takes vertices by falling degree: marks the neighbours of one that are still there, looks for marks among the later
 /// neighbours of these, and takes the vertex away. Bits are marked; no two rows are intersected. A step is one look for

@@ -14,6 +14,7 @@ namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
+using test::figure;
 using test::lines_of;
 using test::message_of;
 using test::on_threads;
@@ -28,21 +29,8 @@ std::string refusal(settings const& given) {
   return test::refusal_of<Error>(bfs_entry(), given);
 }
 
-/// Prepared, and run in bubbles.
 std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
-  auto made = owner(given);
-  made->prepare(side.machine());
-  EXPECT_GT(test::run_in_bubbles(side, made->describe(), 300us), 0U);
-  auto const verdict = made->verify();
-  EXPECT_TRUE(verdict.ok) << verdict.message;
-  return made;
-}
-
-double figure(task_owner const& task, std::string const& name) {
-  for (auto const& one : task.figures()) {
-    if (one.name == name) return one.value;
-  }
-  return -1;
+  return test::run_owner(side, bfs_entry(), given);
 }
 
 TEST(BfsOwner, ItsTableOfOptionsIsSound) {

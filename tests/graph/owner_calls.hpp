@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <chrono>
 #include <fstream>
 #include <lull/host/runtime.hpp>
 #include <lull/host/task/owner.hpp>
+#include <lull/tests/graph/pagerank_run.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,6 +42,25 @@ template <class Error>
 std::string refusal_of(task_entry const& entry, settings const& given) {
   auto const machine = make_executor({.kind = executor_kind::threads});
   return message_of<Error>([&] { owner_of(entry, given)->prepare(*machine); });
+}
+
+/// An owner of these options, prepared, run in bubbles, and verified.
+inline std::unique_ptr<task_owner> run_owner(runtime& side, task_entry const& entry, settings const& given) {
+  auto made = owner_of(entry, given);
+  made->prepare(side.machine());
+  EXPECT_FALSE(made->verify().ok) << "before the run";
+  EXPECT_GT(run_in_bubbles(side, made->describe(), std::chrono::microseconds{300}), 0U);
+  auto const verdict = made->verify();
+  EXPECT_TRUE(verdict.ok) << verdict.message;
+  return made;
+}
+
+/// One of its figures; -1 if there is none of that name.
+inline double figure(task_owner const& task, std::string const& name) {
+  for (auto const& one : task.figures()) {
+    if (one.name == name) return one.value;
+  }
+  return -1;
 }
 
 inline std::vector<std::string> lines_of(std::string const& path) {

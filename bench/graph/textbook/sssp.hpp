@@ -15,7 +15,7 @@ namespace lull::bench {
 /// of them below zero. `delta`, above zero, is how far the near vertices reach; rounded up where weights are whole.
 ///
 /// Source: Davidson, Baxter, Garland, Owens, "Work-efficient parallel GPU methods for single-source shortest paths",
-/// IPDPS 2014, section 5 (near-far), with the edges balanced as `expand` says.
+/// IPDPS 2014 (near-far), with the edges balanced as `expand` says.
 std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta);
 
 }  // namespace lull::bench
