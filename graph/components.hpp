@@ -118,6 +118,7 @@ struct basic_components {
  private:
   static constexpr std::uint32_t none = 0xffff'ffff;  // no vertex has this id
   static constexpr std::uint32_t at_once = 8;         // edges whose loads a thread has in flight
+  static constexpr std::uint32_t abreast = 4;         // pairs that a thread joins at once
   static constexpr std::uint32_t hooked = 2;          // neighbours
   static_assert(Tile % at_once == 0, "a tile falls into groups of edges, one for each thread");
 
@@ -218,27 +219,55 @@ struct basic_components {
     }
   }
 
-  /// The parent of a vertex's parent; makes it the vertex's own, which shortens the way of those that come after.
-  LULL_HD std::uint32_t climb(std::uint32_t vertex, std::uint32_t above) const noexcept {
-    std::uint32_t const next = parent_of(above);
-    if (next != above) atomic_integer{parent[vertex]}.fetch_min(next);
-    return next;
+  /// Pairs of vertices whose trees are made one, side by side: their loads do not wait for each other.
+  struct pairs_to_join {
+    std::uint32_t high[abreast];
+    std::uint32_t low[abreast];  // the same, where nothing is left to do
+
+    LULL_HD void set(std::uint32_t i, std::uint32_t a, std::uint32_t b) noexcept {
+      high[i] = a < b ? b : a;
+      low[i] = a < b ? a : b;
+    }
+    LULL_HD bool open(std::uint32_t i) const noexcept { return high[i] != low[i]; }
+  };
+
+  /// Makes the trees of each pair one. Returns whether it gave one up.
+  LULL_HD bool join(pairs_to_join& pairs) const noexcept {
+    for (std::uint32_t step = 0;; ++step) {
+      bool open = false;
+      for (std::uint32_t i = 0; i < abreast; ++i) open |= pairs.open(i);
+      if (!open || step == max_climb) return open;
+      std::uint32_t above_high[abreast];
+      std::uint32_t above_low[abreast];
+      for (std::uint32_t i = 0; i < abreast; ++i) {
+        above_high[i] = pairs.open(i) ? parent_of(pairs.high[i]) : none;
+        above_low[i] = pairs.open(i) ? parent_of(pairs.low[i]) : none;
+      }
+      for (std::uint32_t i = 0; i < abreast; ++i) {
+        if (!pairs.open(i) || above_high[i] != pairs.high[i]) continue;
+        // Only a root gets another tree's vertex. If another thread was faster, `above_high` becomes what that one
+        // gave.
+        if (!atomic_integer{parent[pairs.high[i]]}.compare_exchange(above_high[i], above_low[i])) continue;
+        pairs.low[i] = pairs.high[i];
+      }
+      std::uint32_t next_high[abreast];
+      std::uint32_t next_low[abreast];
+      for (std::uint32_t i = 0; i < abreast; ++i) {
+        next_high[i] = pairs.open(i) ? parent_of(above_high[i]) : none;
+        next_low[i] = pairs.open(i) ? parent_of(above_low[i]) : none;
+      }
+      for (std::uint32_t i = 0; i < abreast; ++i) {
+        if (!pairs.open(i)) continue;
+        shorten(pairs.high[i], above_high[i], next_high[i]);
+        shorten(pairs.low[i], above_low[i], next_low[i]);
+        pairs.set(i, next_high[i], next_low[i]);
+      }
+    }
   }
 
-  /// Makes the trees of two vertices one. Returns false if it gave up.
-  LULL_HD bool join(std::uint32_t a, std::uint32_t b) const noexcept {
-    for (std::uint32_t step = 0; a != b; ++step) {
-      if (step == max_climb) return false;
-      std::uint32_t const high = a < b ? b : a;
-      std::uint32_t const low = a < b ? a : b;
-      std::uint32_t above_high = parent_of(high);
-      std::uint32_t const above_low = parent_of(low);
-      // Only a root gets another tree's vertex. If another thread was faster, `above_high` becomes what that one gave.
-      if (above_high == high && atomic_integer{parent[high]}.compare_exchange(above_high, above_low)) return true;
-      a = climb(high, above_high);
-      b = climb(low, above_low);
-    }
-    return true;
+  /// Makes the parent of a vertex's parent the vertex's own, for those that come after.
+  LULL_HD void shorten(std::uint32_t vertex, std::uint32_t above, std::uint32_t next) const noexcept {
+    if (next != above) atomic_integer{parent[vertex]}.fetch_min(next);
   }
 
   /// Whether two vertices are seen to be in one tree.
@@ -285,7 +314,11 @@ struct basic_components {
       std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
       std::uint32_t target[Reach];
       for (std::uint32_t k = 0; k < Reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
-      for (std::uint32_t k = 0; k < Reach; ++k) open |= !join(vertex, target[k]);
+      for (std::uint32_t first = 0; first < Reach; first += abreast) {
+        pairs_to_join pairs;
+        for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
+        open |= join(pairs);
+      }
       if (!RootsOnly && edges_here > Reach) open |= !joined(vertex, giant);
     }
     if (open && !RootsOnly) raise(progress->open);
@@ -346,7 +379,11 @@ struct basic_components {
         b[i] = a[i] != left_out ? targets[begin + edge] : none;
       }
       for (std::uint32_t i = 0; i < at_once; ++i) b[i] = b[i] != none ? parent_of(b[i]) : a[i];
-      for (std::uint32_t i = 0; i < at_once; ++i) open |= !join(a[i], b[i]);
+      for (std::uint32_t first = 0; first < at_once; first += abreast) {
+        pairs_to_join pairs;
+        for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, a[first + i], b[first + i]);
+        open |= join(pairs);
+      }
     }
     if (open) raise(progress->open);
   }

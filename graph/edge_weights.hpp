@@ -8,7 +8,7 @@ namespace lull {
 
 /// How the weights of a graph add up along a path.
 enum class weight_kind : std::uint32_t {
-  whole,  // all are whole numbers, which floats hold exactly: sums are exact, in 64 bits
+  whole,  // all are whole numbers, which floats hold exactly: sums are exact
   real    // sums are floats, rounded at each edge
 };
 

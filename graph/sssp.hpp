@@ -113,7 +113,7 @@ struct basic_sssp {
   static constexpr std::uint32_t swept = 2 * Threads;  // vertices of an item of begin, and of clean
 
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
-    std::uint64_t* const distance = on.distance(on.progress->search);
+    std::uint32_t* const distance = on.distance(on.progress->search);
     std::uint64_t* const label = on.label(on.progress->search);
     detail::for_each_of<swept>(item, on.graph.vertices, team, [=, *this](std::uint64_t vertex) {
       distance[vertex] = sssp_distance::unreached;

@@ -51,8 +51,8 @@ class sssp_arrays {
     constexpr std::uint64_t of_lists =
         2 * (2 * sizeof(std::uint32_t) + sizeof(std::uint64_t)) + 2 * sizeof(std::uint32_t);
     return (vertices + 1) * sizeof(std::uint64_t) + 2 * edges * sizeof(std::uint32_t) +
-           vertices * (of_lists + searches * 2 * sizeof(std::uint64_t)) + searches * sizeof(std::uint32_t) +
-           sizeof(sssp_progress);
+           vertices * (of_lists + searches * (sizeof(std::uint32_t) + sizeof(std::uint64_t))) +
+           searches * sizeof(std::uint32_t) + sizeof(sssp_progress);
   }
 
   Task task() const noexcept {
@@ -105,21 +105,26 @@ class sssp_arrays {
 
   /// Of one search.
   std::vector<sssp_found> found(std::uint64_t search) const {
-    std::vector<std::uint64_t> words(vertices_);
-    auto const read = [&](machine_array<std::uint64_t> const& from) {
-      machine_->read(words.data(), from.data() + search * vertices_, words.size() * sizeof(std::uint64_t));
-    };
     std::vector<sssp_found> made(vertices_);
-    read(distances_);
-    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) made[vertex].distance = words[vertex];
-    read(labels_);
+    std::vector<std::uint32_t> const distance = of_search(distances_, search);
     for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
-      if (words[vertex] != sssp_label::unreached) made[vertex].parent = sssp_label::parent(words[vertex]);
+      if (distance[vertex] != sssp_distance::unreached) made[vertex].distance = distance[vertex];
+    }
+    std::vector<std::uint64_t> const label = of_search(labels_, search);
+    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
+      if (label[vertex] != sssp_label::unreached) made[vertex].parent = sssp_label::parent(label[vertex]);
     }
     return made;
   }
 
  private:
+  template <class T>
+  std::vector<T> of_search(machine_array<T> const& from, std::uint64_t search) const {
+    std::vector<T> made(vertices_);
+    machine_->read(made.data(), from.data() + search * vertices_, made.size() * sizeof(T));
+    return made;
+  }
+
   std::uint32_t word_of_delta(double delta) const noexcept {
     if (kind_ == weight_kind::real) return std::bit_cast<std::uint32_t>(static_cast<float>(delta));
     constexpr double max = 0xffff'ffff;
@@ -164,7 +169,7 @@ class sssp_arrays {
   machine_array<std::uint32_t> targets_;
   machine_array<std::uint32_t> weights_;
   machine_array<std::uint32_t> sources_;
-  machine_array<std::uint64_t> distances_;
+  machine_array<std::uint32_t> distances_;
   machine_array<std::uint64_t> labels_;
   machine_array<std::uint32_t> vertices_of_[2];  // the queues of frontiers
   machine_array<std::uint64_t> edges_of_[2];

@@ -95,6 +95,7 @@ class sssp_owner final : public task_owner {
   verification verify() override {
     sssp_progress const end = arrays_.value().progress();
     auto const sources = sources_.all();
+    if (end.too_far != 0) return {false, too_far()};
     if (end.phase != sssp_phase::end) {
       return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources.size()) +
                          " searches are done"};
@@ -110,6 +111,7 @@ class sssp_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override {
+    if (arrays_.value().progress().too_far != 0) throw limit_error("sssp: " + too_far());
     std::optional<atomic_file> file;
     if (values_.has("out")) file.emplace(values_.path("out"));
     sssp_total const total = add_up([&](std::uint32_t source, std::vector<sssp_found> const& found) {
@@ -133,6 +135,12 @@ class sssp_owner final : public task_owner {
   }
 
  private:
+  static std::string too_far() {
+    return "a vertex is " + std::to_string(sssp_distance::unreached) +
+           " or farther from its source, which a distance of 32 bits does not hold: divide the weights, or give one of "
+           "them a fraction, so that distances are floats";
+  }
+
   weight_kind kind_of(csr const& out) const try {
     return kind_of_weights(out);
   } catch (usage_error const& fault) {  // of a file: drawn weights have none

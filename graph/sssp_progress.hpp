@@ -10,15 +10,16 @@ namespace lull {
 /// How far a vertex is from the source: a whole number, or the bits of a float that is not negative. Either way the
 /// lesser word is the lesser distance.
 struct sssp_distance {
-  static constexpr std::uint64_t unreached = ~std::uint64_t{0};
+  static constexpr std::uint32_t unreached = ~std::uint32_t{0};
 
   /// As std::bit_cast, which nvcc does not call on a device.
   LULL_HD static float real(std::uint32_t bits) noexcept { return __builtin_bit_cast(float, bits); }
 
-  /// Of a path of this length and an edge behind it, of which `weight` is a whole number or the bits of a float.
-  LULL_HD static std::uint64_t plus(weight_kind kind, std::uint64_t length, std::uint32_t weight) noexcept {
-    if (kind == weight_kind::whole) return length + weight;
-    return __builtin_bit_cast(std::uint32_t, real(static_cast<std::uint32_t>(length)) + real(weight));
+  /// Of a path of this length and an edge behind it, of which `weight` is a whole number or the bits of a float. A
+  /// whole sum that is too large for a distance is `unreached`.
+  LULL_HD static std::uint32_t plus(weight_kind kind, std::uint32_t length, std::uint32_t weight) noexcept {
+    if (kind == weight_kind::real) return __builtin_bit_cast(std::uint32_t, real(length) + real(weight));
+    return weight < unreached - length ? length + weight : unreached;
   }
 };
 
@@ -41,15 +42,15 @@ struct sssp_graph {
   std::uint32_t delta;  // of a bucket, as a weight
 
   /// Where a bucket ends that begins at `distance`: behind it, however small delta is beside it.
-  LULL_HD std::uint64_t end_of_bucket(std::uint64_t distance) const noexcept {
-    std::uint64_t const end = sssp_distance::plus(kind, distance, delta);
+  LULL_HD std::uint32_t end_of_bucket(std::uint32_t distance) const noexcept {
+    std::uint32_t const end = sssp_distance::plus(kind, distance, delta);
     return end > distance ? end : distance + 1;
   }
 };
 
-/// Where the searches of a job stand. One team writes it between two phases, but for `tail`, `far_tail` and `far_min`.
-/// At the end all is zero but the phase and the number of searches: how many waves and buckets it takes depends on
-/// timing.
+/// Where the searches of a job stand. One team writes it between two phases, but for `tail`, `far_tail`, `far_min` and
+/// `too_far`. At the end all is zero but the phase, the number of searches and `too_far`: how many waves and buckets it
+/// takes depends on timing.
 struct sssp_progress {
   using element = std::uint64_t;  // all that it is made of
 
@@ -67,6 +68,7 @@ struct sssp_progress {
   std::uint64_t far;       // vertices in their list when the phase began
   std::uint64_t far_tail;  // where the list ends that is appended to: in collect the other one
   std::uint64_t far_min;   // the least distance of what was appended
+  std::uint64_t too_far;   // 1: a search has met a vertex whose distance is too large a number
 
   LULL_HD void begin_at_source(sssp_graph const& graph, queue_mark source) noexcept {
     depth = 0;
@@ -109,7 +111,7 @@ struct sssp_progress {
   LULL_HD void begin_collect(sssp_graph const& graph) noexcept {
     phase = sssp_phase::collect;
     settled = limit;
-    limit = graph.end_of_bucket(far_min);
+    limit = graph.end_of_bucket(static_cast<std::uint32_t>(far_min));
     far_min = sssp_distance::unreached;
     far = far_tail;
     far_tail = 0;
@@ -126,10 +128,11 @@ struct sssp_progress {
     phase = search < graph.searches ? sssp_phase::begin : sssp_phase::clean;
   }
   LULL_HD void end() noexcept {
-    std::uint64_t const searches = search;
-    *this = {};
-    search = searches;
-    phase = sssp_phase::end;
+    sssp_progress ended{};
+    ended.phase = sssp_phase::end;
+    ended.search = search;
+    ended.too_far = too_far;
+    *this = ended;
   }
 };
 

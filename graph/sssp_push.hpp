@@ -30,7 +30,7 @@ struct sssp_room {
 template <std::uint32_t Piece>
 struct sssp_storage {
   edge_piece<Piece> piece;
-  std::uint64_t distance[Piece];  // (vertices of the piece,)
+  std::uint32_t distance[Piece];  // (vertices of the piece,)
   sssp_room reserved;
   sssp_progress now;  // where one team does the waves by itself: nearer than the machine's memory
 };
@@ -65,23 +65,23 @@ LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (
 struct sssp_edge {
   std::uint32_t source;
   std::uint32_t target;
-  std::uint64_t length;  // of the path to the source and over the edge
+  std::uint32_t length;  // of the path to the source and over the edge
 };
 
 /// What `relax` does with an edge: makes the distance of its target less, and puts that on one of the lists, once.
 struct sssp_relaxing {
   sssp_state const& on;
   sssp_progress& now;
-  std::uint64_t* distance = on.distance(now.search);
-  std::uint64_t limit = now.limit;
+  std::uint32_t* distance = on.distance(now.search);
+  std::uint32_t limit = static_cast<std::uint32_t>(now.limit);
   std::uint32_t next_wave = static_cast<std::uint32_t>(now.wave + 1);
   std::uint32_t bucket = static_cast<std::uint32_t>(now.bucket);
 
   /// What tells whether the edge helps, loaded before that is asked of several edges.
-  LULL_HD std::uint64_t look(sssp_edge const& edge) const noexcept {
+  LULL_HD std::uint32_t look(sssp_edge const& edge) const noexcept {
     return atomic_integer{distance[edge.target]}.load();
   }
-  LULL_HD static bool helps(sssp_edge const& edge, std::uint64_t seen) noexcept { return edge.length < seen; }
+  LULL_HD static bool helps(sssp_edge const& edge, std::uint32_t seen) noexcept { return edge.length < seen; }
   LULL_HD sssp_entry visit(sssp_edge const& edge) const noexcept {
     std::uint32_t const vertex = edge.target;
     std::uint64_t const edges = on.degree(vertex);  // before it is known to count: that saves a wait
@@ -91,7 +91,7 @@ struct sssp_relaxing {
       return {vertex, false, is_first ? edges : 0};
     }
     atomic_integer const far_min{now.far_min};
-    if (edge.length < far_min.load()) far_min.fetch_min(edge.length);
+    if (edge.length < far_min.load()) far_min.fetch_min(std::uint64_t{edge.length});
     atomic_integer const put_far{on.put_far[vertex]};
     bool const is_first = put_far.load() < bucket && put_far.fetch_max(bucket) < bucket;
     return {vertex, is_first, 0};
@@ -99,28 +99,27 @@ struct sssp_relaxing {
 };
 
 /// What `tree` does with an edge that a shortest path takes: makes the label of its target less, and appends that where
-/// it had none.
+/// it had none. No edge looks so that leads too far, unless its target is not reached: then no path to it is shorter
+/// than that, so whether one is found does not depend on timing.
 struct sssp_growing {
   sssp_state const& on;
   sssp_progress& now;
-  std::uint64_t const* distance = on.distance(now.search);
+  std::uint32_t const* distance = on.distance(now.search);
   std::uint64_t* label = on.label(now.search);
   std::uint64_t hops = now.depth + 1;
 
-  struct sight {
-    std::uint64_t distance;
-    std::uint64_t label;
-  };
-  LULL_HD sight look(sssp_edge const& edge) const noexcept {
-    return {distance[edge.target], atomic_integer{label[edge.target]}.load()};
-  }
-  LULL_HD bool helps(sssp_edge const& edge, sight const& seen) const noexcept {
-    return edge.length == seen.distance && sssp_label::of(hops, edge.source) < seen.label;
-  }
+  LULL_HD std::uint32_t look(sssp_edge const& edge) const noexcept { return distance[edge.target]; }
+  LULL_HD static bool helps(sssp_edge const& edge, std::uint32_t seen) noexcept { return edge.length == seen; }
   LULL_HD sssp_entry visit(sssp_edge const& edge) const noexcept {
-    std::uint64_t const edges = on.degree(edge.target);
-    std::uint64_t const before = atomic_integer{label[edge.target]}.fetch_min(sssp_label::of(hops, edge.source));
-    return {edge.target, false, before == sssp_label::unreached ? edges : 0};
+    if (edge.length == sssp_distance::unreached) {
+      atomic_integer{now.too_far}.fetch_max(1);
+      return {};
+    }
+    atomic_integer const known{label[edge.target]};
+    std::uint64_t const wanted = sssp_label::of(hops, edge.source);
+    if (known.load() <= wanted) return {};
+    std::uint64_t const edges = on.degree(edge.target);  // before it is known to count: that saves a wait
+    return {edge.target, false, known.fetch_min(wanted) == sssp_label::unreached ? edges : 0};
   }
 };
 
@@ -136,7 +135,7 @@ LULL_HD void push_piece(sssp_state const& on, sssp_storage<Piece>& storage, sssp
       piece, now.range, item, [&](std::uint32_t vertex) { return on.offsets[vertex]; }, team);
   auto const rank = static_cast<std::uint32_t>(team.rank());
   auto const size = static_cast<std::uint32_t>(team.size());
-  std::uint64_t* const distance = on.distance(now.search);
+  std::uint32_t* const distance = on.distance(now.search);
   for (std::uint32_t i = rank; i < owners; i += size)
     storage.distance[i] = atomic_integer{distance[piece.vertex[i]]}.load();
   std::uint32_t* const far_list = on.far[now.far_turned];
@@ -172,17 +171,17 @@ LULL_HD void collect_far(sssp_state const& on, sssp_storage<Piece>& storage, std
   constexpr std::uint32_t flight = 4;
   sssp_progress& now = *on.progress;
   std::uint32_t const* const from = on.far[now.far_turned];
-  std::uint64_t const* const distance = on.distance(now.search);
-  std::uint64_t const limit = now.limit;
-  std::uint64_t const before = now.settled;
+  std::uint32_t const* const distance = on.distance(now.search);
+  auto const limit = static_cast<std::uint32_t>(now.limit);
+  auto const before = static_cast<std::uint32_t>(now.settled);
   auto const bucket = static_cast<std::uint32_t>(now.bucket);
   std::uint64_t const begin = item * Collected;
   std::uint64_t const end = begin + Collected < now.far ? begin + Collected : now.far;
   auto const size = static_cast<std::uint64_t>(team.size());
-  std::uint64_t least = sssp_distance::unreached;
+  std::uint32_t least = sssp_distance::unreached;
   for (std::uint64_t at = begin; at < end; at += flight * size) {
     sssp_entry entry[flight];
-    std::uint64_t found[flight];
+    std::uint32_t found[flight];
     for (std::uint32_t i = 0; i < flight; ++i) {
       std::uint64_t const place = at + i * size + static_cast<std::uint64_t>(team.rank());
       found[i] = 0;
@@ -202,7 +201,7 @@ LULL_HD void collect_far(sssp_state const& on, sssp_storage<Piece>& storage, std
     }
     append(on, now, entry, on.far[1 - now.far_turned], storage.reserved, team);
   }
-  if (least != sssp_distance::unreached) atomic_integer{now.far_min}.fetch_min(least);
+  if (least != sssp_distance::unreached) atomic_integer{now.far_min}.fetch_min(std::uint64_t{least});
 }
 
 }  // namespace lull::detail

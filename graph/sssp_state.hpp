@@ -18,7 +18,7 @@ struct sssp_state {
   std::uint32_t const* targets;  // (edges,)
   std::uint32_t const* weights;  // (edges,) whole numbers, or bits of floats
   std::uint32_t const* sources;  // (searches,)
-  std::uint64_t* distances;      // (searches, vertices)
+  std::uint32_t* distances;      // (searches, vertices)
   std::uint64_t* labels;         // (searches, vertices)
   edge_queue frontiers[2];       // of all vertices
   std::uint32_t* far[2];         // (vertices,)
@@ -27,7 +27,7 @@ struct sssp_state {
   sssp_progress* progress;       // (1,) zero at the start
   sssp_graph graph;
 
-  LULL_HD std::uint64_t* distance(std::uint64_t search) const noexcept { return distances + search * graph.vertices; }
+  LULL_HD std::uint32_t* distance(std::uint64_t search) const noexcept { return distances + search * graph.vertices; }
   LULL_HD std::uint64_t* label(std::uint64_t search) const noexcept { return labels + search * graph.vertices; }
   LULL_HD std::uint64_t degree(std::uint32_t vertex) const noexcept { return offsets[vertex + 1ULL] - offsets[vertex]; }
 };

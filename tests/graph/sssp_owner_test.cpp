@@ -39,6 +39,23 @@ TEST(SsspOwner, ItsTableOfOptionsIsSound) {
   EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
 }
 
+TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
+  std::string text;
+  for (int vertex = 0; vertex < 300; ++vertex) {
+    text += std::to_string(vertex) + ' ' + std::to_string(vertex + 1) + " 16777216\n";
+  }
+  test::test_folder const folder;
+  runtime side{on_threads()};
+  auto const far =
+      test::owner_of(sssp_entry(), {{"graph", folder.write("far.wel", text)}, {"out", folder.at("none.tsv")}});
+  far->prepare(side.machine());
+  far->reset();
+  EXPECT_GT(test::run_in_bubbles(side, far->describe(), 300us), 0U);
+  EXPECT_NE(far->verify().message.find("does not hold"), std::string::npos);
+  EXPECT_NE(message_of<limit_error>([&] { far->write(); }).find("4294967295 or farther"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.at("none.tsv")));
+}
+
 TEST(SsspOwner, SearchesTheShippedPackages) {
   test::test_folder const folder;
   runtime side{on_threads()};
@@ -141,7 +158,7 @@ TEST(SsspOwner, NeedsGrowWithTheSources) {
   auto const one = owner({{"grid", "32"}})->needs(executor_kind::threads);
   auto const list = folder.write("list", "1\n2\n3\n");
   auto const three = owner({{"grid", "32"}, {"sources", list}})->needs(executor_kind::threads);
-  EXPECT_EQ(three.machine_bytes - one.machine_bytes, 2U * (1024 * 16 + 4));
+  EXPECT_EQ(three.machine_bytes - one.machine_bytes, 2U * (1024 * 12 + 4));
   EXPECT_EQ(one.smaller, "grid");
 }
 

@@ -222,6 +222,26 @@ TEST_P(SsspOnThreads, BeginsABucketAtTheNearestThatIsFar) {
   EXPECT_EQ(found[static_cast<std::size_t>(sssp_phase::collect)], 18U);  // the end has no edges
 }
 
+/// 256 edges of 2²⁴ are one more than the largest distance; a vertex with a shorter path beside is none that is too
+/// far.
+TEST_P(SsspOnThreads, TellsOfAVertexThatIsTooFar) {
+  for (std::uint32_t const vertices : {256U, 257U}) {
+    edges made = path_of(vertices);
+    made.push_back({255, 1});
+    csr graph = graph_of(vertices, made);
+    graph.weights.assign(graph.edges(), static_cast<float>(max_whole_weight));
+    auto const threads = machine();
+    auto const arrays = arrays_of<small_sssp>(*threads, {"long", graph, 1e8}, {0});
+    run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
+    EXPECT_EQ(arrays.progress().too_far, vertices == 257 ? 1U : 0U) << vertices;
+    auto const found = arrays.found(0);
+    EXPECT_EQ(found[255].distance, std::uint64_t{255} << 24);
+    if (vertices == 257) {
+      EXPECT_EQ(found[256], sssp_found{});
+    }
+  }
+}
+
 TEST_P(SsspOnThreads, SpreadsAHubOverManyItems) {
   auto const one =
       weighted("star", graph_of(solo() ? 6001 : 201, star_of(solo() ? 6001 : 201, 99), mirror::all), 50, 9);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,28 @@ struct relax {
   }
 };
 
+/// Finds the lowest vertex that an edge of a shortest path leaves. Vertices at weights of 0 may be each other's.
+template <words_of Words>
+struct find_parent {
+  struct seen {
+    std::uint32_t source;
+    bool of_a_path;
+  };
+
+  std::uint32_t const* weights;   // (edges,)
+  std::uint32_t const* distance;  // (vertices,)
+  std::uint32_t* parent;          // (vertices,)
+
+  __device__ seen load(std::uint32_t source, std::uint64_t edge, std::uint32_t target) const {
+    std::uint32_t const from = distance[source];
+    return {source, from != unreached && sum_of<Words>(from, weights[edge]) == distance[target]};
+  }
+  __device__ goes_to operator()(std::uint32_t target, seen found) const {
+    if (found.of_a_path) atomicMin(&parent[target], found.source);
+    return goes_to::none;
+  }
+};
+
 __global__ void begin_at(std::uint32_t source, unsigned long long edges, std::uint32_t* distance, frontier_queue near) {
   distance[source] = 0;
   near.vertex[0] = source;
@@ -102,8 +126,11 @@ __global__ void __launch_bounds__(frontier_threads)
 template <words_of Words>
 class near_far final : public textbook {
  public:
-  near_far(csr const& graph, std::vector<std::uint32_t> const& weights, std::uint32_t source, std::uint32_t delta)
+  near_far(csr const& graph, std::vector<std::uint32_t> const& weights, std::uint32_t source, std::uint32_t delta,
+           sssp_results results)
       : graph_(graph),
+        results_(results),
+        all_(vertices_with_edges(graph)),
         weights_(std::span<std::uint32_t const>{weights}),
         source_(source),
         edges_(graph.offsets[source + 1ULL] - graph.offsets[source]),
@@ -113,6 +140,8 @@ class near_far final : public textbook {
         in_far_(vertices()),
         queues_{device_array<std::uint32_t>{vertices()}, device_array<std::uint32_t>{vertices()}},
         piles_{device_array<std::uint32_t>{vertices()}, device_array<std::uint32_t>{vertices()}},
+        sources_(std::span<std::uint32_t const>{all_}),
+        parent_(vertices()),
         expander_(graph_.ref(), static_cast<relax<Words> const*>(nullptr)) {}
 
   double run() override {
@@ -120,20 +149,28 @@ class near_far final : public textbook {
       begin();
       for (;;) {
         while (near_.vertices != 0) relax_near();
-        if (far_ == 0) return;
+        if (far_ == 0) break;
         move_split();
       }
+      if (results_ == sssp_results::parents) find_parents();
     });
   }
 
   std::vector<std::uint64_t> result() const override {
-    std::vector<std::uint64_t> found;
-    found.reserve(vertices());
-    for (std::uint32_t const each : distance_.read()) found.push_back(each == unreached ? ~std::uint64_t{0} : each);
-    return found;
+    std::vector<std::uint32_t> const distance = distance_.read();
+    if (results_ == sssp_results::parents) check_parents(distance);
+    return {distance.begin(), distance.end()};
   }
 
  private:
+  static std::vector<std::uint32_t> vertices_with_edges(csr const& graph) {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t vertex = 0; vertex < graph.vertices(); ++vertex) {
+      if (graph.offsets[vertex] != graph.offsets[vertex + 1ULL]) found.push_back(vertex);
+    }
+    return found;
+  }
+
   std::uint32_t vertices() const { return graph_.ref().vertices; }
   std::uint32_t iteration() const { return step_ + 1; }
 
@@ -161,6 +198,28 @@ class near_far final : public textbook {
     expander_.run(stream_.get(), near(), near_, visit, next(), far(), cleared());
     step_ += 1;
     read();
+  }
+
+  void find_parents() {
+    if (all_.empty()) return;
+    cudaStream_t const stream = stream_.get();
+    LULL_CUDA(cudaMemsetAsync(parent_.get(), 0xff, parent_.bytes(), stream));
+    frontier_size const size{all_.size(), graph_.ref().edges};
+    counts_.clear(stream);
+    LULL_CUDA(cudaMemcpyAsync(near().size, &size, sizeof size, cudaMemcpyHostToDevice, stream));
+    find_parent<Words> const visit{weights_.get(), distance_.get(), parent_.get()};
+    expander_.run(stream, {sources_.get(), near().size}, size, visit, next(), far(), cleared());
+  }
+
+  /// That each reached vertex has one.
+  void check_parents(std::vector<std::uint32_t> const& distance) const {
+    std::vector<std::uint32_t> const parent = parent_.read();
+    for (std::uint32_t vertex = 0; vertex < parent.size(); ++vertex) {
+      bool const is_reached = distance[vertex] != unreached && vertex != source_;
+      if (is_reached && parent[vertex] == unreached) {
+        throw std::runtime_error{"textbook: vertex " + std::to_string(vertex) + " is reached, but has no parent"};
+      }
+    }
   }
 
   /// The near queue is empty. Where nothing is near the next split either, goes on to what is nearest.
@@ -194,6 +253,8 @@ class near_far final : public textbook {
   }
 
   device_graph graph_;
+  sssp_results results_;
+  std::vector<std::uint32_t> all_;       // vertices with edges
   device_array<std::uint32_t> weights_;  // (edges,)
   std::uint32_t source_;
   std::uint64_t edges_;  // that leave it
@@ -204,6 +265,8 @@ class near_far final : public textbook {
   device_array<std::uint32_t> in_far_;     // (vertices,)
   device_array<std::uint32_t> queues_[2];  // (vertices,) near
   device_array<std::uint32_t> piles_[2];   // (vertices,) the first one is in use
+  device_array<std::uint32_t> sources_;    // `all_`
+  device_array<std::uint32_t> parent_;     // (vertices,)
   host_read_counts<path_counts> counts_;
   expander expander_;
   std::uint32_t step_ = 0;   // near queues so far
@@ -215,18 +278,19 @@ class near_far final : public textbook {
 
 }  // namespace
 
-std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta) {
+std::unique_ptr<textbook> make_near_far_sssp(csr const& graph, std::uint32_t source, double delta,
+                                             sssp_results results) {
   std::vector<std::uint32_t> words(graph.edges());
   if (kind_of_weights(graph) == weight_kind::whole) {
     std::copy(graph.weights.begin(), graph.weights.end(), words.begin());
     auto const whole = static_cast<std::uint32_t>(std::clamp(std::ceil(delta), 1.0, 0x1p31));
-    return std::make_unique<near_far<words_of::whole>>(graph, words, source, whole);
+    return std::make_unique<near_far<words_of::whole>>(graph, words, source, whole, results);
   }
   std::transform(graph.weights.begin(), graph.weights.end(), words.begin(), [](float weight) {
     return std::bit_cast<std::uint32_t>(weight + 0.0F);
   });  // of zeros the positive one
   auto const real = std::bit_cast<std::uint32_t>(static_cast<float>(delta));
-  return std::make_unique<near_far<words_of::real>>(graph, words, source, real);
+  return std::make_unique<near_far<words_of::real>>(graph, words, source, real, results);
 }
 
 }  // namespace lull::bench

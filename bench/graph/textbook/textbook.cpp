@@ -65,7 +65,9 @@ textbooks for_sssp(csr const& graph, option_values const& values) {
   if (!source) return {};
   double const delta = values.has("delta") ? values.real("delta") : near_far_delta(graph);
   textbooks made;
-  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, *source, delta)});
+  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, *source, delta, sssp_results::parents)});
+  made.push_back(
+      {"textbook_distances", "distances", 0, make_near_far_sssp(graph, *source, delta, sssp_results::distances)});
   return made;
 }
 
