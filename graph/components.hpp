@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <lull/device/atomic_integer.hpp>
 #include <lull/device/side_task.hpp>
+#include <lull/graph/component_forest.hpp>
 
 namespace lull {
 
@@ -59,7 +60,7 @@ struct basic_components {
   static constexpr std::uint32_t group = Group;
   static constexpr std::uint32_t tile = Tile;
   static constexpr std::uint32_t samples = 128;
-  static constexpr std::uint32_t max_climb = 12;
+  static constexpr std::uint32_t max_climb = detail::component_forest::max_climb;
   static constexpr team_shape shape{.threads = Threads,
                                     .shared_bytes = std::max({1 + Group, Tile, samples}) * sizeof(std::uint32_t),
                                     .blocks_per_sm = BlocksPerSm};
@@ -116,10 +117,11 @@ struct basic_components {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffff'ffff;  // no vertex has this id
-  static constexpr std::uint32_t at_once = 8;         // edges whose loads a thread has in flight
-  static constexpr std::uint32_t abreast = 4;         // pairs that a thread joins at once
-  static constexpr std::uint32_t hooked = 2;          // neighbours
+  using forest = detail::component_forest;
+  static constexpr std::uint32_t none = forest::none;
+  static constexpr std::uint32_t at_once = 8;  // edges whose loads a thread has in flight
+  static constexpr std::uint32_t abreast = forest::abreast;
+  static constexpr std::uint32_t hooked = 2;  // neighbours
   static_assert(Tile % at_once == 0, "a tile falls into groups of edges, one for each thread");
 
   LULL_HD components_pass pass_after(components_progress const& ended) const noexcept {
@@ -133,19 +135,7 @@ struct basic_components {
     }
   }
 
-  /// The parent, or one that the vertex had earlier in this phase: on a GPU it may come from the SM's own cache.
-  /// Without that, all blocks would ask one place of the device's cache for the root of the largest tree. A former
-  /// parent is still above the vertex, and a compare-exchange tells when a root is none any longer.
-  LULL_HD std::uint32_t parent_of(std::uint32_t vertex) const noexcept {
-#if defined(__CUDA_ARCH__)
-    return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_block>{parent[vertex]}.load(cuda::memory_order_relaxed);
-#else
-    return latest_parent_of(vertex);
-#endif
-  }
-  LULL_HD std::uint32_t latest_parent_of(std::uint32_t vertex) const noexcept {
-    return atomic_integer{parent[vertex]}.load();
-  }
+  LULL_HD forest trees() const noexcept { return {parent}; }
 
   LULL_HD static void raise(std::uint32_t& word) noexcept {
     atomic_integer const flag{word};
@@ -201,12 +191,12 @@ struct basic_components {
       std::uint32_t first[count];
       std::uint32_t at[count];
       std::uint32_t above[count];
-      for (std::uint32_t i = 0; i < count; ++i) first[i] = parent_of(own.has(i) ? own[i] : own[0]);
+      for (std::uint32_t i = 0; i < count; ++i) first[i] = trees().parent_of(own.has(i) ? own[i] : own[0]);
       for (std::uint32_t i = 0; i < count; ++i) at[i] = first[i];
       bool climbing = true;
       for (std::uint32_t step = 0; climbing && step < max_climb; ++step) {
         climbing = false;
-        for (std::uint32_t i = 0; i < count; ++i) above[i] = parent_of(at[i]);
+        for (std::uint32_t i = 0; i < count; ++i) above[i] = trees().parent_of(at[i]);
         for (std::uint32_t i = 0; i < count; ++i) {
           climbing |= above[i] != at[i];
           at[i] = above[i];
@@ -217,67 +207,6 @@ struct basic_components {
       }
       if (climbing) raise(progress->deep);
     }
-  }
-
-  /// Pairs of vertices whose trees are made one, side by side: their loads do not wait for each other.
-  struct pairs_to_join {
-    std::uint32_t high[abreast];
-    std::uint32_t low[abreast];  // the same, where nothing is left to do
-
-    LULL_HD void set(std::uint32_t i, std::uint32_t a, std::uint32_t b) noexcept {
-      high[i] = a < b ? b : a;
-      low[i] = a < b ? a : b;
-    }
-    LULL_HD bool open(std::uint32_t i) const noexcept { return high[i] != low[i]; }
-  };
-
-  /// Makes the trees of each pair one. Returns whether it gave one up.
-  LULL_HD bool join(pairs_to_join& pairs) const noexcept {
-    for (std::uint32_t step = 0;; ++step) {
-      bool open = false;
-      for (std::uint32_t i = 0; i < abreast; ++i) open |= pairs.open(i);
-      if (!open || step == max_climb) return open;
-      std::uint32_t above_high[abreast];
-      std::uint32_t above_low[abreast];
-      for (std::uint32_t i = 0; i < abreast; ++i) {
-        above_high[i] = pairs.open(i) ? parent_of(pairs.high[i]) : none;
-        above_low[i] = pairs.open(i) ? parent_of(pairs.low[i]) : none;
-      }
-      for (std::uint32_t i = 0; i < abreast; ++i) {
-        if (!pairs.open(i) || above_high[i] != pairs.high[i]) continue;
-        // Only a root gets another tree's vertex. If another thread was faster, `above_high` becomes what that one
-        // gave.
-        if (!atomic_integer{parent[pairs.high[i]]}.compare_exchange(above_high[i], above_low[i])) continue;
-        pairs.low[i] = pairs.high[i];
-      }
-      std::uint32_t next_high[abreast];
-      std::uint32_t next_low[abreast];
-      for (std::uint32_t i = 0; i < abreast; ++i) {
-        next_high[i] = pairs.open(i) ? parent_of(above_high[i]) : none;
-        next_low[i] = pairs.open(i) ? parent_of(above_low[i]) : none;
-      }
-      for (std::uint32_t i = 0; i < abreast; ++i) {
-        if (!pairs.open(i)) continue;
-        shorten(pairs.high[i], above_high[i], next_high[i]);
-        shorten(pairs.low[i], above_low[i], next_low[i]);
-        pairs.set(i, next_high[i], next_low[i]);
-      }
-    }
-  }
-
-  /// Makes the parent of a vertex's parent the vertex's own, for those that come after.
-  LULL_HD void shorten(std::uint32_t vertex, std::uint32_t above, std::uint32_t next) const noexcept {
-    if (next != above) atomic_integer{parent[vertex]}.fetch_min(next);
-  }
-
-  /// Whether two vertices are seen to be in one tree.
-  LULL_HD bool joined(std::uint32_t a, std::uint32_t b) const noexcept {
-    for (std::uint32_t step = 0; a != b && step < max_climb; ++step) {
-      std::uint32_t const above_a = a < b ? a : latest_parent_of(a);
-      b = a < b ? latest_parent_of(b) : b;
-      a = above_a;
-    }
-    return a == b;
   }
 
   /// Collective. Joins by the first `Reach` edges of some vertices of a group: of the roots, or of all outside the
@@ -295,7 +224,7 @@ struct basic_components {
       bool asked[width];
       std::uint64_t edges_here[width];
       for (std::uint32_t i = 0; i < width; ++i) {
-        std::uint32_t const above = own.has(i) ? parent_of(own[i]) : giant;
+        std::uint32_t const above = own.has(i) ? trees().parent_of(own[i]) : giant;
         asked[i] = own.has(i) && (RootsOnly ? above == own[i] : above != giant);
       }
       for (std::uint32_t i = 0; i < width; ++i) {
@@ -315,11 +244,11 @@ struct basic_components {
       std::uint32_t target[Reach];
       for (std::uint32_t k = 0; k < Reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
       for (std::uint32_t first = 0; first < Reach; first += abreast) {
-        pairs_to_join pairs;
+        forest::pairs pairs;
         for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
-        open |= join(pairs);
+        open |= trees().join(pairs);
       }
-      if (!RootsOnly && edges_here > Reach) open |= !joined(vertex, giant);
+      if (!RootsOnly && edges_here > Reach) open |= !trees().joined(vertex, giant);
     }
     if (open && !RootsOnly) raise(progress->open);
   }
@@ -351,7 +280,8 @@ struct basic_components {
     if (symmetric != 0 && last - row < Tile) {
       std::uint32_t outside = 0;
       for (std::uint32_t i = rank; i <= last - row; i += size) {
-        outside += parent_of(row + i) != giant && offsets[row + i] != offsets[row + i + std::uint64_t{1}] ? 1 : 0;
+        outside +=
+            trees().parent_of(row + i) != giant && offsets[row + i] != offsets[row + i + std::uint64_t{1}] ? 1 : 0;
       }
       if (team.sum(outside) == 0) return;  // as most tiles do
     }
@@ -363,7 +293,7 @@ struct basic_components {
         if (begin + i >= row_end) {
           row = row_of(begin + i, row, last);
           row_end = offsets[row + std::uint64_t{1}];
-          root = parent_of(row);
+          root = trees().parent_of(row);
         }
         roots[i] = root;
       }
@@ -378,11 +308,11 @@ struct basic_components {
         a[i] = edge < here ? roots[edge] : left_out;
         b[i] = a[i] != left_out ? targets[begin + edge] : none;
       }
-      for (std::uint32_t i = 0; i < at_once; ++i) b[i] = b[i] != none ? parent_of(b[i]) : a[i];
+      for (std::uint32_t i = 0; i < at_once; ++i) b[i] = b[i] != none ? trees().parent_of(b[i]) : a[i];
       for (std::uint32_t first = 0; first < at_once; first += abreast) {
-        pairs_to_join pairs;
+        forest::pairs pairs;
         for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, a[first + i], b[first + i]);
-        open |= join(pairs);
+        open |= trees().join(pairs);
       }
     }
     if (open) raise(progress->open);
