@@ -22,6 +22,7 @@ RATINGS = {
     "many": "count=20000000,users=138000,items=100000",
     "popular": "count=10000000,users=1000000,items=100",  # one item has a tenth of them
 }
+ROW_NAMES = (*GRAPHS, *RATINGS)
 SHORT = ("shipped",)  # whose runs take some tens of microseconds
 
 
@@ -70,6 +71,15 @@ TASKS = {
         result="model",
     ),
 }
+
+
+def keep_rows(names):
+    """From now on sections have these rows alone."""
+    for inputs in (GRAPHS, RATINGS):
+        for name in set(inputs).difference(names):
+            del inputs[name]
+
+
 SOURCES = 64  # searches of a job
 INSTANTS = 1000
 KILLS = 3

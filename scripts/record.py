@@ -19,7 +19,7 @@ import pathlib
 import time
 
 from graph_sections import GRAPHS, graph, pagerank
-from graph_task_sections import RATINGS
+from graph_task_sections import RATINGS, ROW_NAMES, keep_rows
 from graph_task_sections import SECTIONS as GRAPH_TASK_SECTIONS
 from graph_task_sections import TASKS as GRAPH_TASKS
 from harvest_sections import harvest, pictures, short_bubbles, tasks
@@ -340,6 +340,7 @@ def main():
         choices=CONNECTIONS,
         help="of the sections stage:… only these rows, where time is short",
     )
+    parser.add_argument("--graphs", nargs="+", choices=ROW_NAMES, help="of the sections graph_…:TASK only these rows")
     parser.add_argument(
         "--within",
         type=float,
@@ -349,6 +350,8 @@ def main():
     given = parser.parse_args()
     for name, (counts, arguments) in STAGE.items() if given.connections else ():
         STAGE[name] = ([count for count in counts if count in given.connections], arguments)
+    if given.graphs:
+        keep_rows(given.graphs)
     try:
         names = chosen(given.names)
     except ValueError as unknown:

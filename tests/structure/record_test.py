@@ -305,6 +305,16 @@ pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - 
             row["second"], {"kills": 3, "whole_s": 4, "after_last_kill_s": 1, "bytes": 4, "bit_equal": True}
         )
 
+    def test_a_section_of_some_graphs_runs_with_them(self):
+        done = subprocess.CompletedProcess([], 0, "{}", "")
+        graphs, ratings = dict(graph_task_sections.GRAPHS), dict(graph_task_sections.RATINGS)
+        with mock.patch.dict(graph_task_sections.GRAPHS), mock.patch.dict(graph_task_sections.RATINGS):
+            graph_task_sections.keep_rows(["grid", "many", "uniform"])
+            for name, kept in (("bfs", ["uniform", "grid"]), ("graph_sgd", ["many"])):
+                (rows,) = self.sections(done, [f"graph_chunks:{name}"]).values()
+                self.assertEqual([row["graph"] for row in rows], kept)
+        self.assertEqual((graphs, ratings), (graph_task_sections.GRAPHS, graph_task_sections.RATINGS))
+
     def test_each_graph_task_is_measured_on_each_graph(self):
         done, commands = subprocess.CompletedProcess([], 0, "{}", ""), []
         kinds = ("graph_chunks", "graph_harvest", "graph_instants", "graph_resumed")
