@@ -21,7 +21,7 @@ LULL_HD void push_piece(bfs_state const& on, edge_piece<Piece>& storage, queue_r
   constexpr std::uint32_t flight = 4;  // edges that a thread visits at once
   constexpr std::uint32_t none = ~0U;
   auto const [count, owners] = on.queue.load_item(
-      storage, range, item, [&](std::uint32_t vertex) { return on.out_offsets[vertex]; }, team);
+      storage, range, item, [&](std::uint32_t vertex, std::uint32_t) { return on.out_offsets[vertex]; }, team);
   std::uint64_t* const label = on.label();
   auto const size = static_cast<std::uint32_t>(team.size());
   for (std::uint32_t at = 0; at < count; at += flight * size) {

@@ -57,7 +57,7 @@ struct bfs_together_puller {
     auto const rank = static_cast<std::uint32_t>(team.rank());
     auto const size = static_cast<std::uint32_t>(team.size());
     auto const [count, owners] = on.open_vertices().load_item(
-        piece, now.range(), item, [&](std::uint32_t vertex) { return on.in_offsets[vertex]; }, team);
+        piece, now.range(), item, [&](std::uint32_t vertex, std::uint32_t) { return on.in_offsets[vertex]; }, team);
     std::uint64_t const all = on.all_searches();
     if (rank == 0) shared.count = 0;
     for (std::uint32_t owner = rank; owner < owners; owner += size) {

@@ -67,17 +67,9 @@ struct component_forest {
         next_low[i] = some.open(i) ? parent_of(above_low[i]) : none;
       }
       for (std::uint32_t i = 0; i < abreast; ++i) {
-        if (!some.open(i)) continue;
-        shorten(some.high[i], above_high[i], next_high[i]);
-        shorten(some.low[i], above_low[i], next_low[i]);
-        some.set(i, next_high[i], next_low[i]);
+        if (some.open(i)) some.set(i, next_high[i], next_low[i]);
       }
     }
-  }
-
-  /// Makes the parent of a vertex's parent the vertex's own, for those that come after.
-  LULL_HD void shorten(std::uint32_t vertex, std::uint32_t above, std::uint32_t next) const noexcept {
-    if (next != above) atomic_integer{parent[vertex]}.fetch_min(next);
   }
 
   /// Whether two vertices are seen to be in one tree.

@@ -112,7 +112,7 @@ struct edge_queue {
 
   /// Collective. The place in `range` of the vertex that the edge belongs to, to all.
   LULL_HD std::uint32_t find(queue_range range, std::uint64_t edge, auto const& team) const noexcept {
-    constexpr std::uint32_t looks = 8;  // of a thread at once
+    constexpr std::uint32_t looks = 2;  // of a thread at once: more would ask for more lines than the piece itself
     auto const size = static_cast<std::uint32_t>(team.size());
     std::uint32_t low = range.begin.vertices();
     std::uint32_t high = range.end.vertices();
@@ -131,7 +131,8 @@ struct edge_queue {
   }
 
   /// Collective. Fills `piece` with the edges [begin, begin + count) of the range, of which there are so many; returns
-  /// how many vertices they belong to. `row(vertex)` is where the vertex's edges begin.
+  /// how many vertices they belong to. `row(vertex, place)` is where the edges of the vertex begin that comes to this
+  /// place of the piece.
   template <std::uint32_t Edges>
   LULL_HD std::uint32_t load(edge_piece<Edges>& piece, queue_range range, std::uint64_t begin, std::uint32_t count,
                              auto const& row, auto const& team) const noexcept {
@@ -146,7 +147,7 @@ struct edge_queue {
       std::uint32_t const of = vertex[from + at];
       piece.vertex[at] = of;
       piece.first[at] = first <= begin ? 0 : static_cast<std::uint32_t>(first - begin);
-      piece.row[at] = row(of) + begin - first;  // may wrap around until an edge is added
+      piece.row[at] = row(of, at) + begin - first;  // may wrap around until an edge is added
       ++mine;
     }
     std::uint32_t const all = team.sum(mine);

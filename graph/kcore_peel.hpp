@@ -33,7 +33,7 @@ struct kcore_peeler {
     space.counts.clear(team);
     if (rank == 0) space.reached = 0;
     auto const [count, owners] = on.queue.load_item(
-        space.piece, now.range, item, [&](std::uint32_t vertex) { return on.offsets[vertex]; }, team);
+        space.piece, now.range, item, [&](std::uint32_t vertex, std::uint32_t) { return on.offsets[vertex]; }, team);
     count_targets(count, owners, level, space, team);
     team.sync();  // the rows of the piece make room for what is reached, too
     take_away(level, space, team);

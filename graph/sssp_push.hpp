@@ -11,19 +11,23 @@ namespace lull::detail {
 struct sssp_entry {
   std::uint32_t vertex = 0;
   bool is_far = false;
+  std::uint32_t distance = sssp_distance::unreached;  // of what stays far, on the list already or not
   std::uint64_t edges = 0;
 };
 
-/// Room on both lists.
+/// Room on both lists, and the least distance of what stays far.
 struct sssp_room {
   queue_mark near;
-  std::uint64_t far = 0;
+  std::uint32_t far = 0;
+  std::uint32_t least = sssp_distance::unreached;
 
   LULL_HD static sssp_room of(sssp_entry const& one) noexcept {
-    return {one.edges != 0 ? queue_mark::of(1, one.edges) : queue_mark{}, one.is_far ? 1U : 0U};
+    return {one.edges != 0 ? queue_mark::of(1, one.edges) : queue_mark{}, one.is_far ? 1U : 0U, one.distance};
   }
   struct add {
-    LULL_HD sssp_room operator()(sssp_room a, sssp_room b) const noexcept { return {a.near + b.near, a.far + b.far}; }
+    LULL_HD sssp_room operator()(sssp_room a, sssp_room b) const noexcept {
+      return {a.near + b.near, a.far + b.far, a.least < b.least ? a.least : b.least};
+    }
   };
 };
 
@@ -35,7 +39,8 @@ struct sssp_storage {
   sssp_progress now;  // where one team does the waves by itself: nearer than the machine's memory
 };
 
-/// Collective. Appends the threads' entries to the lists that `now` says, whose ends several teams may move.
+/// Collective. Appends the threads' entries to the lists that `now` says, whose ends several teams may move. One thread
+/// of the team tells of the least distance: all of them would wait for each other at that one word.
 template <std::uint32_t Entries>
 LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (&entries)[Entries],
                     std::uint32_t* far_list, sssp_room& reserved, auto const& team) noexcept {
@@ -46,7 +51,9 @@ LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (
   if (team.rank() == team.size() - 1) {
     sssp_room const all = add(at, mine);
     reserved.near = {all.near.word != 0 ? atomic_integer{now.tail}.fetch_add(all.near.word) : 0};
-    reserved.far = all.far != 0 ? atomic_integer{now.far_tail}.fetch_add(all.far) : 0;
+    auto const far = std::uint64_t{all.far};
+    reserved.far = all.far != 0 ? static_cast<std::uint32_t>(atomic_integer{now.far_tail}.fetch_add(far)) : 0;
+    if (all.least != sssp_distance::unreached) atomic_integer{now.far_min}.fetch_min(std::uint64_t{all.least});
   }
   team.sync();
   at = add(at, reserved);
@@ -88,13 +95,11 @@ struct sssp_relaxing {
     if (atomic_integer{distance[vertex]}.fetch_min(edge.length) <= edge.length || edges == 0) return {};
     if (edge.length < limit) {
       bool const is_first = atomic_integer{on.waved[vertex]}.fetch_max(next_wave) < next_wave;
-      return {vertex, false, is_first ? edges : 0};
+      return {.vertex = vertex, .edges = is_first ? edges : 0};
     }
-    atomic_integer const far_min{now.far_min};
-    if (edge.length < far_min.load()) far_min.fetch_min(std::uint64_t{edge.length});
     atomic_integer const put_far{on.put_far[vertex]};
     bool const is_first = put_far.load() < bucket && put_far.fetch_max(bucket) < bucket;
-    return {vertex, is_first, 0};
+    return {.vertex = vertex, .is_far = is_first, .distance = edge.length};
   }
 };
 
@@ -119,7 +124,8 @@ struct sssp_growing {
     std::uint64_t const wanted = sssp_label::of(hops, edge.source);
     if (known.load() <= wanted) return {};
     std::uint64_t const edges = on.degree(edge.target);  // before it is known to count: that saves a wait
-    return {edge.target, false, known.fetch_min(wanted) == sssp_label::unreached ? edges : 0};
+    bool const is_first = known.fetch_min(wanted) == sssp_label::unreached;
+    return {.vertex = edge.target, .edges = is_first ? edges : 0};
   }
 };
 
@@ -131,15 +137,15 @@ LULL_HD void push_piece(sssp_state const& on, sssp_storage<Piece>& storage, sssp
   constexpr std::uint32_t none = ~0U;
   Way const way{on, now};
   edge_piece<Piece>& piece = storage.piece;
-  auto const [count, owners] = on.frontiers[now.turned].load_item(
-      piece, now.range, item, [&](std::uint32_t vertex) { return on.offsets[vertex]; }, team);
+  std::uint32_t* const distance = on.distance(now.search);
+  auto const row = [&](std::uint32_t vertex, std::uint32_t place) {
+    storage.distance[place] = atomic_integer{distance[vertex]}.load();
+    return on.offsets[vertex];
+  };
+  auto const [count, owners] = on.frontiers[now.turned].load_item(piece, now.range, item, row, team);
   auto const rank = static_cast<std::uint32_t>(team.rank());
   auto const size = static_cast<std::uint32_t>(team.size());
-  std::uint32_t* const distance = on.distance(now.search);
-  for (std::uint32_t i = rank; i < owners; i += size)
-    storage.distance[i] = atomic_integer{distance[piece.vertex[i]]}.load();
   std::uint32_t* const far_list = on.far[now.far_turned];
-  team.sync();
   for (std::uint32_t at = 0; at < count; at += flight * size) {
     sssp_edge edge[flight];
     sssp_entry entry[flight];
@@ -178,7 +184,6 @@ LULL_HD void collect_far(sssp_state const& on, sssp_storage<Piece>& storage, std
   std::uint64_t const begin = item * Collected;
   std::uint64_t const end = begin + Collected < now.far ? begin + Collected : now.far;
   auto const size = static_cast<std::uint64_t>(team.size());
-  std::uint32_t least = sssp_distance::unreached;
   for (std::uint64_t at = begin; at < end; at += flight * size) {
     sssp_entry entry[flight];
     std::uint32_t found[flight];
@@ -196,12 +201,11 @@ LULL_HD void collect_far(sssp_state const& on, sssp_storage<Piece>& storage, std
         continue;
       }
       entry[i].is_far = true;
+      entry[i].distance = found[i];
       on.put_far[entry[i].vertex] = bucket;
-      least = found[i] < least ? found[i] : least;
     }
     append(on, now, entry, on.far[1 - now.far_turned], storage.reserved, team);
   }
-  if (least != sssp_distance::unreached) atomic_integer{now.far_min}.fetch_min(std::uint64_t{least});
 }
 
 }  // namespace lull::detail

@@ -4,15 +4,16 @@
 //   graph_chunks TASK[:OPTION=VALUE,…] [RUNS [cuda|threads]]
 //
 // prints one JSON object: percentiles by nearest rank over all chunks of RUNS (5) uninterrupted runs, to 32 ns, and the
-// longest chunk and `advance`. A chunk has one barrier and two looks at the clock more than without this. The result is
+// longest chunk and `advance`; the same for the phases of each kind, by their number in the task's enumeration. A chunk has one barrier and two looks at the clock more than without this. The result is
 // verified. On CPU threads a chunk also holds what the system let run instead.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -61,15 +62,37 @@ job_description time_as_one_of(job_description const& what, chunk_times* times) 
 constexpr auto timed = &time_as_one_of<bfs, bfs_together, components, graph_sgd<32>, kcore, pagerank, sssp, triangles>;
 
 /// Nearest rank, µs: the end of the bucket that holds it, or the longest where that is less.
-double percentile_us(std::span<std::uint64_t const> count, std::uint64_t all, std::uint64_t max_ns, double share) {
-  auto const wanted = static_cast<std::uint64_t>(share * static_cast<double>(all) + 0.999999);
+double percentile_us(bench::chunk_lengths const& of, std::uint64_t chunks, double share) {
+  auto const wanted = static_cast<std::uint64_t>(share * static_cast<double>(chunks) + 0.999999);
   std::uint64_t before = 0;
-  for (std::size_t bucket = 0; bucket + 1 < count.size(); ++bucket) {
-    before += count[bucket];
+  for (std::size_t bucket = 0; bucket + 1 < of.buckets; ++bucket) {
+    before += of.count[bucket];
     if (before < wanted) continue;
-    return static_cast<double>(std::min((bucket + 1) * chunk_times::width_ns, max_ns)) / 1e3;
+    return static_cast<double>(std::min((bucket + 1) * of.width_ns, of.max_ns)) / 1e3;
   }
-  return static_cast<double>(max_ns) / 1e3;
+  return static_cast<double>(of.max_ns) / 1e3;
+}
+
+/// The chunks of all phases.
+bench::chunk_lengths all_of(chunk_times const& times) {
+  bench::chunk_lengths made{};
+  for (bench::chunk_lengths const& each : times.of) {
+    made.sum_ns += each.sum_ns;
+    made.max_ns = std::max(made.max_ns, each.max_ns);
+    for (std::size_t bucket = 0; bucket < made.buckets; ++bucket) made.count[bucket] += each.count[bucket];
+  }
+  return made;
+}
+
+void print(bench::chunk_lengths const& of) {
+  std::uint64_t const chunks = std::accumulate(std::begin(of.count), std::end(of.count), std::uint64_t{0});
+  auto const us = [&](double share) { return percentile_us(of, chunks, share); };
+  std::printf(
+      "\"chunks\": %llu, \"chunk_us_mean\": %.3f, \"chunk_us_p50\": %.3f, \"chunk_us_p99\": %.3f, "
+      "\"chunk_us_p999\": %.3f, \"chunk_us_max\": %.3f",
+      static_cast<unsigned long long>(chunks),
+      static_cast<double>(of.sum_ns) / 1e3 / static_cast<double>(std::max<std::uint64_t>(chunks, 1)), us(0.5), us(0.99),
+      us(0.999), static_cast<double>(of.max_ns) / 1e3);
 }
 
 void measure(std::string const& request, int runs, executor_kind kind) {
@@ -91,15 +114,19 @@ void measure(std::string const& request, int runs, executor_kind kind) {
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
   auto const found = std::make_unique<chunk_times>();
   machine->read(found.get(), times.data(), times.bytes());
-  std::uint64_t all = 0;
-  for (std::uint64_t const each : found->count) all += each;
-  auto const us = [&](double share) { return percentile_us(found->count, all, found->max_ns, share); };
-  std::printf(
-      "{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, \"chunks\": %llu, \"chunk_us_p50\": %.3f, "
-      "\"chunk_us_p99\": %.3f, \"chunk_us_p999\": %.3f, \"chunk_us_max\": %.3f, \"advance_us_max\": %.3f}\n",
-      request.c_str(), runs, static_cast<unsigned long long>(last.phases), static_cast<unsigned long long>(all),
-      us(0.5), us(0.99), us(0.999), static_cast<double>(found->max_ns) / 1e3,
-      static_cast<double>(found->max_advance_ns) / 1e3);
+  std::printf("{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, ", request.c_str(), runs,
+              static_cast<unsigned long long>(last.phases));
+  print(*std::make_unique<bench::chunk_lengths>(all_of(*found)));
+  std::printf(", \"advance_us_max\": %.3f, \"of_phases\": {", static_cast<double>(found->max_advance_ns) / 1e3);
+  char const* between = "";
+  for (std::uint32_t kind = 0; kind < chunk_times::kinds; ++kind) {
+    if (found->of[kind].max_ns == 0) continue;
+    std::printf("%s\"%u\": {", between, kind);
+    print(found->of[kind]);
+    std::printf("}");
+    between = ", ";
+  }
+  std::printf("}}\n");
 }
 
 }  // namespace

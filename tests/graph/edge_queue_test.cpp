@@ -114,9 +114,18 @@ TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
     }
     EXPECT_EQ(met, expected) << "from " << from;
     met.clear();
+    std::vector<std::uint32_t> places;
     for (std::uint64_t item = 0; item * 8 < range.edges(); ++item) {
       auto const [edges, vertices] = made.queue().load_item(
-          piece, range, item, [](std::uint32_t vertex) { return std::uint64_t{vertex} * 1000; }, team_of_one{});
+          piece, range, item,
+          [&](std::uint32_t vertex, std::uint32_t place) {
+            places.push_back(place);
+            return std::uint64_t{vertex} * 1000;
+          },
+          team_of_one{});
+      ASSERT_EQ(places.size(), vertices);
+      for (std::uint32_t place = 0; place < vertices; ++place) EXPECT_EQ(places[place], place);
+      places.clear();
       for (std::uint32_t edge = 0; edge < edges; ++edge) met.push_back(piece.row[piece.owner(edge, vertices)] + edge);
     }
     EXPECT_EQ(met, expected) << "by items, from " << from;
