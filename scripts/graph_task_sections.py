@@ -59,6 +59,7 @@ TASKS = {
     ),
     "components": graph_task(tasks=4),
     "sssp": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
+    "betweenness": graph_task(harvest="samples=64", instants="samples=1", cut=("50us", "5ms"), resumed="samples=64"),
     "triangles": graph_task(cut=("50us", "5ms")),
     "kcore": graph_task(cut=("50us", "5ms")),
     "graph_sgd": graph_task(

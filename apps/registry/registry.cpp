@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include <lull/graph/betweenness_owner.hpp>
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/graph/components_owner.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
@@ -20,10 +21,10 @@
 namespace lull {
 
 std::span<task_entry const> registry() {
-  static std::array const entries{pagerank_entry(),  bfs_entry(),      components_entry(), sssp_entry(),
-                                  triangles_entry(), kcore_entry(),    graph_sgd_entry(),  images_entry(),
-                                  mlp_entry(),       classify_entry(), product_entry(),    compute_entry(),
-                                  streaming_entry()};
+  static std::array const entries{pagerank_entry(),  bfs_entry(),      components_entry(),  sssp_entry(),
+                                  triangles_entry(), kcore_entry(),    betweenness_entry(), graph_sgd_entry(),
+                                  images_entry(),    mlp_entry(),      classify_entry(),    product_entry(),
+                                  compute_entry(),   streaming_entry()};
   return entries;
 }
 

@@ -20,6 +20,7 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
+#include <lull/graph/betweenness.hpp>
 #include <lull/graph/bfs.hpp>
 #include <lull/graph/bfs_together.hpp>
 #include <lull/graph/components.hpp>
@@ -59,7 +60,8 @@ job_description time_as_one_of(job_description const& what, chunk_times* times) 
 }
 
 /// Each is listed in CMakeLists.txt, too.
-constexpr auto timed = &time_as_one_of<bfs, bfs_together, components, graph_sgd<32>, kcore, pagerank, sssp, triangles>;
+constexpr auto timed =
+    &time_as_one_of<betweenness, bfs, bfs_together, components, graph_sgd<32>, kcore, pagerank, sssp, triangles>;
 
 /// Nearest rank, µs: the end of the bucket that holds it, or the longest where that is less.
 double percentile_us(bench::chunk_lengths const& of, std::uint64_t chunks, double share) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <lull/bench/graph/random_texts.hpp>
 #include <lull/bench/graph/set_up_meter.hpp>
+#include <lull/graph/betweenness_owner.hpp>
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/graph/components_owner.hpp>
 #include <lull/graph/graph_sgd_owner.hpp>
@@ -49,7 +50,7 @@ std::vector<set_up> const& set_ups() {
   static std::vector<set_up> const all{{pagerank_entry, "graph", graphs},    {bfs_entry, "graph", graphs},
                                        {components_entry, "graph", graphs},  {sssp_entry, "graph", graphs},
                                        {triangles_entry, "graph", graphs},   {kcore_entry, "graph", graphs},
-                                       {graph_sgd_entry, "ratings", {"csv"}}};
+                                       {betweenness_entry, "graph", graphs}, {graph_sgd_entry, "ratings", {"csv"}}};
   return all;
 }
 

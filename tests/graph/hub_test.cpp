@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <lull/graph/betweenness_arrays.hpp>
 #include <lull/graph/bfs_arrays.hpp>
 #include <lull/graph/components_arrays.hpp>
 #include <lull/graph/edge_weights.hpp>
@@ -15,6 +16,7 @@
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/graph/sssp_arrays.hpp>
 #include <lull/graph/triangles_arrays.hpp>
+#include <lull/graph/verify_betweenness.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/graph/verify_components.hpp>
 #include <lull/graph/verify_sssp.hpp>
@@ -177,6 +179,21 @@ TEST_P(Hub, IsSpreadOverItemsOfSssp) {
     expect_bounded(*on, task, {bytes_of(task.on.targets, graph.edges()), bytes_of(task.on.weights, graph.edges())},
                    source == strangers ? 4 * hub_pages() : 0);
     EXPECT_TRUE(verify_sssp(graph, weight_kind::whole, source, arrays.found(0)).ok);
+  }
+}
+
+/// The hub's parts, too.
+TEST_P(Hub, IsSpreadOverItemsOfBetweenness) {
+  auto const on = machine();
+  csr const graph = two_hubs();
+  for (std::uint32_t const source : {strangers, 0U}) {
+    betweenness_arrays<betweenness> const arrays{*on, graph, std::vector{source}};
+    betweenness const task = arrays.task();
+    expect_bounded(*on, task,
+                   {bytes_of(task.on.out.neighbours, graph.edges()), bytes_of(task.on.in.neighbours, graph.edges()),
+                    bytes_of(task.on.part_sums[0], graph.edges() / betweenness::part)},
+                   source == strangers ? 4 * hub_pages() : 0);
+    EXPECT_TRUE(verify_betweenness(graph, std::vector{source}, arrays.totals()).ok);
   }
 }
 

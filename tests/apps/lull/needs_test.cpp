@@ -59,6 +59,10 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "bfs:kronecker=12,sources=" + files.at("sources.txt"),
                                  "bfs:kronecker=12,at_once=64,sources=" + files.at("sources.txt"),
                                  "bfs:grid=200,at_once=64,sources=" + files.at("sources.txt"),
+                                 "betweenness",
+                                 "betweenness:kronecker=12",
+                                 "betweenness:grid=200,samples=1000",
+                                 "betweenness:graph=" + files.at("ring.wel"),
                                  "kcore:grid=200",
                                  "sssp",
                                  "sssp:kronecker=12,source=1",
@@ -93,6 +97,7 @@ TEST(needs, grow_with_the_options) {
                                     {"bfs:kronecker=27", 36 * gib},
                                     {"sssp:kronecker=27", 39 * gib},
                                     {"components:kronecker=27", 17 * gib},
+                                    {"betweenness:kronecker=27", 40 * gib},
                                     {"kcore:kronecker=27", 19 * gib},
                                     {"graph_sgd:count=2147483648,users=134217728,items=134217728", 60 * gib}}) {
     memory_need const found = need_of(task);

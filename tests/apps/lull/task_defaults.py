@@ -12,6 +12,7 @@ SHORT = {
     "sssp": "source=0",
     "triangles": "top=3",
     "kcore": "uniform=8",
+    "betweenness": "samples=2",
     "graph_sgd": "users=100,items=40,count=2000,epochs=2",
     "images": "in={folder}/pictures,out={folder}/results,width=32",
     "mlp": "hidden=16,epochs=1,model={folder}/model.safetensors",

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <lull/bench/images/resize_unfed.hpp>
+#include <lull/graph/betweenness.hpp>
+#include <lull/graph/betweenness_owner.hpp>
 #include <lull/graph/bfs.hpp>
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/graph/bfs_together.hpp>
@@ -29,6 +31,7 @@
 #include <lull/tasks/product/tile_product.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tasks/synthetic_owner.hpp>
+#include <lull/tests/host/contract/betweenness_owner.hpp>
 #include <lull/tests/host/contract/bfs_owner.hpp>
 #include <lull/tests/host/contract/components_owner.hpp>
 #include <lull/tests/host/contract/fed_probe_owner.hpp>
@@ -99,6 +102,8 @@ void join_shipped(contract_on where) {
   };
   auto const a_bfs = made_by(bfs_entry, {{"kronecker", "12"}});
   auto const a_small_sssp = [] { return std::make_unique<small_sssp_owner>(); };
+  auto const a_small_betweenness = [] { return std::make_unique<small_betweenness_owner>(); };
+  auto const a_betweenness = made_by(betweenness_entry, {{"kronecker", "8"}, {"samples", "2"}});
   auto const an_sssp = made_by(sssp_entry, {{"kronecker", "8"}});
 
   // A phase has several chunks, and what is held out several items.
@@ -135,6 +140,8 @@ void join_shipped(contract_on where) {
   join_contract<small_bfs_together>("small_bfs_together", a_small_bfs_together, where);
   join_contract<sssp>("sssp", an_sssp, where);
   join_contract<small_sssp>("small_sssp", a_small_sssp, where);
+  join_contract<betweenness>("betweenness", a_betweenness, where);
+  join_contract<small_betweenness>("small_betweenness", a_small_betweenness, where);
   join_contract<components>("components", a_components, where);
   join_contract<small_components>("small_components_directed", small_directed, where);
   join_contract<small_components>("small_components_symmetric", small_symmetric, where);
