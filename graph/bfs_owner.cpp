@@ -27,7 +27,7 @@ constexpr option own_options[] = {
     {"out", option_kind::path, "", "",
      "file for the results: vertex, depth, parent a line, with tabs, -1 where not reached; after the source with "
      "sources"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or vertices in a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 512 edges or 1024 vertices in a chunk"},
 };
 
 constexpr auto bfs_options = with_graph_options(search_options, own_options);

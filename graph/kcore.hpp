@@ -112,7 +112,7 @@ struct basic_kcore {
   }
 
  private:
-  static constexpr std::uint32_t swept = 16 * Threads;  // vertices of an item of begin, and of clean
+  static constexpr std::uint32_t swept = 4 * Threads;  // vertices of an item of begin, and of clean
 
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
     std::uint32_t isolated = 0;
@@ -136,7 +136,7 @@ struct basic_kcore {
   }
 };
 
-using kcore = basic_kcore<1024, 256, 4>;
+using kcore = basic_kcore<256, 256, 4>;
 
 static_assert(is_side_task<kcore>() && has_advance<kcore>);
 

@@ -19,7 +19,7 @@ using std::filesystem::path;
 
 constexpr option own_options[] = {
     {"out", option_kind::path, "", "", "file for the core numbers: vertex, tab, its core number a line"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or vertices in a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 256 edges or 1024 vertices in a chunk"},
 };
 
 constexpr auto kcore_options = with_graph_options(own_options);

@@ -74,7 +74,7 @@ LULL_HD void sum_rows(auto const& rows, edge_queue const& from, queue_range rang
   auto const rank = static_cast<std::uint32_t>(team.rank());
   auto const size = static_cast<std::uint32_t>(team.size());
   loaded_piece const loaded = from.load_item(
-      piece, range, item, [&](std::uint32_t vertex) { return rows.begin(vertex); }, team);
+      piece, range, item, [&](std::uint32_t vertex, std::uint32_t) { return rows.begin(vertex); }, team);
   std::uint32_t const count = loaded.edges;
   std::uint32_t const owners = loaded.vertices;
   std::uint32_t const last = owners - 1;

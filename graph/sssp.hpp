@@ -110,7 +110,7 @@ struct basic_sssp {
   }
 
  private:
-  static constexpr std::uint32_t swept = 2 * Threads;  // vertices of an item of begin, and of clean
+  static constexpr std::uint32_t swept = 4 * Threads;  // vertices of an item of begin, and of clean
 
   LULL_HD void begin(std::uint64_t item, auto const& team) const noexcept {
     std::uint32_t* const distance = on.distance(on.progress->search);

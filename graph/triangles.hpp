@@ -235,7 +235,7 @@ struct basic_triangles {
   }
 };
 
-using triangles = basic_triangles<4096, 512, 2048, 512, 2>;
+using triangles = basic_triangles<2048, 256, 2048, 256, 4>;
 
 static_assert(is_side_task<triangles>());
 

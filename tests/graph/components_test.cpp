@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -184,6 +185,26 @@ TEST_P(ComponentsOnThreads, AnEdgeThatNeedNotBeReadIsNot) {
   for (std::uint64_t edge = 8; edge < graph.offsets[1]; ++edge) graph.targets[edge] = size - 1;  // as if it were so
   EXPECT_EQ(plainly<small_components>(graph, edge_directions::both).labels, std::vector<std::uint32_t>(size, 0));
   EXPECT_LT(plainly<small_components>(graph, edge_directions::both).phases, 8U);
+}
+
+/// Two cliques outside the largest component, and one edge between them, which no end has among its first ones.
+TEST_P(ComponentsOnThreads, AnEdgeBehindTheFirstOnesIsNotLost) {
+  edges some;
+  for (std::uint32_t leaf = 1; leaf < 100; ++leaf) some.push_back({0, leaf});
+  for (std::uint32_t const clique : {100U, 120U}) {
+    std::vector<std::uint32_t> ids(12);
+    std::iota(ids.begin(), ids.end(), clique);
+    ids.push_back(clique == 100 ? 140 : 141);
+    for (std::uint32_t const a : ids) {
+      for (std::uint32_t const b : ids) {
+        if (a < b) some.push_back({a, b});
+      }
+    }
+  }
+  some.push_back({140, 141});
+  named_graph const one{"cliques", graph_of(142, some, mirror::all)};
+  expect_right<small_components>(one);
+  EXPECT_EQ(plainly<small_components>(one.graph, edge_directions::both).labels[120], 100U);
 }
 
 TEST_P(ComponentsOnThreads, GrainAndBlocksChangeNoBit) {
