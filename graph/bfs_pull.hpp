@@ -97,7 +97,8 @@ struct bfs_puller {
     auto const size = static_cast<std::uint32_t>(team.size());
     for (std::uint32_t i = rank; i < Piece; i += size) storage.hit[i] = none;
     auto const [count, owners] = on.queue.load_item(
-        piece, on.progress->range, item, [&](std::uint32_t vertex, std::uint32_t) { return on.in_offsets[vertex] + Probes; }, team);
+        piece, on.progress->range, item,
+        [&](std::uint32_t vertex, std::uint32_t) { return on.in_offsets[vertex] + Probes; }, team);
     vertex_bitmap const frontier = on.frontier();
     for (std::uint32_t edge = rank; edge < count; edge += size) {
       std::uint32_t const owner = piece.owner(edge, owners);

@@ -47,7 +47,8 @@ struct bfs_together_pusher {
     auto const size = static_cast<std::uint32_t>(team.size());
     edge_piece<Piece>& piece = shared.piece;
     std::uint32_t const owners = on.queue(now.depth).load(
-        piece, now.range(), begin, count, [&](std::uint32_t vertex, std::uint32_t) { return on.out_offsets[vertex] - 1; }, team);
+        piece, now.range(), begin, count,
+        [&](std::uint32_t vertex, std::uint32_t) { return on.out_offsets[vertex] - 1; }, team);
     bool const whole = piece.row[0] + 1 == on.out_offsets[piece.vertex[0]];  // the first vertex begins here
     std::uint64_t const* const reached = on.reached_at(now.depth);
     for (std::uint32_t owner = rank; owner < owners; owner += size) {

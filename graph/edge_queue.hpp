@@ -87,6 +87,18 @@ struct loaded_piece {
 struct edge_queue {
   std::uint32_t* vertex;      // (capacity,)
   std::uint64_t* first_edge;  // (capacity,) edges of the vertices before it
+  // Where a queue begins at no edges: for each item, which vertex its first edge may belong to, as `note_starts` wrote
+  // it or the queue before; (items of all edges,), or none.
+  std::uint32_t* start = nullptr;
+
+  /// For the items of `Edges` edges: where those begin that begin in a vertex's edges, but for the later ones of a hub.
+  template <std::uint32_t Edges>
+  LULL_HD void note_starts(queue_mark at, std::uint64_t edges) const noexcept {
+    constexpr std::uint64_t max_notes = 16;  // the store of one does not wait for another
+    std::uint64_t const item = (at.edges() + Edges - 1) / Edges;
+    std::uint64_t const behind = (at.edges() + edges + Edges - 1) / Edges;
+    for (std::uint64_t i = item; i < behind && i < item + max_notes; ++i) start[i] = at.vertices();
+  }
 
   /// Collective. Appends the threads' entries at `end`, which several teams move.
   template <std::uint32_t Entries>
@@ -136,8 +148,7 @@ struct edge_queue {
   template <std::uint32_t Edges>
   LULL_HD std::uint32_t load(edge_piece<Edges>& piece, queue_range range, std::uint64_t begin, std::uint32_t count,
                              auto const& row, auto const& team) const noexcept {
-    // The first edge needs no search.
-    std::uint32_t const from = begin == range.begin.edges() ? range.begin.vertices() : find(range, begin, team);
+    std::uint32_t const from = first_owner<Edges>(range, begin, team);
     std::uint32_t const vertices = range.end.vertices() - from;
     std::uint32_t mine = 0;
     for (auto at = static_cast<std::uint32_t>(team.rank()); at < vertices;
@@ -166,6 +177,21 @@ struct edge_queue {
   }
 
  private:
+  /// Collective. As find, which is left out where it need not search.
+  template <std::uint32_t Edges>
+  LULL_HD std::uint32_t first_owner(queue_range range, std::uint64_t begin, auto const& team) const noexcept {
+    if (begin == range.begin.edges()) return range.begin.vertices();
+    if (start != nullptr) {
+      std::uint32_t const noted = start[begin / Edges];
+      std::uint32_t const end = range.end.vertices();
+      if (noted >= range.begin.vertices() && noted < end && first_edge[noted] <= begin &&
+          (noted + 1 == end || first_edge[noted + 1] > begin)) {
+        return noted;
+      }
+    }
+    return find(range, begin, team);
+  }
+
   LULL_HD static constexpr queue_mark taken_by(queue_entry const& one) noexcept {
     return one.edges != 0 ? queue_mark::of(1, one.edges) : queue_mark{};
   }

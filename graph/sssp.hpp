@@ -51,8 +51,9 @@ struct basic_sssp {
     sssp_progress const& now = *on.progress;
     switch (now.phase) {
       case sssp_phase::begin:
-      case sssp_phase::clean:
         return detail::parts(on.graph.vertices, swept);
+      case sssp_phase::clean:
+        return detail::parts(to_clean(), swept);
       case sssp_phase::relax:
       case sssp_phase::tree:
         return detail::parts(now.range.edges(), Piece);
@@ -122,8 +123,15 @@ struct basic_sssp {
       on.put_far[vertex] = 0;
     });
   }
+  LULL_HD std::uint64_t to_clean() const noexcept {
+    return on.graph.vertices > on.starts ? on.graph.vertices : on.starts;
+  }
   LULL_HD void clean(std::uint64_t item, auto const& team) const noexcept {
-    detail::for_each_of<swept>(item, on.graph.vertices, team, [*this](std::uint64_t vertex) {
+    detail::for_each_of<swept>(item, to_clean(), team, [*this](std::uint64_t vertex) {
+      for (edge_queue const& queue : on.frontiers) {
+        if (vertex < on.starts) queue.start[vertex] = 0;
+      }
+      if (vertex >= on.graph.vertices) return;
       for (edge_queue const& queue : on.frontiers) {
         queue.vertex[vertex] = 0;
         queue.first_edge[vertex] = 0;

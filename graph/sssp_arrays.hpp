@@ -50,29 +50,29 @@ class sssp_arrays {
   static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges, std::uint64_t searches) noexcept {
     constexpr std::uint64_t of_lists =
         2 * (2 * sizeof(std::uint32_t) + sizeof(std::uint64_t)) + 2 * sizeof(std::uint32_t);
-    return (vertices + 1) * sizeof(std::uint64_t) + 2 * edges * sizeof(std::uint32_t) +
+    return (vertices + 1) * sizeof(std::uint64_t) + 2 * (edges + starts(edges)) * sizeof(std::uint32_t) +
            vertices * (of_lists + searches * (sizeof(std::uint32_t) + sizeof(std::uint64_t))) +
            searches * sizeof(std::uint32_t) + sizeof(sssp_progress);
   }
 
   Task task() const noexcept {
-    return {
-        {.offsets = offsets_.data(),
-         .targets = targets_.data(),
-         .weights = weights_.data(),
-         .sources = sources_.data(),
-         .distances = distances_.data(),
-         .labels = labels_.data(),
-         .frontiers = {{vertices_of_[0].data(), edges_of_[0].data()}, {vertices_of_[1].data(), edges_of_[1].data()}},
-         .far = {far_[0].data(), far_[1].data()},
-         .waved = waved_.data(),
-         .put_far = put_far_.data(),
-         .progress = progress_.data(),
-         .graph = {.edges = edges_,
-                   .vertices = vertices_,
-                   .searches = static_cast<std::uint32_t>(sources_.size()),
-                   .kind = kind_,
-                   .delta = delta_}}};
+    return {{.offsets = offsets_.data(),
+             .targets = targets_.data(),
+             .weights = weights_.data(),
+             .sources = sources_.data(),
+             .distances = distances_.data(),
+             .labels = labels_.data(),
+             .frontiers = {frontier(0), frontier(1)},
+             .far = {far_[0].data(), far_[1].data()},
+             .waved = waved_.data(),
+             .put_far = put_far_.data(),
+             .starts = starts(edges_),
+             .progress = progress_.data(),
+             .graph = {.edges = edges_,
+                       .vertices = vertices_,
+                       .searches = static_cast<std::uint32_t>(sources_.size()),
+                       .kind = kind_,
+                       .delta = delta_}}};
   }
 
   /// Those that a run writes; the others are made from the graph alone.
@@ -83,6 +83,8 @@ class sssp_arrays {
             array_of("frontier_0_edges", edges_of_[0]),
             array_of("frontier_1_vertices", vertices_of_[1]),
             array_of("frontier_1_edges", edges_of_[1]),
+            array_of("starts_0", starts_of_[0]),
+            array_of("starts_1", starts_of_[1]),
             array_of("far_0", far_[0]),
             array_of("far_1", far_[1]),
             array_of("waved", waved_),
@@ -95,6 +97,7 @@ class sssp_arrays {
     labels_.fill_zero();
     for (auto& one : vertices_of_) one.fill_zero();
     for (auto& one : edges_of_) one.fill_zero();
+    for (auto& one : starts_of_) one.fill_zero();
     for (auto& one : far_) one.fill_zero();
     waved_.fill_zero();
     put_far_.fill_zero();
@@ -118,6 +121,11 @@ class sssp_arrays {
   }
 
  private:
+  static std::uint64_t starts(std::uint64_t edges) noexcept { return edges / Task::piece + 1; }
+  edge_queue frontier(int which) const noexcept {
+    return {vertices_of_[which].data(), edges_of_[which].data(), starts_of_[which].data()};
+  }
+
   template <class T>
   std::vector<T> of_search(machine_array<T> const& from, std::uint64_t search) const {
     std::vector<T> made(vertices_);
@@ -154,6 +162,7 @@ class sssp_arrays {
     labels_ = {machine, sources.size() * vertices_};
     for (auto& one : vertices_of_) one = {machine, vertices_};
     for (auto& one : edges_of_) one = {machine, vertices_};
+    for (auto& one : starts_of_) one = {machine, starts(edges_)};
     for (auto& one : far_) one = {machine, vertices_};
     waved_ = {machine, vertices_};
     put_far_ = {machine, vertices_};
@@ -173,6 +182,7 @@ class sssp_arrays {
   machine_array<std::uint64_t> labels_;
   machine_array<std::uint32_t> vertices_of_[2];  // the queues of frontiers
   machine_array<std::uint64_t> edges_of_[2];
+  machine_array<std::uint32_t> starts_of_[2];
   machine_array<std::uint32_t> far_[2];
   machine_array<std::uint32_t> waved_;
   machine_array<std::uint32_t> put_far_;

@@ -41,7 +41,7 @@ struct sssp_storage {
 
 /// Collective. Appends the threads' entries to the lists that `now` says, whose ends several teams may move. One thread
 /// of the team tells of the least distance: all of them would wait for each other at that one word.
-template <std::uint32_t Entries>
+template <std::uint32_t Piece, std::uint32_t Entries>
 LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (&entries)[Entries],
                     std::uint32_t* far_list, sssp_room& reserved, auto const& team) noexcept {
   sssp_room::add const add;
@@ -62,6 +62,7 @@ LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (
     if (one.edges != 0) {
       queue.vertex[at.near.vertices()] = one.vertex;
       queue.first_edge[at.near.vertices()] = at.near.edges();
+      queue.note_starts<Piece>(at.near, one.edges);
     }
     if (one.is_far) far_list[at.far] = one.vertex;
     at = add(at, sssp_room::of(one));
@@ -165,7 +166,7 @@ LULL_HD void push_piece(sssp_state const& on, sssp_storage<Piece>& storage, sssp
     for (std::uint32_t i = 0; i < flight; ++i) {
       if (edge[i].source != none && way.helps(edge[i], seen[i])) entry[i] = way.visit(edge[i]);
     }
-    append(on, now, entry, far_list, storage.reserved, team);
+    append<Piece>(on, now, entry, far_list, storage.reserved, team);
   }
 }
 
@@ -204,7 +205,7 @@ LULL_HD void collect_far(sssp_state const& on, sssp_storage<Piece>& storage, std
       entry[i].distance = found[i];
       on.put_far[entry[i].vertex] = bucket;
     }
-    append(on, now, entry, on.far[1 - now.far_turned], storage.reserved, team);
+    append<Piece>(on, now, entry, on.far[1 - now.far_turned], storage.reserved, team);
   }
 }
 

@@ -20,11 +20,12 @@ struct sssp_state {
   std::uint32_t const* sources;  // (searches,)
   std::uint32_t* distances;      // (searches, vertices)
   std::uint64_t* labels;         // (searches, vertices)
-  edge_queue frontiers[2];       // of all vertices
+  edge_queue frontiers[2];       // of all vertices, with the starts of `starts` items
   std::uint32_t* far[2];         // (vertices,)
   std::uint32_t* waved;          // (vertices,) the last wave that the vertex was appended for
   std::uint32_t* put_far;        // (vertices,) the last bucket in whose list of far vertices it stands
-  sssp_progress* progress;       // (1,) zero at the start
+  std::uint64_t starts;
+  sssp_progress* progress;  // (1,) zero at the start
   sssp_graph graph;
 
   LULL_HD std::uint32_t* distance(std::uint64_t search) const noexcept { return distances + search * graph.vertices; }

@@ -4,8 +4,9 @@
 //   graph_chunks TASK[:OPTION=VALUE,…] [RUNS [cuda|threads]]
 //
 // prints one JSON object: percentiles by nearest rank over all chunks of RUNS (5) uninterrupted runs, to 32 ns, and the
-// longest chunk and `advance`; the same for the phases of each kind, by their number in the task's enumeration. A chunk has one barrier and two looks at the clock more than without this. The result is
-// verified. On CPU threads a chunk also holds what the system let run instead.
+// longest chunk and `advance`; the same for the phases of each kind, by their number in the task's enumeration. A chunk
+// has one barrier and two looks at the clock more than without this. The result is verified. On CPU threads a chunk
+// also holds what the system let run instead.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -99,7 +99,8 @@ TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
     for (std::uint64_t begin = range.begin.edges(); begin < range.end.edges(); begin += 8) {
       auto const count = static_cast<std::uint32_t>(std::min<std::uint64_t>(8, range.end.edges() - begin));
       std::uint32_t const vertices = made.queue().load(
-          piece, range, begin, count, [](std::uint32_t vertex) { return std::uint64_t{vertex} * 1000; }, team_of_one{});
+          piece, range, begin, count, [](std::uint32_t vertex, std::uint32_t) { return std::uint64_t{vertex} * 1000; },
+          team_of_one{});
       ASSERT_LE(vertices, count);
       for (std::uint32_t edge = 0; edge < count; ++edge) {
         std::uint32_t const owner = piece.owner(edge, vertices);
@@ -129,6 +130,34 @@ TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
       for (std::uint32_t edge = 0; edge < edges; ++edge) met.push_back(piece.row[piece.owner(edge, vertices)] + edge);
     }
     EXPECT_EQ(met, expected) << "by items, from " << from;
+  }
+}
+
+/// A note of where an item begins is taken if it is right, whatever an older queue has left there.
+TEST(EdgeQueue, NotedStartsAreOnlyTakenWhereTheyAreRight) {
+  std::vector<std::uint64_t> const degrees{3, 1, 1, 40, 1, 7, 8, 9, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 2};
+  QueueOf made{degrees};
+  auto const items = static_cast<std::uint32_t>((made.all().edges() + 7) / 8);
+  std::vector<std::uint32_t> noted(items, 77);
+  edge_queue queue = made.queue();
+  queue.start = noted.data();
+  for (std::uint32_t i = 0; i < degrees.size(); ++i) {
+    queue.note_starts<8>(queue_mark::of(i, queue.first_edge[i]), degrees[i]);
+  }
+  std::vector<std::uint32_t> right(items);
+  for (std::uint32_t item = 0; item < items; ++item) {
+    right[item] = made.queue().find(made.all(), item * 8, team_of_one{});
+    bool const of_a_hub = right[item] == 18 && item >= right.size() - 51 + 16;
+    EXPECT_EQ(noted[item], of_a_hub ? 77U : right[item]) << item;
+  }
+  for (std::uint32_t const wrong : {0U, 5U, 19U, 20U, ~0U}) {
+    noted.assign(items, wrong);
+    edge_piece<8> piece;
+    for (std::uint32_t item = 0; item < items; ++item) {
+      queue.load_item(
+          piece, made.all(), item, [](std::uint32_t, std::uint32_t) { return std::uint64_t{0}; }, team_of_one{});
+      EXPECT_EQ(piece.vertex[0], 100 + right[item]) << item << ", noted " << wrong;
+    }
   }
 }
 
