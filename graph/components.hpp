@@ -12,9 +12,10 @@ namespace lull {
 
 /// What a run of connected components does, one pass after the other.
 enum class components_pass : std::uint32_t {
-  hook,   // each vertex to the lowest of itself and its first two neighbours
-  first,  // joins by the first eight edges of each vertex outside the largest tree
-  rest,   // … by all edges of those
+  hook,    // each vertex to the lowest of itself and its first two neighbours
+  sample,  // joins by the first eight edges of some vertices
+  first,   // … of each vertex outside the largest tree
+  rest,    // … by all edges of those
   over
 };
 
@@ -79,7 +80,9 @@ struct basic_components {
 
   LULL_HD std::uint64_t extent(position, std::uint64_t) const noexcept {
     if (progress->pass == components_pass::over) return finished;
-    return progress->pass == components_pass::rest && progress->flattening == 0 ? tiles() : groups();
+    if (progress->flattening != 0) return groups();
+    if (progress->pass == components_pass::sample) return (std::uint64_t{sampled()} + Threads - 1) / Threads;
+    return progress->pass == components_pass::rest ? tiles() : groups();
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
@@ -87,6 +90,8 @@ struct basic_components {
     for (std::uint64_t item = c.begin; item < c.end; ++item) {
       if (now.flattening != 0) {
         flatten(item, now, team);
+      } else if (now.pass == components_pass::sample) {
+        join_sample(item, team);
       } else if (now.pass == components_pass::hook) {
         hook(item, team);
       } else if (now.pass == components_pass::first) {
@@ -107,7 +112,8 @@ struct basic_components {
       now.flattening = 0;
       now.pass = pass_after(now);
       now.open = 0;
-      now.giant = symmetric != 0 && now.pass != components_pass::over ? largest(team) : 0;
+      bool const leaves_out = now.pass == components_pass::first || now.pass == components_pass::rest;
+      now.giant = symmetric != 0 && leaves_out ? largest(team) : 0;
     }
     team.sync();  // all have read it
     if (team.rank() == 0) *progress = now;
@@ -119,12 +125,15 @@ struct basic_components {
   static constexpr std::uint32_t at_once = 8;  // edges whose loads a thread has in flight
   static constexpr std::uint32_t abreast = forest::abreast;
   static constexpr std::uint32_t hooked = 2;  // neighbours
-  static constexpr std::uint32_t reach = 8;   // edges of a vertex in `first`
+  static constexpr std::uint32_t reach = 8;   // edges of a vertex in `sample` and `first`
+  static constexpr std::uint32_t max_sampled = 4096;
   static_assert(Tile % at_once == 0, "a tile falls into groups of edges, one for each thread");
 
   LULL_HD components_pass pass_after(components_progress const& ended) const noexcept {
     switch (ended.pass) {
       case components_pass::hook:
+        return components_pass::sample;
+      case components_pass::sample:
         return symmetric != 0 ? components_pass::first : components_pass::rest;
       default:
         return ended.open != 0 ? components_pass::rest : components_pass::over;
@@ -240,18 +249,37 @@ struct basic_components {
     std::uint32_t const all = *count;
     bool open = false;
     for (auto i = static_cast<std::uint32_t>(team.rank()); i < all; i += static_cast<std::uint32_t>(team.size())) {
-      std::uint32_t const vertex = listed[i];
-      std::uint64_t const begin = offsets[vertex];
-      std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
-      std::uint32_t target[reach];
-      for (std::uint32_t k = 0; k < reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
-      for (std::uint32_t first = 0; first < reach; first += abreast) {
-        forest::pairs pairs;
-        for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
-        open |= trees().join(pairs);
-      }
+      open |= join_first_of(listed[i]);
     }
     if (open) raise(progress->open);
+  }
+
+  /// Joins by the vertex's first edges; whether it gave one up.
+  LULL_HD bool join_first_of(std::uint32_t vertex) const noexcept {
+    std::uint64_t const begin = offsets[vertex];
+    std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
+    std::uint32_t target[reach];
+    for (std::uint32_t k = 0; k < reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
+    bool open = false;
+    for (std::uint32_t first = 0; first < reach; first += abreast) {
+      forest::pairs pairs;
+      for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
+      open |= trees().join(pairs);
+    }
+    return open;
+  }
+
+  /// Vertices of `sample`, spread evenly over all.
+  LULL_HD std::uint32_t sampled() const noexcept { return vertices < max_sampled ? vertices : max_sampled; }
+
+  /// An item of `Threads` of them. It makes one of the largest trees: in `first` all their vertices would wait for each
+  /// other at a few roots. What is given up here `first` or `rest` does.
+  LULL_HD void join_sample(std::uint64_t item, auto const& team) const noexcept {
+    std::uint32_t const all = sampled();
+    for (auto i = static_cast<std::uint32_t>(team.rank()); i < Threads; i += static_cast<std::uint32_t>(team.size())) {
+      std::uint64_t const place = item * Threads + i;
+      if (place < all) join_first_of(static_cast<std::uint32_t>(place * vertices / all));
+    }
   }
 
   /// Of the rows from `first` to `last`, the one that holds the edge.
