@@ -176,7 +176,7 @@ struct basic_bfs {
   }
 };
 
-using bfs = basic_bfs<512, 4, 256, 4>;
+using bfs = basic_bfs<512, 16, 256, 4>;
 
 static_assert(is_side_task<bfs>() && has_advance<bfs>);
 

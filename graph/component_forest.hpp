@@ -22,8 +22,11 @@ struct component_forest {
 #if defined(__CUDA_ARCH__)
     return cuda::atomic_ref<std::uint32_t, cuda::thread_scope_block>{parent[vertex]}.load(cuda::memory_order_relaxed);
 #else
-    return atomic_integer{parent[vertex]}.load();
+    return latest_parent_of(vertex);
 #endif
+  }
+  LULL_HD std::uint32_t latest_parent_of(std::uint32_t vertex) const noexcept {
+    return atomic_integer{parent[vertex]}.load();
   }
 
   /// Pairs of vertices whose trees are made one, side by side: their loads do not wait for each other.
@@ -67,6 +70,16 @@ struct component_forest {
         if (some.open(i)) some.set(i, next_high[i], next_low[i]);
       }
     }
+  }
+
+  /// Whether two vertices are seen to be in one tree.
+  LULL_HD bool joined(std::uint32_t a, std::uint32_t b) const noexcept {
+    for (std::uint32_t step = 0; a != b && step < max_climb; ++step) {
+      std::uint32_t const above_a = a < b ? a : latest_parent_of(a);
+      b = a < b ? latest_parent_of(b) : b;
+      a = above_a;
+    }
+    return a == b;
   }
 };
 

@@ -12,10 +12,10 @@ namespace lull {
 
 /// What a run of connected components does, one pass after the other.
 enum class components_pass : std::uint32_t {
-  hook,    // each vertex to the lowest of itself and its first two neighbours
-  sample,  // joins by the first eight edges of some vertices
-  first,   // … of each vertex outside the largest tree
-  rest,    // … by all edges of those
+  hook,  // each vertex to the lowest of itself and its first two neighbours
+  near,  // joins by the first four edges of each root
+  far,   // … by the first eight of each vertex outside the largest tree
+  rest,  // … by all edges of those
   over
 };
 
@@ -32,16 +32,15 @@ struct components_progress {
 /// Connected components, edges without a direction: the label of a vertex is the lowest id of its component.
 ///
 /// `parent` holds a forest. It never leads to a higher id, so the root of a tree is its lowest vertex. An edge joins
-/// the trees of its ends: the higher root gets a vertex of the other tree as its parent. After each pass
+/// the trees of its ends: the higher root gets a vertex of the other tree as its parent. After each pass but the first
 /// the trees are made flat, by as many phases as their depth takes. Items are groups of `Group` vertices, and in `rest`
 /// tiles of `Tile` edges, whatever rows they belong to: there a hub's edges spread over tiles.
 ///
-/// In a symmetric graph, where each edge is there in both directions, `first` and `rest` leave out the vertices of the
+/// In a symmetric graph, where each edge is there in both directions, `far` and `rest` leave out the vertices of the
 /// largest tree, so that most edges are never read. That is allowed because each end has the edge in its own row: it is
 /// lost only if both ends are left out, and then both are in that tree. A vertex that comes into it during the pass may
-/// be left out for the same reason. `rest` follows only if `first` left something open: a longer row outside that
-/// tree, which shows when the trees are flat, or a join given up. In any other graph `rest` takes the place of `first`,
-/// and reads every edge once.
+/// be left out for the same reason. `rest` follows only if `far` left something open: a longer row outside that tree,
+/// or a join given up. In any other graph `rest` takes the place of `far`, and reads every edge once.
 ///
 /// Bounds: a join climbs `max_climb` steps from both ends and then gives up; so does a vertex on its way to the root
 /// when trees are made flat. A word of the progress tells, and the pass, or the phase, is repeated with flatter trees.
@@ -80,22 +79,20 @@ struct basic_components {
 
   LULL_HD std::uint64_t extent(position, std::uint64_t) const noexcept {
     if (progress->pass == components_pass::over) return finished;
-    if (progress->flattening != 0) return groups();
-    if (progress->pass == components_pass::sample) return (std::uint64_t{sampled()} + Threads - 1) / Threads;
-    return progress->pass == components_pass::rest ? tiles() : groups();
+    return progress->pass == components_pass::rest && progress->flattening == 0 ? tiles() : groups();
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     components_progress const now{progress->pass, progress->flattening, 0, 0, progress->giant};
     for (std::uint64_t item = c.begin; item < c.end; ++item) {
       if (now.flattening != 0) {
-        flatten(item, now, team);
-      } else if (now.pass == components_pass::sample) {
-        join_sample(item, team);
+        flatten(item, team);
       } else if (now.pass == components_pass::hook) {
         hook(item, team);
-      } else if (now.pass == components_pass::first) {
-        join_first(item, now.giant, team);
+      } else if (now.pass == components_pass::near) {
+        join_first<4, true>(item, now.giant, team);
+      } else if (now.pass == components_pass::far) {
+        join_first<8, false>(item, now.giant, team);
       } else {
         join_tile(item, now.giant, team);
       }
@@ -104,7 +101,7 @@ struct basic_components {
 
   LULL_HD void advance(position, auto const& team) const noexcept {
     components_progress now = *progress;
-    if (now.flattening == 0) {
+    if (now.flattening == 0 && now.pass != components_pass::hook) {
       now.flattening = 1;
     } else if (now.deep != 0) {
       now.deep = 0;
@@ -112,7 +109,7 @@ struct basic_components {
       now.flattening = 0;
       now.pass = pass_after(now);
       now.open = 0;
-      bool const leaves_out = now.pass == components_pass::first || now.pass == components_pass::rest;
+      bool const leaves_out = now.pass == components_pass::far || now.pass == components_pass::rest;
       now.giant = symmetric != 0 && leaves_out ? largest(team) : 0;
     }
     team.sync();  // all have read it
@@ -125,25 +122,20 @@ struct basic_components {
   static constexpr std::uint32_t at_once = 8;  // edges whose loads a thread has in flight
   static constexpr std::uint32_t abreast = forest::abreast;
   static constexpr std::uint32_t hooked = 2;  // neighbours
-  static constexpr std::uint32_t reach = 8;   // edges of a vertex in `sample` and `first`
-  static constexpr std::uint32_t max_sampled = 4096;
   static_assert(Tile % at_once == 0, "a tile falls into groups of edges, one for each thread");
 
   LULL_HD components_pass pass_after(components_progress const& ended) const noexcept {
     switch (ended.pass) {
       case components_pass::hook:
-        return components_pass::sample;
-      case components_pass::sample:
-        return symmetric != 0 ? components_pass::first : components_pass::rest;
+        return components_pass::near;
+      case components_pass::near:
+        return symmetric != 0 ? components_pass::far : components_pass::rest;
       default:
         return ended.open != 0 ? components_pass::rest : components_pass::over;
     }
   }
 
   LULL_HD forest trees() const noexcept { return {parent}; }
-  LULL_HD std::uint64_t degree(std::uint32_t vertex) const noexcept {
-    return offsets[vertex + std::uint64_t{1}] - offsets[vertex];
-  }
 
   LULL_HD static void raise(std::uint32_t& word) noexcept {
     atomic_integer const flag{word};
@@ -192,10 +184,9 @@ struct basic_components {
     }
   }
 
-  /// No trees are joined meanwhile, so what is a root stays one. After `first` it also looks for edges that are left.
-  LULL_HD void flatten(std::uint64_t item, components_progress const& now, auto const& team) const noexcept {
+  /// No trees are joined meanwhile, so what is a root stays one.
+  LULL_HD void flatten(std::uint64_t item, auto const& team) const noexcept {
     constexpr std::uint32_t count = 4;
-    bool open = false;
     for (own_vertices own = vertices_of(item, team); own.more(); own.skip(count)) {
       std::uint32_t first[count];
       std::uint32_t at[count];
@@ -214,18 +205,14 @@ struct basic_components {
       for (std::uint32_t i = 0; i < count; ++i) {
         if (own.has(i) && at[i] != first[i]) atomic_integer{parent[own[i]]}.fetch_min(at[i]);
       }
-      if (climbing) {
-        raise(progress->deep);
-      } else if (now.pass == components_pass::first) {
-        for (std::uint32_t i = 0; i < count; ++i) open |= own.has(i) && at[i] != now.giant && degree(own[i]) > reach;
-      }
+      if (climbing) raise(progress->deep);
     }
-    if (open) raise(progress->open);
   }
 
-  /// Collective. Joins by the first edges of those vertices of a group that are outside the largest tree. These are
-  /// listed first, so that each thread has as many; the order of the list depends on timing, but it only says which
-  /// thread does what.
+  /// Collective. Joins by the first `Reach` edges of some vertices of a group: of the roots, or of all outside the
+  /// largest tree. These are listed first, so that each thread has as many; the order of the list depends on timing,
+  /// but it only says which thread does what.
+  template <std::uint32_t Reach, bool RootsOnly>
   LULL_HD void join_first(std::uint64_t item, std::uint32_t giant, auto const& team) const noexcept {
     auto* const count = static_cast<std::uint32_t*>(team.shared());
     std::uint32_t* const listed = count + 1;  // (Group,), in any order
@@ -238,9 +225,11 @@ struct basic_components {
       std::uint64_t edges_here[width];
       for (std::uint32_t i = 0; i < width; ++i) {
         std::uint32_t const above = own.has(i) ? trees().parent_of(own[i]) : giant;
-        asked[i] = above != giant;
+        asked[i] = own.has(i) && (RootsOnly ? above == own[i] : above != giant);
       }
-      for (std::uint32_t i = 0; i < width; ++i) edges_here[i] = asked[i] ? degree(own[i]) : 0;
+      for (std::uint32_t i = 0; i < width; ++i) {
+        edges_here[i] = asked[i] ? offsets[own[i] + std::uint64_t{1}] - offsets[own[i]] : 0;
+      }
       for (std::uint32_t i = 0; i < width; ++i) {
         if (edges_here[i] != 0) listed[atomic_integer{*count}.fetch_add(1)] = own[i];
       }
@@ -249,37 +238,19 @@ struct basic_components {
     std::uint32_t const all = *count;
     bool open = false;
     for (auto i = static_cast<std::uint32_t>(team.rank()); i < all; i += static_cast<std::uint32_t>(team.size())) {
-      open |= join_first_of(listed[i]);
+      std::uint32_t const vertex = listed[i];
+      std::uint64_t const begin = offsets[vertex];
+      std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
+      std::uint32_t target[Reach];
+      for (std::uint32_t k = 0; k < Reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
+      for (std::uint32_t first = 0; first < Reach; first += abreast) {
+        forest::pairs pairs;
+        for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
+        open |= trees().join(pairs);
+      }
+      if (!RootsOnly && edges_here > Reach) open |= !trees().joined(vertex, giant);
     }
-    if (open) raise(progress->open);
-  }
-
-  /// Joins by the vertex's first edges; whether it gave one up.
-  LULL_HD bool join_first_of(std::uint32_t vertex) const noexcept {
-    std::uint64_t const begin = offsets[vertex];
-    std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
-    std::uint32_t target[reach];
-    for (std::uint32_t k = 0; k < reach; ++k) target[k] = k < edges_here ? targets[begin + k] : vertex;
-    bool open = false;
-    for (std::uint32_t first = 0; first < reach; first += abreast) {
-      forest::pairs pairs;
-      for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
-      open |= trees().join(pairs);
-    }
-    return open;
-  }
-
-  /// Vertices of `sample`, spread evenly over all.
-  LULL_HD std::uint32_t sampled() const noexcept { return vertices < max_sampled ? vertices : max_sampled; }
-
-  /// An item of `Threads` of them. It makes one of the largest trees: in `first` all their vertices would wait for each
-  /// other at a few roots. What is given up here `first` or `rest` does.
-  LULL_HD void join_sample(std::uint64_t item, auto const& team) const noexcept {
-    std::uint32_t const all = sampled();
-    for (auto i = static_cast<std::uint32_t>(team.rank()); i < Threads; i += static_cast<std::uint32_t>(team.size())) {
-      std::uint64_t const place = item * Threads + i;
-      if (place < all) join_first_of(static_cast<std::uint32_t>(place * vertices / all));
-    }
+    if (open && !RootsOnly) raise(progress->open);
   }
 
   /// Of the rows from `first` to `last`, the one that holds the edge.
