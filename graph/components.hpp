@@ -54,7 +54,7 @@ struct components_progress {
 /// Sources: Sutton, Ben-Nun, Barak, "Optimizing parallel graph connectivity computation via subgraph sampling", IPDPS
 /// 2018, section III (few neighbours first, then without the largest component); Jaiganesh, Burtscher, "A
 /// high-performance connected components implementation for GPUs", HPDC 2018, section 3 (each vertex starts at a lower
-/// neighbour; ways are shortened while they are climbed; joining by compare-exchange).
+/// neighbour; joining by compare-exchange).
 template <std::uint32_t Group, std::uint32_t Tile, int Threads = 256, int BlocksPerSm = 0>
 struct basic_components {
   static constexpr std::uint32_t group = Group;
