@@ -190,7 +190,7 @@ struct basic_betweenness {
   }
 };
 
-using betweenness = basic_betweenness<1024, 6, 256, 4>;
+using betweenness = basic_betweenness<256, 6, 256, 4>;
 
 static_assert(is_side_task<betweenness>() && has_advance<betweenness>);
 

@@ -28,7 +28,7 @@ constexpr option own_options[] = {
     {"sample_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn sources"},
     {"out", option_kind::path, "", "",
      "file for the results: vertex, centrality a line, with a tab, in digits that read back to the same double"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 1024 edges or vertices in a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "items of 256 edges, or of vertices, in a chunk"},
 };
 
 constexpr auto betweenness_options = with_graph_options(own_options);
