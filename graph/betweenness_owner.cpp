@@ -42,7 +42,9 @@ std::string text_of(double value) {
 class betweenness_owner final : public task_owner {
  public:
   explicit betweenness_owner(option_values const& values)
-      : values_(values), input_("betweenness", values_, graph_input::weights::dropped), given_("betweenness", values_) {
+      : values_(values),
+        input_("betweenness", values_, graph_input::weights::dropped),
+        sources_("betweenness", values_) {
     if (draws()) return;
     if (values_.given("samples") || values_.given("sample_seed")) {
       throw usage_error("betweenness: samples and sample_seed are for drawn sources: leave out source and sources");
@@ -52,11 +54,8 @@ class betweenness_owner final : public task_owner {
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need needs(executor_kind kind) override try {
     graph_input::extent const size = input_.size();
-    std::uint64_t count = std::min(samples(), size.vertices);
-    if (!draws()) {
-      given_.find(size.vertices);
-      count = given_.count();
-    }
+    sources_.find(size.vertices);
+    std::uint64_t const count = draws() ? std::min(samples(), size.vertices) : sources_.count();
     std::uint64_t const machine = betweenness_arrays<betweenness>::bytes(size.vertices, size.edges, count);
     memory_need made = input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
     made.preparing_bytes = std::max(made.preparing_bytes, verify_betweenness_bytes(size.vertices));
@@ -70,13 +69,11 @@ class betweenness_owner final : public task_owner {
   void prepare(executor& machine) override try {
     check_outputs();
     csr out = input_.take();
+    sources_.find(out.vertices());
     if (draws()) {
-      sources_ = sample_sources(out, samples(), static_cast<std::uint64_t>(values_.integer("sample_seed")));
-    } else {
-      given_.find(out.vertices());
-      sources_.assign(given_.all().begin(), given_.all().end());
+      sources_.take(sample_sources(out, samples(), static_cast<std::uint64_t>(values_.integer("sample_seed"))));
     }
-    arrays_.emplace(machine, out, sources_);
+    arrays_.emplace(machine, out, sources_.all());
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
@@ -93,27 +90,23 @@ class betweenness_owner final : public task_owner {
   void reset() override { arrays_.value().reset(); }
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
-  std::vector<path> inputs() const override {
-    std::vector<path> files = input_.files();
-    for (path const& each : given_.files()) files.push_back(each);
-    return files;
-  }
+  std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
   std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     betweenness_progress const end = arrays_.value().progress();
     if (end.phase != betweenness_phase::end) {
-      return {false, "the run has not ended: " + std::to_string(end.source) + " of " + std::to_string(sources_.size()) +
-                         " sources are done"};
+      return {false, "the run has not ended: " + std::to_string(end.source) + " of " +
+                         std::to_string(sources_.count()) + " sources are done"};
     }
-    betweenness_verdict const verdict = verify_betweenness(out_, sources_, arrays_->totals());
+    betweenness_verdict const verdict = verify_betweenness(out_, sources_.all(), arrays_->totals());
     return {verdict.ok, verdict.message};
   }
 
   std::vector<std::string> write() override {
     std::vector<double> const totals = arrays_.value().totals();
     std::size_t const highest = place_of_highest(totals);
-    std::vector<std::string> lines{from() + ": " + std::to_string(arrays_->progress().reached) +
+    std::vector<std::string> lines{sources_.text() + ": " + std::to_string(arrays_->progress().reached) +
                                    " vertices reached; the highest is " + text_of(totals[highest]) + ", of vertex " +
                                    std::to_string(highest)};
     if (values_.has("out")) {
@@ -130,7 +123,7 @@ class betweenness_owner final : public task_owner {
   std::vector<task_figure> figures() const override {
     betweenness_progress const end = arrays_.value().progress();
     std::vector<double> const totals = arrays_->totals();
-    return {{"sources", static_cast<double>(sources_.size())},
+    return {{"sources", static_cast<double>(sources_.count())},
             {"reached", static_cast<double>(end.reached)},
             {"levels", static_cast<double>(end.levels)},
             {"highest", totals[place_of_highest(totals)]}};
@@ -139,18 +132,13 @@ class betweenness_owner final : public task_owner {
  private:
   bool draws() const { return !values_.given("source") && !values_.given("sources"); }
   std::uint64_t samples() const { return static_cast<std::uint64_t>(values_.integer("samples")); }
-  std::string from() const {
-    return sources_.size() == 1 ? "from vertex " + std::to_string(sources_.front())
-                                : "from " + std::to_string(sources_.size()) + " vertices";
-  }
   static std::size_t place_of_highest(std::vector<double> const& totals) {
     return static_cast<std::size_t>(std::max_element(totals.begin(), totals.end()) - totals.begin());
   }
 
   option_values values_;
   graph_input input_;
-  search_sources given_;
-  std::vector<std::uint32_t> sources_;
+  search_sources sources_;
   csr out_;
   std::optional<betweenness_arrays<betweenness>> arrays_;
 };

@@ -103,11 +103,7 @@ class bfs_owner final : public task_owner {
     return std::visit([](auto const& arrays) { return arrays.written(); }, arrays_.value());
   }
 
-  std::vector<path> inputs() const override {
-    std::vector<path> files = input_.files();
-    for (path const& each : sources_.files()) files.push_back(each);
-    return files;
-  }
+  std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
   std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {

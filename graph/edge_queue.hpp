@@ -87,8 +87,8 @@ struct loaded_piece {
 struct edge_queue {
   std::uint32_t* vertex;      // (capacity,)
   std::uint64_t* first_edge;  // (capacity,) edges of the vertices before it
-  // Where a queue begins at no edges: for each item, which vertex its first edge may belong to, as `note_starts` wrote
-  // it or the queue before; (items of all edges,), or none.
+  // (items of all edges,) or null: the place of the vertex that an item's first edge belongs to, as `note_starts` wrote
+  // it. What an older frontier left there is found out, and the vertex searched for. Ranges must begin at edge 0.
   std::uint32_t* start = nullptr;
 
   /// For the items of `Edges` edges: where those begin that begin in a vertex's edges, but for the later ones of a hub.
@@ -124,7 +124,7 @@ struct edge_queue {
 
   /// Collective. The place in `range` of the vertex that the edge belongs to, to all.
   LULL_HD std::uint32_t find(queue_range range, std::uint64_t edge, auto const& team) const noexcept {
-    constexpr std::uint32_t looks = 2;  // of a thread at once: more would ask for more lines than the piece itself
+    constexpr std::uint32_t looks = 2;  // of a thread at once: with 8, teams look at more places than a piece has edges
     auto const size = static_cast<std::uint32_t>(team.size());
     std::uint32_t low = range.begin.vertices();
     std::uint32_t high = range.end.vertices();

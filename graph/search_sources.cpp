@@ -38,9 +38,9 @@ std::string search_sources::text() const {
                               : "from " + std::to_string(sources_.size()) + " vertices";
 }
 
-std::vector<std::filesystem::path> search_sources::files() const {
-  return is_list() ? std::vector<std::filesystem::path>{values_->path("sources")}
-                   : std::vector<std::filesystem::path>{};
+std::vector<std::filesystem::path> search_sources::files_after(std::vector<std::filesystem::path> others) const {
+  if (is_list()) others.push_back(values_->path("sources"));
+  return others;
 }
 
 }  // namespace lull

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lull {
@@ -30,6 +31,8 @@ class search_sources {
   void find(std::uint64_t vertices);
   /// … or takes the default: the lowest vertex that an edge leaves; where there is none, vertex 0.
   void find_in(csr const& out);
+  /// … or takes these, at least one, each a vertex.
+  void take(std::vector<std::uint32_t> chosen) noexcept { sources_ = std::move(chosen); }
 
   /// Before find_in, of the default also 1.
   std::size_t count() const noexcept { return sources_.empty() ? 1 : sources_.size(); }
@@ -38,7 +41,8 @@ class search_sources {
   bool is_list() const { return values_->has("sources"); }
   /// As a summary begins: `from vertex 3`, `from 5 vertices`.
   std::string text() const;
-  std::vector<std::filesystem::path> files() const;
+  /// The files of a task's other inputs, and behind them the list.
+  std::vector<std::filesystem::path> files_after(std::vector<std::filesystem::path> others) const;
 
  private:
   std::string task_;

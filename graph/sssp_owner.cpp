@@ -85,11 +85,7 @@ class sssp_owner final : public task_owner {
   void reset() override { arrays_.value().reset(); }
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
-  std::vector<path> inputs() const override {
-    std::vector<path> files = input_.files();
-    for (path const& each : sources_.files()) files.push_back(each);
-    return files;
-  }
+  std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
   std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {

@@ -40,7 +40,7 @@ struct sssp_storage {
 };
 
 /// Collective. Appends the threads' entries to the lists that `now` says, whose ends several teams may move. One thread
-/// of the team tells of the least distance: all of them would wait for each other at that one word.
+/// of the team tells of the least distance.
 template <std::uint32_t Piece, std::uint32_t Entries>
 LULL_HD void append(sssp_state const& on, sssp_progress& now, sssp_entry const (&entries)[Entries],
                     std::uint32_t* far_list, sssp_room& reserved, auto const& team) noexcept {
@@ -105,8 +105,8 @@ struct sssp_relaxing {
 };
 
 /// What `tree` does with an edge that a shortest path takes: makes the label of its target less, and appends that where
-/// it had none. No edge looks so that leads too far, unless its target is not reached: then no path to it is shorter
-/// than that, so whether one is found does not depend on timing.
+/// it had none. An edge that leads too far is one only if its target is not reached: distances are final by then, so
+/// whether there is such an edge does not depend on timing.
 struct sssp_growing {
   sssp_state const& on;
   sssp_progress& now;

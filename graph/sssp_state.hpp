@@ -24,8 +24,8 @@ struct sssp_state {
   std::uint32_t* far[2];         // (vertices,)
   std::uint32_t* waved;          // (vertices,) the last wave that the vertex was appended for
   std::uint32_t* put_far;        // (vertices,) the last bucket in whose list of far vertices it stands
-  std::uint64_t starts;
-  sssp_progress* progress;  // (1,) zero at the start
+  std::uint64_t starts;          // items of all edges
+  sssp_progress* progress;       // (1,) zero at the start
   sssp_graph graph;
 
   LULL_HD std::uint32_t* distance(std::uint64_t search) const noexcept { return distances + search * graph.vertices; }

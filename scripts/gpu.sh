@@ -6,7 +6,7 @@
 #   scripts/gpu.sh sanitize         compute-sanitizer memcheck and racecheck over the contract suite
 #   scripts/gpu.sh measure [--within SECONDS] [NAME…]
 #                                   records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
-#                                   graph:graph_sgd graph:betweenness graph:bfs graph:components graph:kcore graph:sssp graph:triangles (or graph),
+#                                   graph:TASK for each graph task (or graph),
 #                                   short_bubbles pictures instants product leaving resize whole_job,
 #                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams connections our_threads, and with PyTorch stage:compute stage:foreign
 #                                   stage:wait stage:few_sms stage:half_sms stage:all_sms stage:tasks stage:ahead (or stage) stage_kernels settling governed:product governed:pagerank

@@ -119,7 +119,7 @@ void measure(std::string const& request, int runs, executor_kind kind) {
   machine->read(found.get(), times.data(), times.bytes());
   std::printf("{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, ", request.c_str(), runs,
               static_cast<unsigned long long>(last.phases));
-  print(*std::make_unique<bench::chunk_lengths>(all_of(*found)));
+  print(all_of(*found));
   std::printf(", \"advance_us_max\": %.3f, \"of_phases\": {", static_cast<double>(found->max_advance_ns) / 1e3);
   char const* between = "";
   for (std::uint32_t kind = 0; kind < chunk_times::kinds; ++kind) {
