@@ -236,8 +236,7 @@ TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
     components_arrays<small_components> arrays{side.machine(), graph, said};
     for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain), grain == 1 ? 5U : 1U)
-          << name << ": too few preemptions";
+      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 1U) << name << ": too few preemptions";
       EXPECT_EQ(arrays.labels(), expected) << name << ", grain " << grain;
       arrays.reset();
       for (std::uint32_t const label : arrays.labels()) ASSERT_EQ(label, 0U);

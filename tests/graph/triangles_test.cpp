@@ -99,7 +99,7 @@ TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
     triangles_arrays<small_triangles> arrays{side.machine(), graph};
     for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain), 3U) << "too few preemptions";
+      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << "too few preemptions";
       EXPECT_EQ(result_of(arrays), expected) << "grain " << grain;
       arrays.reset();
       EXPECT_EQ(result_of(arrays), (result{std::vector<std::uint64_t>(graph.vertices()), 0}));
