@@ -36,6 +36,7 @@ struct job_description {
   /// Where there is no time to save its memory, the job may go back to where it was saved last: it writes nothing that
   /// is not in `memory`, and is not fed. Its rounds and progress then go back, too.
   bool may_go_back = false;
+  bool is_paused = false;  // from its submission until it is resumed, so that no block has been inside
 };
 
 template <side_task Task>

@@ -283,6 +283,13 @@ typedef struct lull_job_options {
   int32_t blocks_per_processor; /* 0: Lull chooses */
   int32_t reserved;             /* must be 0 */
   char const* name;             /* for reports; null: the task's */
+  /* Of a task, a folder: the job is saved there in NAME.safetensors (NAME.manifest of images) every so often, when it is
+     cancelled and when its runtime ends, and it takes up what it finds there. The file goes when lull_job_result has
+     written the result. Where `name` is null the second job of a name is NAME-2, in the order of submission, which has
+     to be the same then. The folder is this process's as long as one of its jobs is saved there. A job that can no
+     longer be saved goes on, with a line in the log. Null: it is not saved, as where the mode is not on. */
+  char const* checkpoint;
+  uint64_t checkpoint_every_ns; /* 0: 60 s; saving takes at most a fifth of the job's time, in which it does nothing */
 } lull_job_options;
 
 typedef enum lull_job_state {
@@ -308,7 +315,8 @@ typedef struct lull_job_status {
 /* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks()
    lists them. Or PATH:NAME,key=value,… of a shared library, for example "./libmine.so:mine,size=8": the path has a '/',
    and the library stays open until the process ends. Reads the inputs, allocates and fills the task's arrays. `options`
-   may be null. At most 4,096 jobs live at a time. */
+   may be null. At most 4,096 jobs live at a time. LULL_ERROR_INPUT, too, where `checkpoint` holds another job's state;
+   LULL_ERROR_ARGUMENT where it cannot be written, or another process or job has the file. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
 /* Which device memory a job works on, so that it can give way to the trainer and come back. What a thread takes by

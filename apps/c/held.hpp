@@ -5,19 +5,23 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <lull/apps/c/boundary.hpp>
+#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
 #include <lull/host/job_memory.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/solo/saving_thread.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/host/threads/stream.hpp>
 
@@ -26,6 +30,7 @@ namespace lull::c {
 /// What a lull_runtime* stands for.
 struct held_runtime {
   std::unique_ptr<runtime> side;
+  std::function<void(std::string_view)> log;  // the program's; may be empty
   std::atomic<std::uint64_t> quiets{0};  // that were not released yet; of no lock, since lull_release must not wait
   std::mutex mutex;                      // held over a whole submission; the rest
   std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
@@ -42,7 +47,10 @@ struct held_job {
   std::optional<cut_graph> cut;       // of a graph
   std::optional<std::string> result;
   std::optional<verification> verdict;
-  std::unique_ptr<feeder_thread> served;  // last: it uses the owner and the handle
+  std::optional<checkpoint_name> saved_as;
+  // Last, for they use the owner and the handle:
+  std::unique_ptr<saving_thread> saved;   // null: it is not
+  std::unique_ptr<feeder_thread> served;  // behind `saved`, which may restore what is served
 };
 
 /// What a lull_memory* stands for.

@@ -12,6 +12,7 @@ using namespace lull;
 using namespace lull::c;
 
 constexpr std::size_t max_name = 255;
+constexpr std::chrono::nanoseconds between_saves = std::chrono::seconds{60};  // where none are asked for
 
 /// What the calling thread has entered, and not left.
 std::vector<std::unique_ptr<job_memory::scope>>& scopes() {
@@ -97,13 +98,27 @@ void make_room(std::vector<std::uint64_t>& known) {
   known.reserve(known.size() + 1);
 }
 
-/// Submits, up to a live handle; nothing is left behind where that fails.
-std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, job_description what) {
+/// Of a task that is prepared. Null: it is not to be saved, or nothing of it runs.
+std::unique_ptr<checkpoints> checkpoints_of(held_runtime const& side, held_job& job, task_request const& request,
+                                            std::string const& name, lull_job_options const& asked) {
+  if (asked.checkpoint == nullptr || side.side->mode() != runtime_mode::on) return nullptr;
+  job.saved_as.emplace(asked.checkpoint, name, asked.name != nullptr ? if_taken::refuse : if_taken::number);
+  auto const every = asked.checkpoint_every_ns != 0 ? nanoseconds_of(asked.checkpoint_every_ns) : between_saves;
+  return std::make_unique<checkpoints>(job.saved_as->folder(), every, true, job.saved_as->name(), request, *job.owner,
+                                       *job.machine);
+}
+
+/// Submits, up to a live handle; nothing is left behind where that fails. `saves` may be null.
+std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, job_description what,
+                        std::unique_ptr<checkpoints> saves) {
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);
+  what.is_paused = saves != nullptr;
   job->handle = side.side->submit(std::move(what));
-  if (job->owner != nullptr) job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
   try {
+    if (saves != nullptr)
+      job->saved = std::make_unique<saving_thread>(std::move(saves), *job->machine, job->handle, side.log);
+    if (job->owner != nullptr) job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
     std::uint64_t const number = job_table::insert(std::move(job));
     side.jobs.push_back(number);
     return number;
@@ -143,7 +158,8 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     }
     job_description what = described(*made->owner, asked);
     if (what.may_go_back = made->owner->may_give_way(); what.may_go_back) what.memory = memory;
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), what));
+    auto saves = checkpoints_of(*side, *made, request, what.name, asked);
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what), std::move(saves)));
   });
 }
 
@@ -163,7 +179,7 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     made->is_fed = work.is_fed;
     device_guard const here{*made->machine};
     job_description what = describe(*made->machine, work, &made->cut.emplace());
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what)));
+    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what), nullptr));
   });
 }
 
@@ -247,11 +263,17 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 }
 
 lull_status lull_job_pause(lull_job* job) {
-  return guarded("lull_job_pause", [&] { alive<job_table>(job)->handle.pause(); });
+  return guarded("lull_job_pause", [&] {
+    auto const one = alive<job_table>(job);
+    one->saved != nullptr ? one->saved->pause() : one->handle.pause();
+  });
 }
 
 lull_status lull_job_resume(lull_job* job) {
-  return guarded("lull_job_resume", [&] { alive<job_table>(job)->handle.resume(); });
+  return guarded("lull_job_resume", [&] {
+    auto const one = alive<job_table>(job);
+    one->saved != nullptr ? one->saved->resume() : one->handle.resume();
+  });
 }
 
 lull_status lull_job_cancel(lull_job* job) {
@@ -280,6 +302,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
       std::string lines;
       for (std::string const& line : one->owner->write()) lines += line + '\n';
       one->result = std::move(lines);
+      if (one->saved != nullptr) one->saved->forget();
     }
     give(*one->result, text, size, needed);
   });

@@ -105,6 +105,7 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
       std::optional<machine_profiles> known;
       if (asked.profile != nullptr && read.mode == runtime_mode::on) known = read_profiles(asked.profile);
       made->side = std::make_unique<lull::runtime>(read);
+      made->log = read.log;
       std::string const why = known ? suppose(*made->side, *known) : "";
       if (!why.empty() && read.log) read.log("options->profile is not used: " + why);
     });

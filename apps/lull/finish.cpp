@@ -2,6 +2,7 @@
 #include <lull/apps/lull/finish.hpp>
 
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 namespace lull {
@@ -52,8 +53,8 @@ outcome finish(std::vector<ended_task> const& tasks, results_judged judged) {
     if (!task.save_problem.empty()) {
       lines.push_back("NOT SAVED: " + task.save_problem);
       made.good = false;
-    } else if (auto const where = goes_on && task.saves != nullptr ? task.saves->how_to_go_on() : std::nullopt) {
-      lines.push_back(*where);
+    } else if (goes_on && task.saves != nullptr && std::filesystem::exists(task.saves->file())) {
+      lines.push_back("saved: " + task.saves->file().string() + "; --resume goes on from there");
     }
     std::string const whose = tasks.size() > 1 ? task.name + ": " : "";
     for (std::string const& each : lines) made.lines.push_back(whose + each);

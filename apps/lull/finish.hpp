@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {

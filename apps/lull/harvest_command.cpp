@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/folder_lock.hpp>
+#include <lull/host/io/folder_lock.hpp>
 #include <lull/apps/lull/harvest.hpp>
 #include <lull/apps/lull/setting.hpp>
 

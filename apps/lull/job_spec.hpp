@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/host/runtime.hpp>

@@ -48,6 +48,8 @@ void owned_job::submit(from begin) {
   job_description what = owner_->describe();
   what.name = name_;
   what.priority = priority_;
+  bool const restores = begin == from::where_saved && saves_ != nullptr;
+  what.is_paused = restores;
   job made = side_.submit(std::move(what));
   std::uint64_t brought = 0;
   {
@@ -59,13 +61,16 @@ void owned_job::submit(from begin) {
   turn_ = job_turn::in_turn;
   since_ = std::chrono::steady_clock::now();
   phases_ = 0;
-  if (begin == from::where_saved && saves_ != nullptr) {
+  if (restores) {
     detail::job_record& state = detail::state_of(made);
     saves_->begin(state);
     state.read_totals();
     brought = made.progress().items;
-    std::lock_guard const lock{mutex_};
-    brought_ = brought;
+    {
+      std::lock_guard const lock{mutex_};
+      brought_ = brought;
+    }
+    made.resume();
   }
   served_ = std::make_unique<feeder_thread>(*owner_, side_.machine(), std::move(made));
 }

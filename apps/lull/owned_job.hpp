@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
 #include <lull/host/task/owner.hpp>
@@ -28,7 +28,7 @@ class owned_job {
   owned_job(owned_job const&) = delete;
   owned_job& operator=(owned_job const&) = delete;
 
-  /// `where_saved`: from the checkpoint, if there is one; only while the runtime is quiet, so that no block is inside.
+  /// `where_saved`: from the checkpoint, if there is one.
   enum class from { the_start, where_saved };
   void submit(from begin);
   /// To be called from time to time while the job is about. `another_waits`: a job has no place.

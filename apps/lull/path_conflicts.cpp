@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <lull/apps/lull/always_on.hpp>
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/finish.hpp>
-#include <lull/apps/lull/folder_lock.hpp>
+#include <lull/host/io/folder_lock.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>

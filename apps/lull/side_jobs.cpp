@@ -23,17 +23,7 @@ constexpr auto max_goodbye = 10s;
 
 side_jobs::side_jobs(runtime& side, std::vector<side_task_asked> tasks, results_kept kept, log_line log)
     : side_(side), kept_(kept), log_(std::move(log)), left_(tasks.size()) {
-  bool const restores =
-      std::any_of(tasks.begin(), tasks.end(), [](side_task_asked const& each) { return each.saves != nullptr; });
-  if (restores && !side_.quiet(max_goodbye))
-    throw limit_error{"side work did not stop within 10 s, so the saved job was not resumed: choose a smaller grain"};
-  try {
-    submit_all(std::move(tasks));
-  } catch (...) {
-    if (restores) side_.release();
-    throw;
-  }
-  if (restores) side_.release();
+  submit_all(std::move(tasks));
   serving_ = std::async(std::launch::async, [this] { serve(); });
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/owned_job.hpp>
 #include <lull/apps/lull/report.hpp>

@@ -82,6 +82,10 @@ job_record::job_record(std::shared_ptr<executor> machine, job_description descri
   words.progress = line_.device();
   words.round = line_.host()->round = description_.first_round;
   line_.host()->where = progress_word{words.round, 0, phase_state::starved}.word();
+  if (description_.is_paused) {
+    wish_ = wish::pause;
+    state_ = job_state::paused;
+  }
   write(words);
 }
 

@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
@@ -232,7 +232,7 @@ TEST_F(saved_jobs, of_an_older_lull_are_refused_and_kept) {
     EXPECT_EQ(wrong.what(),
               old +
                   " is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote "
-                  "it; remove the file, or name another folder in --checkpoint, to start again");
+                  "it; remove the file, or name another folder for checkpoints, to start again");
   }
   EXPECT_EQ(read_file(old, 1 << 24), "an hour's work");
   EXPECT_FALSE(fs::exists(folder_ / "saved/streaming.safetensors"));

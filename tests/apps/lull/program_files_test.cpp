@@ -147,7 +147,7 @@ TEST_F(program, a_folder_that_another_one_saves_in_is_refused) {
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   for (std::string const command :
        {"run", "run --task streaming:items=4,rounds=2", "harvest --segment 200us --pairs 1"}) {
-    expect_refused(command + asked, "another lull process saves its jobs there");
+    expect_refused(command + asked, "another process saves its jobs there");
   }
   ::close(other);
   EXPECT_EQ(ask("run" + asked).code, 0);

@@ -21,8 +21,9 @@ class checkpoints final : public job_saver {
   /// Returns the files that a job of this name may be saved in: by its arrays, or by its owner's account.
   static std::vector<std::filesystem::path> files_of(std::filesystem::path const& folder, std::string const& name);
 
-  /// Makes the folder. Throws usage_error where it cannot be made or written, the task has no state to save, or an
-  /// older Lull's checkpoint is in its place. `name`: the job's, and of the file.
+  /// Makes the folder. Throws usage_error where it cannot be made or written, the task has no state to save, an older
+  /// Lull's checkpoint is in its place, or the file exists and the job shall not resume. `name`: the job's, and of the
+  /// file.
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
               task_request const& request, task_owner& owner, executor& machine);
 
@@ -35,8 +36,6 @@ class checkpoints final : public job_saver {
 
   std::filesystem::path const& file() const noexcept { return file_; }
   bool resumed() const noexcept { return resumed_; }
-  /// For the user: where it is saved; nothing where it never was.
-  std::optional<std::string> how_to_go_on() const;
 
  private:
   task_owner& owner_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/checkpoints.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -53,22 +53,22 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
     file_ = files_of(folder, name)[1];
     account const kept = owner.keep_account(file_, resume);
     if (kept == account::none)
-      throw usage_error{"task " + request.name + " has no state that could be saved: leave --checkpoint out"};
+      throw usage_error{"task " + request.name + " has no state that could be saved: leave the checkpoint out"};
     own_account_ = true;
     resumed_ = kept == account::resumed;
   } else if (auto const older = folder / (name + ".npz"); std::filesystem::exists(older)) {
     throw usage_error{older.string() +
                       " is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote it; "
-                      "remove the file, or name another folder in --checkpoint, to start again"};
+                      "remove the file, or name another folder for checkpoints, to start again"};
   }
   std::error_code why;
   std::filesystem::create_directories(folder, why);
   if (!std::filesystem::is_directory(folder))
-    throw usage_error{"--checkpoint " + folder.string() + ": cannot create this folder: " + why.message()};
+    throw usage_error{"checkpoint folder " + folder.string() + " cannot be created: " + why.message()};
   try {
     atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
-    throw usage_error{"--checkpoint " + folder.string() + " cannot be written: " + reason.what()};
+    throw usage_error{"checkpoint folder " + folder.string() + " cannot be written: " + reason.what()};
   }
   if (!resume_ && std::filesystem::exists(file_)) {
     throw usage_error{file_.string() +
@@ -109,11 +109,6 @@ void checkpoints::save(detail::job_record& job) {
   write_checkpoint(file_, what_, job.save(), source, buffer_);
   auto const end = std::chrono::steady_clock::now();
   next_ = end + std::max<std::chrono::nanoseconds>(every_, 4 * (end - begin));
-}
-
-std::optional<std::string> checkpoints::how_to_go_on() const {
-  if (!std::filesystem::exists(file_)) return std::nullopt;
-  return "saved: " + file_.string() + "; --resume goes on from there";
 }
 
 void checkpoints::forget() noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/folder_lock.hpp>
+#include <lull/host/io/folder_lock.hpp>
 
 #include <cerrno>
 #include <filesystem>
@@ -23,8 +23,8 @@ folder_lock::folder_lock(std::optional<std::string> const& folder) {
   bool const held = errno == EWOULDBLOCK;
   ::close(std::exchange(descriptor_, -1));
   if (held)
-    throw usage_error{"--checkpoint " + *folder +
-                      ": another lull process saves its jobs there: wait until it ends, or name another folder"};
+    throw usage_error{"checkpoint folder " + *folder +
+                      ": another process saves its jobs there: wait until it ends, or name another folder"};
 }
 
 folder_lock::~folder_lock() {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/c/checkpoint_name.hpp>
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <system_error>
+
+#include <lull/host/error.hpp>
+#include <lull/host/io/folder_lock.hpp>
+
+namespace lull::c {
+
+namespace {
+
+struct held_folder {
+  explicit held_folder(std::string const& path) : lock(path) {}
+
+  folder_lock lock;
+  std::set<std::string> names;
+};
+
+std::mutex guard;
+
+/// Reachable for as long as a job may be left alone.
+std::map<std::string, held_folder>& folders() {
+  static auto* const held = new std::map<std::string, held_folder>;
+  return *held;
+}
+
+}  // namespace
+
+checkpoint_name::checkpoint_name(std::string const& folder, std::string const& name, if_taken otherwise) {
+  if (folder.empty()) throw usage_error{"the checkpoint folder has no name: leave it out, or name one"};
+  if (name.find('/') != std::string::npos)
+    throw usage_error{"the job's name '" + name + "' has a '/': its checkpoint is a file of that name"};
+  std::error_code why;
+  std::filesystem::create_directories(folder, why);
+  std::string const whole = std::filesystem::canonical(folder, why).string();
+  if (why) throw usage_error{"checkpoint folder " + folder + " cannot be made: " + why.message()};
+  std::lock_guard const lock{guard};
+  held_folder& held = folders().try_emplace(whole, whole).first->second;
+  bool is_own = held.names.insert(name).second;
+  name_ = name;
+  for (int number = 2; !is_own && otherwise == if_taken::number; ++number) {
+    name_ = name + "-" + std::to_string(number);
+    is_own = held.names.insert(name_).second;
+  }
+  if (!is_own)
+    throw usage_error{"another job is saved in " + folder + " as '" + name + "': give them different names or folders"};
+  folder_ = whole;
+}
+
+checkpoint_name::~checkpoint_name() {
+  std::lock_guard const lock{guard};
+  auto const held = folders().find(folder_);
+  held->second.names.erase(name_);
+  if (held->second.names.empty()) folders().erase(held);
+}
+
+}  // namespace lull::c

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs in bubbles that are saved by a thread of their own, stopped and taken up again.
+#include <lull/host/solo/saving_thread.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/threads/stream.hpp>
+#include <lull/tests/support/test_folder.hpp>
+
+namespace lull {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto* long_task = "mlp:hidden=24,epochs=3,batch=50";
+
+class SavedInBubbles : public testing::Test {
+ protected:
+  /// One life of a process: a runtime, and a job that takes up what is there.
+  class life {
+   public:
+    life(fs::path const& folder, std::string const& task, std::chrono::nanoseconds every)
+        : request_(parse_task(task, known_tasks())),
+          side_{{.machine = {.kind = executor_kind::threads, .processors = 2}}},
+          owner_(entry_of(request_).make(request_.values)) {
+      owner_->prepare(side_.machine());
+      auto saves =
+          std::make_unique<checkpoints>(folder, every, true, request_.name, request_, *owner_, side_.machine());
+      job_description what = owner_->describe();
+      what.is_paused = true;
+      handle_ = side_.submit(std::move(what));
+      saved_ = std::make_unique<saving_thread>(std::move(saves), side_.machine(), handle_, [this](auto line) {
+        std::lock_guard const lock{mutex_};
+        log_.emplace_back(line);
+      });
+    }
+    ~life() {
+      handle_.cancel();
+      EXPECT_TRUE(handle_.wait(10s));
+    }
+
+    /// Bubbles until it is so, or the job is over; the job.
+    job_progress run_until(std::function<bool(job_progress const&)> const& so) {
+      while (!handle_.wait(0ns) && !so(handle_.progress())) {
+        bubble const idle{side_, &trainer_, site{"wait"}};
+        trainer_.enqueue([] { std::this_thread::sleep_for(300us); });
+        trainer_.synchronize();
+      }
+      return handle_.progress();
+    }
+    job_progress run_to_its_end() {
+      return run_until([](job_progress const&) { return false; });
+    }
+    saving_thread& saved() { return *saved_; }
+    job_progress progress() const { return handle_.progress(); }
+    std::vector<std::string> bytes() {
+      std::vector<std::string> found;
+      for (task_array const& each : owner_->arrays())
+        side_.machine().read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+      return found;
+    }
+    std::vector<std::string> log() {
+      std::lock_guard const lock{mutex_};
+      return log_;
+    }
+
+   private:
+    task_request request_;
+    runtime side_;
+    threads_stream trainer_;
+    std::unique_ptr<task_owner> owner_;
+    job handle_;
+    std::mutex mutex_;
+    std::vector<std::string> log_;
+    std::unique_ptr<saving_thread> saved_;
+  };
+
+  std::vector<std::string> bytes_of_one_that_was_never_stopped() {
+    life whole{files_.path() / "other", long_task, 1h};
+    EXPECT_EQ(whole.run_to_its_end().state, job_state::finished);
+    return whole.bytes();
+  }
+
+  test::test_folder files_;
+  fs::path const folder_ = files_.path() / "saved";
+  fs::path const file_ = folder_ / "mlp.safetensors";
+};
+
+TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
+  std::uint64_t reached = 0;
+  int lives = 0;
+  std::vector<std::string> bytes;
+  for (bool finished = false; !finished; ++lives) {
+    ASSERT_LT(lives, 1000);
+    life one{folder_, long_task, 1h};
+    EXPECT_EQ(one.progress().phases, reached);
+    finished = one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state ==
+               job_state::finished;
+    if (finished) bytes = one.bytes();
+    // What the pause at its end reaches is more than was seen before.
+    one.saved().pause();
+    one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
+    reached = one.progress().phases;
+  }
+  EXPECT_GT(lives, 3);
+  EXPECT_EQ(bytes, bytes_of_one_that_was_never_stopped());
+}
+
+TEST_F(SavedInBubbles, AreSavedWhileTheyRun) {
+  life one{folder_, long_task, 1ns};
+  EXPECT_NE(one.run_until([&](job_progress const&) { return fs::exists(file_); }).state, job_state::finished);
+  EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
+  EXPECT_EQ(one.bytes(), bytes_of_one_that_was_never_stopped());
+  one.saved().forget();
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(one.log().empty());
+}
+
+TEST_F(SavedInBubbles, ThatHaveFinishedAreNotDoneAgain) {
+  {
+    life first{folder_, long_task, 1h};
+    first.run_to_its_end();
+  }
+  life again{folder_, long_task, 1h};
+  std::uint64_t const phases = again.progress().phases;
+  EXPECT_EQ(again.run_to_its_end().state, job_state::finished);
+  EXPECT_EQ(again.progress().phases, phases);
+  EXPECT_EQ(again.bytes(), bytes_of_one_that_was_never_stopped());
+}
+
+TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
+  life one{folder_, long_task, 1ns};
+  one.run_until([](job_progress const& now) { return now.phases > 20; });
+  one.saved().pause();
+  one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
+  auto written = fs::file_time_type::min();
+  auto const still = [&] {
+    return fs::exists(file_) && written == std::exchange(written, fs::last_write_time(file_));
+  };
+  for (int looks = 0; !still(); ++looks) {
+    ASSERT_LT(looks, 100) << "written again and again";
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(one.progress().state, job_state::paused);
+  one.saved().resume();
+  EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
+}
+
+TEST_F(SavedInBubbles, MayBePausedAndResumedAtAnyMoment) {
+  life one{folder_, long_task, 1ns};
+  for (int times = 0; times < 200; ++times) {
+    one.saved().pause();
+    int bubbles = 0;
+    one.run_until([&](job_progress const&) { return ++bubbles > times % 3; });
+    one.saved().resume();
+  }
+  EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
+  EXPECT_EQ(one.bytes(), bytes_of_one_that_was_never_stopped());
+}
+
+TEST_F(SavedInBubbles, AreNotResumedBeforeTheyAreSaved) {
+  life one{folder_, "streaming:items=2048,rounds=30000", 1ns};
+  auto const is_saving = [&] {  // into a file beside the one that it will replace
+    std::error_code ignored;
+    fs::directory_iterator const files{folder_, ignored};
+    return std::any_of(begin(files), end(files), [&](auto const& each) { return each.path().extension() == ".tmp"; });
+  };
+  std::atomic<bool> over = false;
+  auto bubbles = std::async(std::launch::async, [&] { one.run_until([&](job_progress const&) { return over.load(); }); });
+  int seen = 0;
+  for (auto const give_up = std::chrono::steady_clock::now() + 20s; seen < 5;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+    if (!is_saving()) continue;
+    one.saved().pause();
+    one.saved().resume();
+    for (bool first = true; is_saving(); first = false) {
+      job_state const state = one.progress().state;
+      if (!is_saving()) break;
+      EXPECT_EQ(state, job_state::paused);
+      if (first) ++seen;
+    }
+  }
+  over = true;
+  bubbles.get();
+}
+
+TEST_F(SavedInBubbles, GoOnWhereTheyCanNoLongerBeSaved) {
+  life one{folder_, long_task, 1ns};
+  one.run_until([&](job_progress const&) { return fs::exists(file_); });
+  fs::remove_all(folder_);
+  EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
+  one.saved().forget();  // until then it may still try
+  ASSERT_EQ(one.log().size(), 1U);
+  EXPECT_TRUE(one.log()[0].starts_with("job 'mlp' is no longer saved: ")) << one.log()[0];
+}
+
+TEST_F(SavedInBubbles, OfAnotherTaskAreRefusedAndKept) {
+  { life const other{folder_, "mlp:hidden=24,epochs=4,batch=50", 1h}; }
+  std::string const before = read_file(file_, 1 << 24);
+  EXPECT_THROW((life{folder_, long_task, 1h}), input_error);
+  EXPECT_EQ(read_file(file_, 1 << 24), before);
+}
+
+}  // namespace
+}  // namespace lull
