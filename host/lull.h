@@ -93,9 +93,7 @@ lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* con
 /* ---- runtimes: one harvests a device ---- */
 
 typedef struct lull_runtime lull_runtime;
-
 typedef enum lull_executor { LULL_EXECUTOR_ANY = 0, LULL_EXECUTOR_THREADS = 1, LULL_EXECUTOR_CUDA = 2 } lull_executor;
-
 /* The environment variable LULL=off|observe|on overrides the mode that a program asks for. */
 typedef enum lull_mode {
   LULL_MODE_DEFAULT = 0, /* on */
@@ -105,7 +103,6 @@ typedef enum lull_mode {
 } lull_mode;
 
 typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } lull_launch;
-
 /* One line, from any thread, also from inside lull_open, lull_close and lull_destroy; must not call Lull. */
 typedef void (*lull_log)(void* context, char const* line);
 
@@ -237,7 +234,6 @@ lull_status lull_step(lull_runtime* runtime, void* stream);
    rank that starts later than others, or again, has to say where they are. Each number comes once; where a trainer goes
    back to a checkpoint, they come again. */
 lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number);
-
 /* Costs no call to the device. The step under way is not like others: the time until the next lull_step is not counted,
    and with a bound there is no side work in bubbles that are opened until then. Before a validation or a checkpoint. */
 lull_status lull_skip_step(lull_runtime* runtime);
@@ -276,20 +272,17 @@ lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps);
 /* ---- jobs ---- */
 
 typedef struct lull_job lull_job;
-
 typedef struct lull_job_options {
   uint32_t size;                /* sizeof(lull_job_options) */
   int32_t priority;             /* higher goes first; equal ones in order of submission */
   int32_t blocks_per_processor; /* 0: Lull chooses */
   int32_t reserved;             /* must be 0 */
   char const* name;             /* for reports; null: the task's */
-  /* Of a task, a folder: the job is saved there in NAME.safetensors (NAME.manifest of images) every so often, when it is
-     cancelled and when its runtime ends, and it takes up what it finds there. The file goes when lull_job_result has
-     written the result. Where `name` is null the second job of a name is NAME-2, in the order of submission, which has
-     to be the same then. The folder is this process's as long as one of its jobs is saved there. A job that can no
-     longer be saved goes on, with a line in the log. Null: it is not saved, as where the mode is not on. */
+  /* Of a task, a folder. The job is saved there in NAME.safetensors every so often, when it is cancelled and when its
+     runtime ends; it takes up what it finds there; lull_job_result removes the file when the result is written. Without
+     a `name` the second job of a task is NAME-2. A folder is one process's at a time. Null: it is not saved. */
   char const* checkpoint;
-  uint64_t checkpoint_every_ns; /* 0: 60 s; saving takes at most a fifth of the job's time, in which it does nothing */
+  uint64_t checkpoint_every_ns; /* 0: 60 s; at most a fifth of the job's time goes into it */
 } lull_job_options;
 
 typedef enum lull_job_state {
@@ -315,8 +308,8 @@ typedef struct lull_job_status {
 /* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks()
    lists them. Or PATH:NAME,key=value,… of a shared library, for example "./libmine.so:mine,size=8": the path has a '/',
    and the library stays open until the process ends. Reads the inputs, allocates and fills the task's arrays. `options`
-   may be null. At most 4,096 jobs live at a time. LULL_ERROR_INPUT, too, where `checkpoint` holds another job's state;
-   LULL_ERROR_ARGUMENT where it cannot be written, or another process or job has the file. */
+   may be null. At most 4,096 jobs live at a time. LULL_ERROR_ARGUMENT, too, where another process has the checkpoint
+   folder, or another job the file; LULL_ERROR_INPUT where what it holds is of another task or of other inputs. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
 /* Which device memory a job works on, so that it can give way to the trainer and come back. What a thread takes by
@@ -394,7 +387,6 @@ lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 /* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */
 
 typedef struct lull_threads_stream lull_threads_stream;
-
 lull_status lull_threads_stream_create(lull_threads_stream** stream); /* at most 256 live at a time */
 /* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, uint64_t ns);

@@ -40,6 +40,23 @@ TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
   EXPECT_TRUE(in_time({"open_edge", "close_edge", "launch b", "launch a"}));  // "a" keeps its place
 }
 
+TEST_F(runtime_recorded, a_job_that_is_submitted_paused_takes_no_place_until_it_is_resumed) {
+  auto const side = make();
+  job_description asleep = description("asleep");
+  asleep.is_paused = true;
+  asleep.priority = 1;
+  job a = side->submit(asleep);
+  EXPECT_EQ(a.progress().state, job_state::paused);
+  job const b = submit(*side, "b");
+  await(*side, b, job_state::placed);
+  EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch b"}));
+  EXPECT_EQ(a.progress().state, job_state::paused);
+  a.resume();
+  await(*side, a, job_state::placed);
+  a.cancel();
+  EXPECT_TRUE(a.wait(10s));
+}
+
 TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwards) {
   auto const side = make();
   job const a = submit(*side, "a");

@@ -47,7 +47,7 @@ static void other_abis_are_refused(void) {
 /* What stands in a struct beyond its size is not read; a field of which a library later than this may know is. */
 static void sizes_are_kept_to(void) {
   lull_options options = LULL_OPTIONS;
-  lull_job_options named = {0, 0, 0, 0, NULL};
+  lull_job_options named = {0, 0, 0, 0, NULL, NULL, 0};
   lull_counts counts;
   lull_runtime* side = NULL;
   lull_job* job = NULL;
@@ -238,7 +238,7 @@ static void graphs_are_refused(lull_runtime* side, lull_job* task) {
 
 static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream) {
   static char long_site[300];
-  lull_job_options options = {sizeof options, 0, -1, 0, NULL};
+  lull_job_options options = {sizeof options, 0, -1, 0, NULL, NULL, 0};
   lull_job* job = NULL;
   lull_bubble bubble;
   CHECK_FAILS(lull_submit(side, "pagerang", NULL, &job), LULL_ERROR_ARGUMENT, "known: pagerank");

@@ -7,7 +7,7 @@ static void jobs_run_in_bubbles(void) {
   lull_threads_stream* stream = NULL;
   lull_job* compute = NULL;
   lull_job* ranks = NULL;
-  lull_job_options first = {sizeof first, 5, 0, 0, "first"};
+  lull_job_options first = {sizeof first, 5, 0, 0, "first", NULL, 0};
   lull_job_status status;
   lull_counts counts;
   lull_mode mode;
