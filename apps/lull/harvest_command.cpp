@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <lull/apps/lull/commands.hpp>
-#include <lull/host/io/folder_lock.hpp>
 #include <lull/apps/lull/harvest.hpp>
 #include <lull/apps/lull/setting.hpp>
+#include <lull/host/io/folder_lock.hpp>
 
 namespace lull {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/host/task/task_request.hpp>
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
 #include <lull/host/task/owner.hpp>
 

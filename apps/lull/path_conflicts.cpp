@@ -9,9 +9,9 @@
 
 #include <sys/stat.h>
 
-#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 
 namespace lull {
 namespace {

@@ -7,10 +7,8 @@
 #include <vector>
 
 #include <lull/apps/lull/always_on.hpp>
-#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/finish.hpp>
-#include <lull/host/io/folder_lock.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
@@ -18,7 +16,9 @@
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/folder_lock.hpp>
 #include <lull/host/report/time_text.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/solo/solo_run.hpp>
 
 namespace lull {

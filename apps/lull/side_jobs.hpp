@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/host/solo/checkpoints.hpp>
 #include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/owned_job.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/apps/lull/same_result.hpp>
 #include <lull/apps/lull/trainer.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {

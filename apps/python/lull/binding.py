@@ -71,6 +71,8 @@ class JobOptions(ctypes.Structure):
         ("blocks_per_processor", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
         ("name", ctypes.c_char_p),
+        ("checkpoint", ctypes.c_char_p),
+        ("checkpoint_every_ns", ctypes.c_uint64),
     ]
 
 

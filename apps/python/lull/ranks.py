@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of ranks."""
+"""Files and folders of ranks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 
 def own_file(path: str | os.PathLike[str], torch: Any) -> pathlib.Path:
-    """A file of its own for each rank, where there are several: bubbles.txt → bubbles.rank3.txt. `torch`: the module,
-    or None."""
+    """A file or folder of its own for each rank, where there are several: bubbles.txt → bubbles.rank3.txt. `torch`: the
+    module, or None."""
     path = pathlib.Path(path)
     distributed = getattr(torch, "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():

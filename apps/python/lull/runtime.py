@@ -87,7 +87,8 @@ class Runtime(Made):
     bubble is open, not before. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
     0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
     memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had. `profile`: file of
-    `lull.profile`, for `suppose` of each of its tasks."""
+    `lull.profile`, for `suppose` of each of its tasks. `checkpoint`: folder where tasks are saved, every
+    `checkpoint_every` seconds and at the end; they take up what is there."""
 
     def __init__(
         self,
@@ -105,6 +106,8 @@ class Runtime(Made):
         max_slowdown: float = 0,
         trainer: int = 0,
         profile: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60,
         tasks: Sequence[str] | None = None,
         report: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -131,6 +134,8 @@ class Runtime(Made):
         )
         self._library = load()
         self.device = device
+        self._saved = {"checkpoint_every_ns": max(in_ns(checkpoint_every), 1)}
+        self._saved |= {} if checkpoint is None else {"checkpoint": os.fsencode(checkpoint)}
         self.jobs: list[Job] = []
         self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         heard.listen()
@@ -176,7 +181,10 @@ class Runtime(Made):
             self.jobs.append(StepJob(self._submit_graph, self.graph_stream, task, self.device, priority, name))
             return self.jobs[-1]
         options = binding.JobOptions(
-            size=ctypes.sizeof(binding.JobOptions), priority=priority, name=None if name is None else name.encode()
+            size=ctypes.sizeof(binding.JobOptions),
+            priority=priority,
+            name=None if name is None else name.encode(),
+            **self._saved,
         )
         handle = ctypes.c_void_p()
         check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))

@@ -210,6 +210,8 @@ class Session:
         elif options.get("report") is not None:
             named = pathlib.Path(options["report"])
             options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
+        if options.get("checkpoint") is not None:
+            options = {**options, "checkpoint": own_file(options["checkpoint"], torch)}
         options, too_late = _with_rooms(options)
         hooks = options.pop("hook_allocator", False)
         if hooks and not options.get("reserve_bytes"):
@@ -313,6 +315,8 @@ def harvest(
     max_slowdown: float = 0,
     trainer: int = 0,
     profile: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 60,
     launch: str = "at_close",
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -332,7 +336,9 @@ def harvest(
     optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
     In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
     trainer share, so that they withhold side work in the same steps. `profile`: file of `lull.profile`: with a bound,
-    a task begins the more carefully the more it costs there. `reserve_bytes` of device memory stay free for
+    a task begins the more carefully the more it costs there. `checkpoint`: folder where tasks are saved, each rank's
+    in its own, every so many seconds and when the scope ends; those that the program gives again go on from there.
+    `reserve_bytes` of device memory stay free for
     the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the same
     bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
     `hook_allocator`: torch asks for what the reserve lacks before it asks the driver for memory; that needs a C++
@@ -356,6 +362,8 @@ def harvest(
         "max_slowdown": max_slowdown,
         "trainer": trainer,
         "profile": profile,
+        "checkpoint": checkpoint,
+        "checkpoint_every": checkpoint_every,
         "launch": launch,
         "report": report,
     }

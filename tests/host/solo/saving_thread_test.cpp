@@ -114,8 +114,8 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
     ASSERT_LT(lives, 1000);
     life one{folder_, long_task, 1h};
     EXPECT_EQ(one.progress().phases, reached);
-    finished = one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state ==
-               job_state::finished;
+    finished =
+        one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state == job_state::finished;
     if (finished) bytes = one.bytes();
     // What the pause at its end reaches is more than was seen before.
     one.saved().pause();
@@ -154,9 +154,7 @@ TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
   one.saved().pause();
   one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
   auto written = fs::file_time_type::min();
-  auto const still = [&] {
-    return fs::exists(file_) && written == std::exchange(written, fs::last_write_time(file_));
-  };
+  auto const still = [&] { return fs::exists(file_) && written == std::exchange(written, fs::last_write_time(file_)); };
   for (int looks = 0; !still(); ++looks) {
     ASSERT_LT(looks, 100) << "written again and again";
     std::this_thread::sleep_for(50ms);
@@ -186,7 +184,8 @@ TEST_F(SavedInBubbles, AreNotResumedBeforeTheyAreSaved) {
     return std::any_of(begin(files), end(files), [&](auto const& each) { return each.path().extension() == ".tmp"; });
   };
   std::atomic<bool> over = false;
-  auto bubbles = std::async(std::launch::async, [&] { one.run_until([&](job_progress const&) { return over.load(); }); });
+  auto bubbles =
+      std::async(std::launch::async, [&] { one.run_until([&](job_progress const&) { return over.load(); }); });
   int seen = 0;
   for (auto const give_up = std::chrono::steady_clock::now() + 20s; seen < 5;) {
     ASSERT_LT(std::chrono::steady_clock::now(), give_up);

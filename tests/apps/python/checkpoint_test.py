@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that are saved while a training goes on: one that is killed and started again ends with the same results.
+
+checkpoint_test.py FOLDER RESULT: such a training, to the end of its side work."""
+
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import lull
+
+EVERY_S = 0.01
+
+
+def train(folder, result):
+    """Two tasks of one name, and a step after the other."""
+    stream = lull.ThreadsStream()
+    tasks = [
+        f"mlp:hidden=64,epochs=50,losses={result}",
+        f"mlp:hidden=32,epochs=50,seed=2,losses={result}.second",
+    ]
+    with lull.harvest(
+        tasks, executor="threads", bracket_waits=False, checkpoint=folder, checkpoint_every=EVERY_S
+    ) as side:
+        print([job.status()["items"] for job in side.jobs], flush=True)
+        while any(job.state not in ("finished", "failed") for job in side.jobs):
+            with lull.bubble("step", stream):
+                stream.sleep(0.001)
+            stream.synchronize()
+    stream.close()
+
+
+class Checkpoints(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="lull-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def training(self, result, seconds=None):
+        """What it printed; it is killed after so many seconds."""
+        command = [sys.executable, __file__, str(self.folder / "saved"), str(self.folder / result)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+            try:
+                said, _ = program.communicate(timeout=seconds or 200)
+            except subprocess.TimeoutExpired:
+                program.kill()
+                said, _ = program.communicate()
+                self.assertIsNotNone(seconds, "a training without a limit did not end")
+            self.assertIn(program.returncode, (0, -signal.SIGKILL))
+            return said, program.returncode == 0
+
+    def test_a_training_that_is_killed_goes_on_with_the_same_results(self):
+        said, is_over = self.training("whole.csv")
+        self.assertEqual((said, is_over), ("[0, 0]\n", True))
+        self.assertEqual(list((self.folder / "saved").iterdir()), [])  # all is written
+        chosen = random.Random(1)
+        kills, resumed, is_over = 0, 0, False
+        while not is_over:
+            said, is_over = self.training("killed.csv", None if kills == 12 else 0.2 + chosen.random() / 2)
+            kills += not is_over
+            resumed += said not in ("", "[0, 0]\n")
+        self.assertGreater(resumed, 1)
+        for name in ("", ".second"):
+            texts = [(self.folder / f"{result}.csv{name}").read_bytes() for result in ("whole", "killed")]
+            self.assertEqual(*texts)
+
+    def test_the_end_of_the_scope_saves_and_another_takes_up(self):
+        stream = lull.ThreadsStream()
+        self.addCleanup(stream.close)
+        reached = 0
+        for _ in range(2):
+            with lull.harvest(
+                "compute:items=64,rounds=100000",
+                executor="threads",
+                bracket_waits=False,
+                checkpoint=self.folder / "saved",
+            ) as side:
+                job = side.jobs[0]
+                self.assertGreaterEqual(job.status()["phases"], reached)
+                reached = job.status()["phases"] + 3
+                while job.status()["phases"] < reached:
+                    with lull.bubble("step", stream):
+                        stream.sleep(0.001)
+                    stream.synchronize()
+            self.assertEqual([each.name for each in (self.folder / "saved").iterdir()], ["compute.safetensors"])
+        with (
+            self.assertRaisesRegex(lull.Error, "compute.safetensors"),
+            lull.harvest("compute:items=65", executor="threads", bracket_waits=False, checkpoint=self.folder / "saved"),
+        ):
+            pass
+
+    def test_times_that_are_none_are_refused(self):
+        for seconds in (-1, float("nan")):
+            with (
+                self.assertRaises(lull.Error),
+                lull.harvest(executor="threads", bracket_waits=False, checkpoint=self.folder, checkpoint_every=seconds),
+            ):
+                pass
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        train(*sys.argv[1:])
+    else:
+        unittest.main()
