@@ -15,7 +15,7 @@ from .job import GraphJob, Job
 from .profiles import choose, profile
 from .rooms import RoomNeed, measure_rooms
 from .runtime import Runtime, ThreadsStream, tasks
-from .session import Session, bubble, harvest, observe
+from .session import Session, bubble, harvest, named_waits, observe
 from .side_step import StepJob, side_step
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
@@ -36,6 +36,7 @@ __all__ = [
     "choose",
     "harvest",
     "measure_rooms",
+    "named_waits",
     "observe",
     "profile",
     "side_step",

@@ -394,3 +394,11 @@ def bubble(site: str, stream: object = None) -> AbstractContextManager[None]:
     bytes; `stream` as in streams.pointer_of."""
     session = _active
     return contextlib.nullcontext() if session is None else session.bubble(site, stream)
+
+
+def named_waits(recv: str = "", send: str = "") -> AbstractContextManager[None]:
+    """`with lull.named_waits(recv="recv_forward"):` around the exchange of one micro-batch: the receive that is begun
+    inside, wherever it is waited for, is the bubble "recv_forward 3" in the fourth such scope since the last optimizer
+    step, and a second one for that micro-batch "recv_forward 3 #1". Without a session, nothing."""
+    placed = None if _active is None else _active._waits
+    return contextlib.nullcontext() if placed is None else placed.named(recv=recv, send=send)

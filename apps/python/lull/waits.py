@@ -9,8 +9,11 @@ Both are classes, so neither `from torch.distributed import irecv` nor `P2POp`, 
 difference, and works stay what they are.
 
 Each wait is a bubble of its own. NCCL makes one work of a batch; where a backend makes several, what the trainer
-enqueues between two waits is its own, and no bubble may cover it."""
+enqueues between two waits is its own, and no bubble may cover it.
 
+A program that knows more than peers may name its works, as lull.megatron and lull.deepspeed do: `Waits.named`."""
+
+import contextlib
 import functools
 import importlib
 import itertools
@@ -100,12 +103,24 @@ def _step_hooks():
     return importlib.import_module("torch.optim.optimizer")  # torch.optim hides it
 
 
+class _Given(str):
+    """A name that the program gave. In a step, its first wait has no number behind it."""
+
+
+def _name_of_batch(operations):
+    """A batch whose receives the program has named is one of them: who waits for it waits for what it receives."""
+    received = [label for receives, label in operations if receives and isinstance(label, _Given)]
+    labels = {label for _, label in operations}
+    return received[0] if received else labels.pop() if len(labels) == 1 else ", ".join(sorted(labels))
+
+
 class Waits:
     """While installed: waits for point-to-point works of CUDA tensors of this device are bubbles of the runtime.
 
     A site is named by what is waited for and by how many such waits came before it since the last optimizer step, so
     that each place of a schedule has a history of its own, whatever the schedule. Peers have their global rank: in a
-    group of two ranks, as schedules make for each edge, every peer would be 0 or 1.
+    group of two ranks, as schedules make for each edge, every peer would be 0 or 1. Works that are made in `named`
+    have the name given there, and the number of such scopes since the last optimizer step.
 
     Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait
     gives. `marks_steps`: each step of an optimizer ends a training step, for the runtime's bound on slowdown."""
@@ -116,7 +131,8 @@ class Waits:
         self._installs_for = runtime
         self._device = runtime.device
         self._labels = weakref.WeakKeyDictionary()  # work → what it waits for
-        self._batch = threading.local()  # .operations: of the batch that this thread is making, if it is
+        # .operations: of the batch that this thread is making, if it is; .names: by `named`, and what became of them
+        self._thread = threading.local()
         self._ranks = weakref.WeakKeyDictionary()  # group → the global rank of each of its peers
         self._unregistered = weakref.WeakKeyDictionary()  # group → a number, for groups that torch does not know
         self._numbers = itertools.count()
@@ -173,17 +189,37 @@ class Waits:
         def noting(group, tensors, *rest, **named):
             work = original(group, tensors, *rest, **named)
             if self._runtime is not None and self._ours(tensors):
-                label = words + self._named(whom, group, rest, named)
-                operations = getattr(self._batch, "operations", None)
+                receives = words.startswith("recv")
+                label = self._given("recv" if receives else "send") or words + self._whom(whom, group, rest, named)
+                operations = getattr(self._thread, "operations", None)
                 if operations is not None:
-                    operations.append(label)
+                    operations.append((receives, label))
                 elif work is not None:
                     self._labels[work] = label
             return work
 
         return noting
 
-    def _named(self, whom, group, rest, named):
+    @contextlib.contextmanager
+    def named(self, **names):
+        """While it lasts, works that this thread makes are named: `send` and `recv` say how. One scope for each
+        micro-batch: the works of a scope share its number."""
+        before = getattr(self._thread, "names", ({}, {}))
+        self._thread.names = names, {}
+        try:
+            yield
+        finally:
+            self._thread.names = before
+
+    def _given(self, direction):
+        """The name that the program gave to what it makes now, with its number; None: it gave none."""
+        names, numbered = getattr(self._thread, "names", ({}, {}))
+        name = names.get(direction)
+        if name and direction not in numbered:
+            numbered[direction] = _Given(f"{name} {self._count(name)}")
+        return numbered.get(direction)
+
+    def _whom(self, whom, group, rest, named):
         """Never raises: the work is made already, and the training has to get it."""
         try:
             return whom(group, *rest, **named)
@@ -222,7 +258,7 @@ class Waits:
     def _starting(self, original):
         @functools.wraps(original)
         def starting(group, *rest, **named):
-            self._batch.operations = []
+            self._thread.operations = []
             return original(group, *rest, **named)
 
         return starting
@@ -230,11 +266,11 @@ class Waits:
     def _ending(self, original):
         @functools.wraps(original)
         def ending(group, *rest, **named):
-            operations = getattr(self._batch, "operations", None)
-            self._batch.operations = None
+            operations = getattr(self._thread, "operations", None)
+            self._thread.operations = None
             work = original(group, *rest, **named)
             if operations and work is not None and self._runtime is not None:
-                self._labels[work] = ", ".join(sorted(set(operations)))
+                self._labels[work] = _name_of_batch(operations)
             return work
 
         return ending
@@ -285,14 +321,18 @@ class Waits:
         self._runtime = None
 
     def _site(self, label):
+        count = self._count(label)
+        site = self._sites.get((label, count))
+        if site is None:
+            text = label if isinstance(label, _Given) and count == "0" else f"{label} #{count}"
+            site = self._sites[label, count] = text.encode()[:255]
+        return site
+
+    def _count(self, label):
+        """How many of a kind came before it in this step, as text."""
         index = self._indices.get(label, 0)
         self._indices[label] = index + 1
-        key = (label, min(index, MOST_INDICES))
-        site = self._sites.get(key)
-        if site is None:
-            more = "+" if index >= MOST_INDICES else ""
-            site = self._sites[key] = f"{label} #{key[1]}{more}".encode()[:255]
-        return site
+        return str(index) if index < MOST_INDICES else f"{MOST_INDICES}+"
 
     def _next_step(self, *_):
         self._indices.clear()
