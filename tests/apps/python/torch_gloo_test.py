@@ -7,13 +7,12 @@ import gc
 import os
 import pathlib
 import sys
-import types
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
 
+import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
 import torch_pipeline  # noqa: E402
-from lull import waits  # noqa: E402
 
 SKIPPED = 77
 
@@ -47,17 +46,7 @@ def expected(rank):
 def rank_main(torch, dist):
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    stream = lull.ThreadsStream()
-    sites = []
-    opened = lull.Runtime.open
-
-    def noting_open(runtime, site, pointer):
-        sites.append(site.decode())
-        return opened(runtime, site, pointer)
-
-    lull.Runtime.open = noting_open
-    waits.Waits._ours = lambda *_: True
-    torch.cuda.current_stream = lambda: types.SimpleNamespace(device_index=0, cuda_stream=stream.__index__())
+    stream, sites = gloo_ranks.take_for_cuda(torch)
     classes = (dist.ProcessGroup, dist.Work)
     before = [(name, id(value)) for owner in classes for name, value in vars(owner).items()]
     without = communicate(torch, dist, rank)

@@ -14,13 +14,12 @@ import os
 import pathlib
 import re
 import sys
-import types
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
 
+import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
 import torch_pipeline  # noqa: E402
-from lull import waits  # noqa: E402
 
 SKIPPED = 77
 STEPS = 3
@@ -38,16 +37,8 @@ def problems_of(run, plain, sites):
     import torch
     import torch.distributed as dist
 
-    losses, weights, mode, counts = run
+    yield from gloo_ranks.problems_of(torch, run, plain, sites)
     rank, world = dist.get_rank(), dist.get_world_size()
-    if len(losses) != len(plain[0]) or not all(map(torch.equal, losses, plain[0])):
-        yield "losses differ"
-    if not all(map(torch.equal, weights, plain[1])):
-        yield "weights differ"
-    if mode == "off" or not sites or (mode == "observe" and counts["opened"] != len(sites)):
-        yield f"the mode was {mode}, {len(sites)} waits were bubbles, {counts}"
-    if counts.get("nested") or counts.get("unmatched"):
-        yield f"edges are wrong: {counts}"
     strangers = peers_of(sites) - {(rank - 1) % world, (rank + 1) % world}
     if strangers or any("group" in site or "?" in site for site in sites):
         yield f"sites name others than the neighbours: {sorted(set(sites))}"
@@ -62,15 +53,7 @@ def rank_main():
     dist.init_process_group("gloo")
     importlib.import_module("torch.distributed.pipelining")
     rank = dist.get_rank()
-    stream, sites, opened = lull.ThreadsStream(), [], lull.Runtime.open
-
-    def noting_open(runtime, site, pointer):
-        sites.append(site.decode())
-        return opened(runtime, site, pointer)
-
-    lull.Runtime.open = noting_open
-    waits.Waits._ours = lambda *_: True
-    torch.cuda.current_stream = lambda: types.SimpleNamespace(device_index=0, cuda_stream=stream.__index__())
+    stream, sites = gloo_ranks.take_for_cuda(torch)
     failed = []
     for schedule in torch_pipeline.SCHEDULES:
 

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small GPT trained by Megatron core and by DeepSpeed, as torch_pipeline.Pipeline is by torch's own schedules: what
+measure_trainers.py measures and tests/apps/python/trainers_test.py holds to the bit."""
+
+import contextlib
+
+SCHEDULES = {  # name → stages a rank; 0: DeepSpeed, which has one
+    "megatron": 1,
+    "megatron_interleaved": 2,  # on two ranks Megatron does that only with exchanges that overlap
+    "deepspeed": 0,
+}
+VOCABULARY = 1024
+HEADS = 4
+
+
+def make(schedule, device, **size):
+    kind = MegatronPipeline if SCHEDULES[schedule] else DeepSpeedPipeline
+    return kind(schedule, device, **size)
+
+
+def texts(microbatches, rows, device):
+    """A text for each micro-batch, one token longer than what is learnt of it."""
+    import torch
+
+    made = torch.randint(0, VOCABULARY, (microbatches, 1, rows + 1), generator=torch.Generator().manual_seed(7))
+    return made.to(device)
+
+
+class MegatronPipeline:
+    """`width` is that of the layers, `rows` the length of a text. `named`: with lull.megatron's communicator, rather
+    than Megatron's own."""
+
+    def __init__(
+        self,
+        schedule,
+        device,
+        *,
+        width=1024,
+        layers=8,
+        rows=512,
+        microbatches=8,
+        learning_rate=1e-2,
+        dtype="float32",
+        named=True,
+    ):
+        import torch
+        from megatron.core import parallel_state, tensor_parallel
+        from megatron.core.pipeline_parallel import get_forward_backward_func, p2p_communication
+        from megatron.core.process_groups_config import ProcessGroupCollection
+        from torch.distributed import get_world_size
+
+        stages, kind = SCHEDULES[schedule], getattr(torch, dtype)
+        interleaved = stages > 1
+        if not parallel_state.model_parallel_is_initialized():
+            parallel_state.initialize_model_parallel(1, get_world_size())
+        parallel_state.set_virtual_pipeline_model_parallel_world_size(stages if interleaved else None)
+        tensor_parallel.model_parallel_cuda_manual_seed(5)
+        config = self._config(kind, width, layers, stages, device)
+        groups = ProcessGroupCollection.use_mpu_process_groups()
+        self._chunks = [self._model(config, rows, stage, interleaved).to(device, kind) for stage in range(stages)]
+        self.parameters = [parameter for chunk in self._chunks for parameter in chunk.parameters()]
+        self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
+        self._texts = texts(microbatches, rows, device)
+        self._places = torch.arange(rows, device=device)[None]
+        self._mask = torch.ones(1, 1, rows, rows, dtype=torch.bool, device=device).triu(1)
+        self._run = get_forward_backward_func()
+        self._given = {"num_microbatches": microbatches, "seq_length": rows, "micro_batch_size": 1}
+        if named:
+            import lull.megatron
+
+            communicator = lull.megatron.P2PCommunicator(groups.pp, config)
+        else:
+            communicator = p2p_communication.P2PCommunicator(groups.pp, config)
+        self._given |= {"p2p_communicator": communicator, "pg_collection": groups}
+        self.on_gpu = device.type == "cuda"
+
+    def _config(self, kind, width, layers, stages, device):
+        from megatron.core.transformer import TransformerConfig
+        from torch import bfloat16
+        from torch.distributed import get_world_size
+
+        return TransformerConfig(
+            num_layers=layers,
+            hidden_size=width,
+            num_attention_heads=HEADS,
+            attention_dropout=0.0,
+            hidden_dropout=0.0,
+            bf16=kind is bfloat16,
+            params_dtype=kind,
+            pipeline_dtype=kind,
+            pipeline_model_parallel_size=get_world_size(),
+            virtual_pipeline_model_parallel_size=stages if stages > 1 else None,
+            overlap_p2p_comm=stages > 1,
+            batch_p2p_comm=stages == 1,
+            use_cpu_initialization=True,
+            masked_softmax_fusion=False,
+            persist_layer_norm=False,
+            bias_dropout_fusion=False,
+        )
+
+    def _model(self, config, rows, stage, interleaved):
+        import torch
+        from megatron.core import parallel_state
+        from megatron.core.models.gpt import GPTModel
+        from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+
+        which = {"ignore_virtual": not interleaved, "vp_stage": stage if interleaved else None}
+        torch.manual_seed(1000 + stage)
+        return GPTModel(
+            config,
+            get_gpt_layer_local_spec(),
+            VOCABULARY,
+            rows,
+            pre_process=parallel_state.is_pipeline_first_stage(**which),
+            post_process=parallel_state.is_pipeline_last_stage(**which),
+            vp_stage=which["vp_stage"],
+        )
+
+    def _forward(self, given, model):
+        text = next(given)
+        losses = model(text[:, :-1], self._places, self._mask, labels=text[:, 1:])
+        return losses, lambda losses: (losses.float().mean(), {"loss": losses.detach().float().mean()})
+
+    def step(self):
+        """Returns the losses of the micro-batches, on the last rank."""
+        self._optimizer.zero_grad()
+        given = [iter(self._texts) for _ in self._chunks]
+        single = len(self._chunks) == 1
+        losses = self._run(
+            forward_step_func=self._forward,
+            data_iterator=given[0] if single else given,
+            model=self._chunks[0] if single else self._chunks,
+            **self._given,
+        )
+        self._optimizer.step()
+        return [each["loss"] for each in losses]
+
+
+class DeepSpeedPipeline:
+    """As above; its stages hand on a pair, so that a micro-batch is two tensors: the layers' and the texts' places."""
+
+    def __init__(
+        self,
+        schedule,
+        device,
+        *,
+        width=1024,
+        layers=8,
+        rows=512,
+        microbatches=8,
+        learning_rate=1e-2,
+        dtype="float32",
+        named=True,
+    ):
+        import deepspeed
+        import torch
+        from deepspeed.pipe import LayerSpec, PipelineModule
+
+        import gpt_layers
+
+        deepspeed.init_distributed(torch.distributed.get_backend())
+        torch.manual_seed(1000)
+        blocks = [LayerSpec(gpt_layers.Block, width, HEADS) for _ in range(layers)]
+        module = PipelineModule(
+            [
+                LayerSpec(gpt_layers.First, VOCABULARY, width, rows),
+                *blocks,
+                LayerSpec(gpt_layers.Last, VOCABULARY, width),
+            ],
+            num_stages=torch.distributed.get_world_size(),
+            loss_fn=gpt_layers.loss,
+        )
+        self._engine = deepspeed.initialize(
+            model=module,
+            config={
+                "train_micro_batch_size_per_gpu": 1,
+                "gradient_accumulation_steps": microbatches,
+                "optimizer": {"type": "SGD", "params": {"lr": learning_rate}},
+                "bf16": {"enabled": dtype == "bfloat16"},
+                "steps_per_print": 10**9,
+            },
+        )[0]
+        self._texts = texts(microbatches, rows, "cpu")
+        self._named = named
+        self.parameters = list(module.parameters())
+        self.on_gpu = device.type == "cuda"
+
+    @property
+    def changed(self):
+        """Whether the engine is not as DeepSpeed made it."""
+        return "_INSTRUCTION_MAP" in vars(self._engine)
+
+    def step(self):
+        """Returns the mean loss, on each rank."""
+        scope = contextlib.nullcontext()
+        if self._named:
+            import lull.deepspeed
+
+            scope = lull.deepspeed.named_waits(self._engine)
+        with scope:
+            return [self._engine.train_batch(iter([(text[:, :-1], text[:, 1:]) for text in self._texts])).clone()]
