@@ -32,6 +32,7 @@ sys.path[:0] = [
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
+import trainer_pipelines  # noqa: E402
 
 SIZES = {  # with both the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
     "bf16": {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"},
@@ -63,6 +64,10 @@ class Rank:
         self.device = torch.device("cuda", self.rank)
         torch.cuda.set_device(self.device)
         dist.init_process_group("nccl", device_id=self.device)
+
+    def pipeline(self, schedule):
+        make = trainer_pipelines.make if schedule in trainer_pipelines.SCHEDULES else torch_pipeline.Pipeline
+        return make(schedule, self.device, **self.size)
 
     def slowest(self, seconds):
         """The greatest of all ranks' values."""
@@ -130,7 +135,7 @@ class Rank:
     def slowdown(self, schedule, part, limit):
         import lull
 
-        pipeline = torch_pipeline.Pipeline(schedule, self.device, **self.size)
+        pipeline = self.pipeline(schedule)
         for _ in range(WARM_UP):
             pipeline.step()
         self.together()
@@ -149,7 +154,7 @@ class Rank:
         import lull
 
         def train(scope, steps):
-            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, self.device, **self.size), scope, steps)
+            return torch_pipeline.trained(self.pipeline(schedule), scope, steps)
 
         self.torch.use_deterministic_algorithms(True)
         self.torch.utils.deterministic.fill_uninitialized_memory = False
@@ -157,7 +162,7 @@ class Rank:
         lulled = train(lull.harvest(list(TASKS.values())), 200)
         self.torch.use_deterministic_algorithms(False)
         equal = all(map(self.torch.equal, plain[0] + plain[1], lulled[0] + lulled[1]))
-        pipeline = torch_pipeline.Pipeline(schedule, self.device, **self.size)
+        pipeline = self.pipeline(schedule)
         with lull.harvest(TASKS["streaming"]) as side:
             for step in range(1000):
                 pipeline.step()
@@ -186,8 +191,8 @@ def harvested(report):
     return found
 
 
-def rank_main(given):
-    rank = Rank(SIZES[given.size])
+def rank_main(given, size):
+    rank = Rank(size)
     rows = []
     for schedule in given.schedules:
         for part in given.parts:
@@ -213,27 +218,27 @@ def row_of(size, schedule, part, everyone):
         each = [{key: value for key, value in one.items() if key not in (*shared, *bounds)} for one in per_rank]
         runs.append({**{key: per_rank[0][key] for key in shared if key in per_rank[0]}, "ranks": each})
     spread = [{"slowdown_pct": [one[bound] for bound in bounds]} for one in everyone[0] if bounds[0] in one]
-    command = ["measure_torch.py", "--size", size, "--schedules", schedule, "--parts", part]
+    command = [pathlib.Path(sys.argv[0]).name, "--size", size, "--schedules", schedule, "--parts", part]
     second = runs[1] if len(runs) > 1 else runs[0]
     more = {"interval": {"first": spread[0], "second": spread[1]}} if spread else {}
     return {"schedule": schedule, "part": part, **measured.paired(command, runs[0], second, **more)}
 
 
-def main():
+def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     parser = argparse.ArgumentParser()
     parser.add_argument("--results", required=True)
-    parser.add_argument("--size", choices=SIZES, default="bf16")
-    parser.add_argument("--schedules", type=lambda text: text.split(","), default=list(torch_pipeline.SCHEDULES))
+    parser.add_argument("--size", choices=sizes, default="bf16")
+    parser.add_argument("--schedules", type=lambda text: text.split(","), default=list(schedules))
     parser.add_argument("--parts", type=lambda text: text.split(","), default=["observe", *TASKS, "long"])
     parser.add_argument("--seconds", type=float, default=30, help="of pairs, each time")
     parser.add_argument("--limit", type=float, default=570, help="seconds for all")
     parser.add_argument("--rows", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if "RANK" in os.environ:
-        rank_main(given)
+        rank_main(given, sizes[given.size])
         return
     results = pathlib.Path(given.results)
-    section = f"torch_{given.size}"
+    section = f"{trained}_{given.size}"
     rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {
@@ -244,15 +249,15 @@ def main():
         "machine": measured.machine(),
         "before": measured.condition(),
         "unit": "as named",
-        "size": SIZES[given.size],
+        "size": sizes[given.size],
     }
-    code = torch_pipeline.launch([__file__, *sys.argv[1:], "--rows", str(rows)], limit=given.limit)
+    code = torch_pipeline.launch([*sys.argv, "--rows", str(rows)], limit=given.limit)
     if code != 0 or not rows.exists():
         sys.exit(f"NOT RUN: exit {code}; {results / section}.json is left as it was")
     made |= {"rows": json.loads(rows.read_text(encoding="utf-8")), "after": measured.condition()}
     rows.unlink()
     (results / f"{section}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-    print(f"torch: {results / section}.json")
+    print(f"{trained}: {results / section}.json")
 
 
 if __name__ == "__main__":
