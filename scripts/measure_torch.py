@@ -1,17 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures Lull in real PyTorch pipelines on two GPUs and writes docs/results/torch_SIZE.json, as record.py does its
-records.
+"""Measures Lull in real PyTorch pipelines on several GPUs and writes docs/results/torch_SIZE.json, as record.py does
+its records.
 
-    scripts/measure_torch.py --results docs/results [--size fp32] [--schedules 1f1b,gpipe] [--parts
-    observe,compute,streaming,long]
+    scripts/measure_torch.py --results docs/results [--ranks 2] [--size fp32] [--schedules 1f1b,gpipe]
+        [--work observe+compute+streaming+mlp] [--scopes 12] [--straggler MS]
 
-Parts: `observe`, and `compute` and `streaming`, which harvest with the task of that name: slowdown of a step against
-the same process with torch as it was, from alternating pairs of groups of 4 steps, until the 95 % interval of the
-mean of the pairs' log ratios is ±0.2 % or the time is over; and the harvest of the bubbles' GPU-time, as items done
-in bubbles against items that the task does in as much time of a bubble without training. Each is measured twice.
-`long`: 200 steps whose losses and weights must be equal to the bit, then 1,000 steps whose lease exits are counted.
-LULL_LIBRARY names the C library where the package is not installed."""
+One pipeline a schedule. A scope is one `with lull.harvest(…)`, or lull.observe for `observe`. In each, groups of steps
+with Lull and with torch as it was take turns (ABBA); a step is as long as the slowest rank's. `first` and `second` of a
+record are every other scope, so they alternate.
+
+`work` is a task of measure_stage.py, a task as lull tasks lists them, or a model of side_models.py whose training step
+is side work: resnet18, resnet50, vgg19, bert. `harvest`: what was done in bubbles against what is done in as much time
+of long bubbles without training, on the SMs that workers may use; of a model, in as much time of plain replays on the
+whole GPU. `saved_percent`: the share of the training's GPU time that the side work would take by itself, less the
+slowdown: FreeRide's cost savings (arXiv:2409.06941) with one price for all GPUs.
+`equal`: 200 steps whose losses and weights must be equal to the bit, and no other figures.
+
+`--straggler`: in one step of each group the last rank comes so many milliseconds late. LULL_LIBRARY names the C library
+where the package is not installed."""
 
 import argparse
 import contextlib
@@ -20,7 +27,6 @@ import json
 import math
 import os
 import pathlib
-import statistics
 import sys
 import tempfile
 import time
@@ -33,52 +39,142 @@ sys.path[:0] = [
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
 import trainer_pipelines  # noqa: E402
+from measure_stage import (  # noqa: E402
+    ALONE,
+    ALONE_MS,
+    ALONE_WARM_UP,
+    QUARTETS,
+    TASKS,
+    compared,
+    long_bubbles,
+    report_of,
+    sites_of,
+    slowdown,
+    speed_alone,
+)
 
-SIZES = {  # with both the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
+SIZES = {  # with these the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
     "bf16": {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"},
     "fp32": {"width": 4096, "layers": 4, "rows": 1024, "microbatches": 4, "dtype": "float32"},
+    # 3.6 billion weights in a GPT's blocks, as FreeRide's middle model has, for four ranks
+    "gpt": {"width": 3072, "layers": 32, "rows": 1, "tokens": 1024, "microbatches": 4, "dtype": "bfloat16"},
 }
-TASKS = {"compute": "compute:items=65536,rounds=1000000000", "streaming": "streaming:items=16384,rounds=32768"}
+MODELS = ("resnet18", "resnet50", "vgg19", "bert")
 GROUP = 4  # steps
 WARM_UP = 12  # steps: more than a site remembers
-FEWEST, MOST = 12, 400  # pairs
-ENOUGH = 0.002  # half-width of the interval
+EQUAL_STEPS = 200
 
 
-def interval(logs):
-    """Mean and half-width of its 95 % interval; normal from 12 samples up, a little wide for the few."""
-    spread = statistics.stdev(logs) / math.sqrt(len(logs))
-    return statistics.fmean(logs), (1.96 + 2.7 / len(logs)) * spread
+class Functor:
+    """A task of Lull's. Its amounts are items."""
+
+    def __init__(self, name):
+        self.tasks = [TASKS.get(name, name)]
+
+    def begin(self, side):
+        pass
+
+    def done(self, report):
+        return sum(site["side_work"]["items"] for site in sites_of(report)[0] if site["side_work"])
+
+    def per_ms(self, rank, side):
+        import lull
+
+        reports = [long_bubbles(rank.torch, lull, rank, side, count) for count in (ALONE_WARM_UP, ALONE)]
+        return speed_alone(*reports)
+
+    def end(self, side):
+        if not any(job.state in ("queued", "placed") for job in side.jobs):
+            sys.exit(f"the side work ended before the measurement did: {self.tasks[0]}")
+
+
+class Model:
+    """A captured training step. Its amounts are steps."""
+
+    tasks = ()
+
+    def __init__(self, name):
+        import side_models
+        import torch
+
+        self._models, self._name = side_models, name
+        self._step, self._state = side_models.step_of(name)
+        stream = torch.cuda.Stream()
+        with side_models.captured(self._step, self._state[1], stream) as graph:
+            self._plain_ms = side_models.plain_ms(graph, stream, 20)
+
+    def begin(self, side):
+        self._job = self._models.submitted(side, self._name, self._step, self._state, 1e-4)
+
+    def done(self, _):
+        return self._job.rounds()
+
+    def per_ms(self, _, __):
+        return 1 / self._plain_ms
+
+    def end(self, _):
+        self._job.cancel()
+        self._job.wait(10)
+        self._state[1].zero_grad(set_to_none=True)  # gradients lie in the step's memory, and would keep it
+
+
+def work_of(name):
+    """None: nothing runs."""
+    if name == "observe":
+        return None
+    return Model(name) if name in MODELS else Functor(name)
 
 
 class Rank:
     """One rank's part. Every decision is taken from times that all ranks know."""
 
-    def __init__(self, size):
+    def __init__(self, size, straggler_ms=0.0):
         import torch
         import torch.distributed as dist
 
         self.torch, self.dist, self.size = torch, dist, size
-        self.folder = tempfile.TemporaryDirectory()
+        self._straggler_ms = straggler_ms
+        self._folder = tempfile.TemporaryDirectory()
         self.rank = int(os.environ["RANK"])
-        self.device = torch.device("cuda", self.rank)
-        torch.cuda.set_device(self.device)
-        dist.init_process_group("nccl", device_id=self.device)
+        self.set_up()
 
-    def pipeline(self, schedule):
+    def set_up(self):
+        self.device = self.torch.device("cuda", self.rank)
+        self.torch.cuda.set_device(self.device)
+        self.dist.init_process_group("nccl", device_id=self.device)
+
+    def synchronize(self):
+        self.torch.cuda.synchronize()
+
+    def wait(self, ms):
+        """Enqueues a wait."""
+        self.torch.cuda._sleep(int(ms * 1.9e6))  # cycles
+
+    def mark(self):
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def new_pipeline(self, schedule):
         make = trainer_pipelines.make if schedule in trainer_pipelines.SCHEDULES else torch_pipeline.Pipeline
         return make(schedule, self.device, **self.size)
 
-    def slowest(self, seconds):
-        """The greatest of all ranks' values."""
-        value = self.torch.tensor([seconds], dtype=self.torch.float64, device=self.device)
-        self.dist.all_reduce(value, self.dist.ReduceOp.MAX)
-        return value.item()
+    def slowest(self, values):
+        """Of each the greatest of all ranks."""
+        every = self.torch.tensor(values, dtype=self.torch.float64, device=self.device)
+        self.dist.all_reduce(every, self.dist.ReduceOp.MAX)
+        return every.tolist()
 
     def together(self):
-        self.torch.cuda.synchronize()
+        self.synchronize()
         self.dist.barrier()
-        self.torch.cuda.synchronize()
+        self.synchronize()
+
+    def steps(self, pipeline, count):
+        for index in range(count):
+            if self._straggler_ms and index % GROUP == 1 and self.rank == self.dist.get_world_size() - 1:
+                self.wait(self._straggler_ms)
+            pipeline.step()
 
     def groups(self, pipeline, side, order):
         """Milliseconds a step of groups with and without, in that order and without a pause between them, each the
@@ -87,158 +183,176 @@ class Rank:
         self.together()
         marks = []
         for with_lull in (True, False, *order):
-            marks.append(self.torch.cuda.Event(enable_timing=True))
-            marks[-1].record()
+            marks.append(self.mark())
             with contextlib.nullcontext() if with_lull else side.suspended():
-                for _ in range(GROUP):
-                    pipeline.step()
-        marks.append(self.torch.cuda.Event(enable_timing=True))
-        marks[-1].record()
-        self.torch.cuda.synchronize()
-        times = [one.elapsed_time(other) / GROUP for one, other in zip(marks[2:], marks[3:])]
-        slowest = self.torch.tensor(times, dtype=self.torch.float64, device=self.device)
-        self.dist.all_reduce(slowest, self.dist.ReduceOp.MAX)
-        return slowest.tolist()
+                self.steps(pipeline, GROUP)
+        marks.append(self.mark())
+        self.synchronize()
+        return self.slowest([one.elapsed_time(other) / GROUP for one, other in zip(marks[2:], marks[3:])])
 
-    def pairs(self, pipeline, side, limit):
-        """Alternating groups with and without, each order as often."""
-        plain, lull, give_up = [], [], time.perf_counter() + limit
-        order = (True, False, False, True) * 3
+    def in_turns(self, pipeline, side, seconds):
+        """Milliseconds a step, of groups without and of groups with."""
+        plain, lull, give_up, order = [], [], time.perf_counter() + seconds, (True, False, False, True) * QUARTETS
         while True:
             for with_lull, each in zip(order, self.groups(pipeline, side, order)):
                 (lull if with_lull else plain).append(each)
-            logs = [math.log(one / other) for one, other in zip(lull, plain)]
-            mean, half = interval(logs)
-            over = self.slowest(float(time.perf_counter() >= give_up)) > 0
-            if len(logs) >= FEWEST and (half <= ENOUGH or over or len(logs) >= MOST):
-                break
-        return {
-            "pairs": len(logs),
-            "step_ms": statistics.median(plain),
-            "slowdown_pct": 100 * math.expm1(mean),
-            "slowdown_pct_low": 100 * math.expm1(mean - half),
-            "slowdown_pct_high": 100 * math.expm1(mean + half),
-            "slowest_pair_pct": 100 * math.expm1(max(logs)),
-        }
+            if self.slowest([float(time.perf_counter() >= give_up)])[0] > 0:
+                return plain, lull
 
-    def alone(self, side):
-        """One long bubble without training, for the task's own speed."""
+    def scope(self, pipeline, work, seconds):
+        """What all ranks know of it, with each rank's own part."""
         import lull
 
-        stream = self.torch.cuda.current_stream()
-        for _ in range(20):
-            with lull.bubble("alone", stream):
-                self.torch.cuda._sleep(20_000_000)
-        self.torch.cuda.synchronize()
-        time.sleep(0.1)  # until its records are read
+        unread = f"{self._folder.name}/bubbles.txt"  # else it is printed
+        with lull.observe(report=unread) if work is None else lull.harvest(work.tasks) as side:
+            if side.mode != ("observe" if work is None else "on"):
+                sys.exit(f"measure_torch.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
+            if work is not None:
+                work.begin(side)
+            self.steps(pipeline, WARM_UP)
+            self.together()
+            before = report_of(side)
+            done = 0 if work is None else -work.done(before)
+            plain, with_lull = self.in_turns(pipeline, side, seconds)
+            after = report_of(side)
+            own = {"counts": side.counts(), **between(before, after)}
+            if work is not None:
+                done += work.done(after)
+                per_ms = work.per_ms(self, side)
+                own["work_ms"] = done / per_ms if per_ms else math.nan
+                work.end(side)
+        everyone = [None] * self.dist.get_world_size()
+        self.dist.all_gather_object(everyone, own)
+        turns = len(with_lull) // (4 * QUARTETS // 2)
+        steps = GROUP * (len(with_lull) + turns)  # those in which the pipeline fills, too
+        return {**compared(plain, with_lull), **over_ranks(everyone, steps), "ranks": everyone}
 
-    def slowdown(self, schedule, part, limit):
+    def equal(self, schedule):
         import lull
 
-        pipeline = self.pipeline(schedule)
-        for _ in range(WARM_UP):
-            pipeline.step()
-        self.together()
-        unread = f"{self.folder.name}/bubbles.txt"  # else it is printed
-        with lull.observe(report=unread) if part == "observe" else lull.harvest(TASKS[part]) as side:
-            for _ in range(WARM_UP):
-                pipeline.step()
-            found = self.pairs(pipeline, side, limit)
-            if part != "observe":
-                self.alone(side)
-            self.torch.cuda.synchronize()
-            report, found["counts"] = json.loads(side.report("json")), side.counts()
-        return {**found, **harvested(report)}
-
-    def long(self, schedule, _, __):
-        import lull
-
-        def train(scope, steps):
-            return torch_pipeline.trained(self.pipeline(schedule), scope, steps)
+        def train(scope):
+            return torch_pipeline.trained(self.new_pipeline(schedule), scope, EQUAL_STEPS)
 
         self.torch.use_deterministic_algorithms(True)
         self.torch.utils.deterministic.fill_uninitialized_memory = False
-        plain = train(torch_pipeline.Nothing(), 200)
-        lulled = train(lull.harvest(list(TASKS.values())), 200)
+        plain = train(torch_pipeline.Nothing())
+        lulled = train(lull.harvest([TASKS["compute"], TASKS["streaming"]]))
         self.torch.use_deterministic_algorithms(False)
-        equal = all(map(self.torch.equal, plain[0] + plain[1], lulled[0] + lulled[1]))
-        pipeline = self.pipeline(schedule)
-        with lull.harvest(TASKS["streaming"]) as side:
-            for step in range(1000):
-                pipeline.step()
-                if step % 50 == 49:
-                    self.torch.cuda.synchronize()
-            report = json.loads(side.report("json"))
-            counts = side.counts()
-        return {"steps": 200, "equal": equal, "harvested_steps": 1000, "counts": counts, **harvested(report)}
+        own = all(map(self.torch.equal, plain[0] + plain[1], lulled[0] + lulled[1]))
+        everyone = [None] * self.dist.get_world_size()
+        self.dist.all_gather_object(everyone, own)
+        return {"steps": EQUAL_STEPS, "equal": all(everyone)}
 
 
-def harvested(report):
-    """Of the sites of training, beside `alone`: idle time, and what of it was used."""
-    sites = [site for gate in report["gates"] for site in gate["sites"]]
-    idle = sum(site["total_ms"] for site in sites if site["site"] != "alone")
-    work = [site["side_work"] for site in sites if site["site"] != "alone" and site["side_work"]]
-    found = {
-        "bubbles": sum(site["bubbles"] for site in sites if site["site"] != "alone"),
-        "idle_ms": idle,
-        "lease_exits": sum(each["lease_exits"] for each in work),
-        "sites": {site["site"]: [site["bubbles"], site["p50_us"], site["p99_us"]] for site in sites},
+def between(before, after):
+    """Of training's bubbles between two reports; the sites are those of the whole scope."""
+    sites = [sites_of(report)[0] for report in (before, after)]
+    bubbles, idle_ms = (
+        sum(s[key] for s in sites[1]) - sum(s[key] for s in sites[0]) for key in ("bubbles", "total_ms")
+    )
+    leases = [sum(s["side_work"]["lease_exits"] for s in each if s["side_work"]) for each in sites]
+    return {
+        "bubbles": bubbles,
+        "idle_ms": idle_ms,
+        "lease_exits": leases[1] - leases[0],
+        "sites": {site["site"]: [site["bubbles"], site["p50_us"], site["p99_us"]] for site in sites[1]},
     }
-    alone = next((site for site in sites if site["site"] == "alone" and site["side_work"]), None)
-    if alone and idle:
-        speed = alone["side_work"]["items"] / alone["total_ms"]
-        found["harvest"] = sum(each["items"] for each in work) / speed / idle
+
+
+def over_ranks(ranks, steps):
+    found = {"steps": steps, "idle_ms": sum(each["idle_ms"] for each in ranks)}
+    if "work_ms" in ranks[0]:
+        found["work_ms"] = sum(each["work_ms"] for each in ranks)
+        found["harvest"] = found["work_ms"] / found["idle_ms"]
+        found["lease_exits"] = sum(each["lease_exits"] for each in ranks)
     return found
 
 
-def rank_main(given, size):
-    rank = Rank(size)
+def summed_up(scopes):
+    """Of one half of a row's scopes: the interval is of their mean."""
+    plain, lull = ([one[key] for one in scopes] for key in ("step_ms_none", "step_ms_worker"))
+    row = {"scopes": len(scopes), "step_ms_none": sum(plain) / len(plain), **slowdown(plain, lull)}
+    row["worst_slowdown_percent"] = max(one["slowdown_percent"] for one in scopes)
+    gpu_ms = sum(one["steps"] * one["step_ms_none"] * len(one["ranks"]) for one in scopes)
+    row["idle_share"] = sum(one["idle_ms"] for one in scopes) / gpu_ms
+    if "work_ms" in scopes[0]:
+        work_ms = sum(one["work_ms"] for one in scopes)
+        row["harvest"] = work_ms / sum(one["idle_ms"] for one in scopes)
+        row["least_harvest"] = min(one["harvest"] for one in scopes)
+        row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
+        row["saved_percent"] = 100 * work_ms / gpu_ms - row["slowdown_percent"]
+    row["ranks"] = scopes[-1]["ranks"]  # of the last one
+    return row
+
+
+def row_of(given, schedule, name, scopes):
+    command = [pathlib.Path(sys.argv[0]).name, "--size", given.size, "--schedules", schedule, "--work", name]
+    command += ["--straggler", str(given.straggler)] if given.straggler else []
+    row = {"schedule": schedule, "work": name, "rank_count": given.ranks, "straggler_ms": given.straggler}
+    if name == "equal":
+        return {**row, **measured.once(command, scopes[0])}
+    halves = [measured.alone_with_bounds(summed_up(scopes[half::2] or scopes)) for half in (0, 1)]
+    spread = {"first": halves[0][1], "second": halves[1][1]}
+    return {**row, **measured.paired(command, halves[0][0], halves[1][0], interval=spread)}
+
+
+def say(what, scope):
+    text = f"{scope['slowdown_percent']:+.2f} %, harvest {scope.get('harvest', math.nan):.3f}"
+    print(f"{what}: {text}", file=sys.stderr, flush=True)
+
+
+def rank_main(given, rank):
+    works = {name: work_of(name) for name in given.work if name != "equal"}
     rows = []
     for schedule in given.schedules:
-        for part in given.parts:
-            measure = rank.long if part == "long" else rank.slowdown
-            runs = [measure(schedule, part, given.seconds) for _ in range(1 if part == "long" else 2)]
-            everyone = [None] * rank.dist.get_world_size()
-            rank.dist.all_gather_object(everyone, runs)
-            if rank.rank == 0:
-                rows.append(row_of(given.size, schedule, part, everyone))
-                print(json.dumps(rows[-1]), flush=True)
+        found = {name: [] for name in given.work}
+        if "equal" in found:
+            found["equal"].append(rank.equal(schedule))
+        pipeline = rank.new_pipeline(schedule)
+        rank.steps(pipeline, WARM_UP)
+        for index in range(given.scopes):
+            for name, work in works.items():
+                found[name].append(rank.scope(pipeline, work, given.seconds))
+                if rank.rank == 0:
+                    say(f"scope {index}, {schedule}, {name}", found[name][-1])
+        rows += [row_of(given, schedule, name, scopes) for name, scopes in found.items()]
+        if rank.rank == 0:  # what follows may not come to its end
+            pathlib.Path(given.rows).write_text(json.dumps(rows), encoding="utf-8")
     rank.dist.barrier()
-    if rank.rank == 0:
-        pathlib.Path(given.rows).write_text(json.dumps(rows), encoding="utf-8")
     rank.dist.destroy_process_group()
 
 
-def row_of(size, schedule, part, everyone):
-    """Times are the same on all ranks; what else there is stands under each rank."""
-    shared = ("pairs", "step_ms", "slowdown_pct", "slowest_pair_pct", "steps", "harvested_steps")
-    bounds = ("slowdown_pct_low", "slowdown_pct_high")
-    runs = []
-    for per_rank in zip(*everyone):
-        each = [{key: value for key, value in one.items() if key not in (*shared, *bounds)} for one in per_rank]
-        runs.append({**{key: per_rank[0][key] for key in shared if key in per_rank[0]}, "ranks": each})
-    spread = [{"slowdown_pct": [one[bound] for bound in bounds]} for one in everyone[0] if bounds[0] in one]
-    command = [pathlib.Path(sys.argv[0]).name, "--size", size, "--schedules", schedule, "--parts", part]
-    second = runs[1] if len(runs) > 1 else runs[0]
-    more = {"interval": {"first": spread[0], "second": spread[1]}} if spread else {}
-    return {"schedule": schedule, "part": part, **measured.paired(command, runs[0], second, **more)}
+def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
+    def names(text):
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", required=True)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--size", choices=sizes, default="bf16")
+    parser.add_argument("--schedules", type=names, default=list(schedules))
+    parser.add_argument("--work", type=lambda text: text.split("+"), default=["observe", "compute", "streaming", "mlp"])
+    parser.add_argument("--scopes", type=int, default=12, help="of each row")
+    parser.add_argument("--seconds", type=float, default=0, help="of groups a scope; twelve groups at a time")
+    parser.add_argument("--straggler", type=float, default=0, help="milliseconds")
+    parser.add_argument("--limit", type=float, default=570, help="seconds for all")
+    parser.add_argument("--rows", default="", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if unknown := set(given.schedules) - set(schedules):
+        parser.error(f"unknown schedules: {', '.join(sorted(unknown))}; there are {', '.join(schedules)}")
+    if given.scopes < 2 or given.ranks < 2:
+        parser.error("scopes and ranks are at least 2")
+    return given
 
 
 def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--results", required=True)
-    parser.add_argument("--size", choices=sizes, default="bf16")
-    parser.add_argument("--schedules", type=lambda text: text.split(","), default=list(schedules))
-    parser.add_argument("--parts", type=lambda text: text.split(","), default=["observe", *TASKS, "long"])
-    parser.add_argument("--seconds", type=float, default=30, help="of pairs, each time")
-    parser.add_argument("--limit", type=float, default=570, help="seconds for all")
-    parser.add_argument("--rows", default="", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parse(None, schedules, sizes)
     if "RANK" in os.environ:
-        rank_main(given, sizes[given.size])
+        rank_main(given, Rank(sizes[given.size], given.straggler))
         return
     results = pathlib.Path(given.results)
-    section = f"{trained}_{given.size}"
+    section = f"{trained}_{given.size}" + (f"_{given.ranks}_ranks" if given.ranks != 2 else "")
+    section += "_straggler" if given.straggler else ""
     rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {
@@ -251,9 +365,12 @@ def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
         "unit": "as named",
         "size": sizes[given.size],
     }
-    code = torch_pipeline.launch([*sys.argv, "--rows", str(rows)], limit=given.limit)
-    if code != 0 or not rows.exists():
+    command = [*sys.argv, "--rows", str(rows)]
+    code = torch_pipeline.launch(command, count=given.ranks, limit=given.limit)
+    if not rows.exists():
         sys.exit(f"NOT RUN: exit {code}; {results / section}.json is left as it was")
+    if code != 0:
+        print(f"exit {code}: only the schedules before that are in the record", file=sys.stderr)
     made |= {"rows": json.loads(rows.read_text(encoding="utf-8")), "after": measured.condition()}
     rows.unlink()
     (results / f"{section}.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

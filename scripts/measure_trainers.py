@@ -3,10 +3,10 @@
 """Measures Lull in Megatron core and DeepSpeed on two GPUs, each training a GPT in two stages, and writes
 docs/results/trainers_SIZE.json.
 
-    scripts/measure_trainers.py --results docs/results [--size fp32] [--schedules megatron,deepspeed] [--parts
-    observe,compute,streaming,long]
+    scripts/measure_trainers.py --results docs/results [--size fp32] [--schedules megatron,deepspeed]
+        [--work observe+compute+streaming+equal]
 
-Parts and record are those of measure_torch.py: slowdown against the same process without Lull, bubbles by name under
+Options and record are those of measure_torch.py: slowdown against the same process without Lull, bubbles by name under
 `sites`, and whether losses and weights are equal to the bit. scripts/test_trainers.sh tells which versions of the
 trainers are known."""
 

@@ -76,7 +76,7 @@ def make_stage(torch, layers, width):
             x = x + self.out(attended.transpose(1, 2).reshape(rows, tokens, width))
             return x + self.down(functional.gelu(self.up(self.between(x))))
 
-    return torch.nn.Sequential(*[Block() for _ in range(layers)]).cuda().to(torch.bfloat16)
+    return torch.nn.Sequential(*[Block() for _ in range(layers)])
 
 
 def wall_clock_wait(torch, path):
@@ -98,7 +98,7 @@ class Trainer:
         torch.manual_seed(0)
         self._torch = torch
         self.wait = wall_clock_wait(torch, given.wait)
-        self._stage = make_stage(torch, given.layers, given.width)
+        self._stage = make_stage(torch, given.layers, given.width).cuda().to(torch.bfloat16)
         self._optimizer = torch.optim.AdamW(self._stage.parameters(), 1e-5, fused=True)
         shape = (given.batch, given.tokens, given.width)
         self._input = torch.randn(shape, device="cuda", dtype=torch.bfloat16)

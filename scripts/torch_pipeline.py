@@ -6,6 +6,7 @@ import os
 import sys
 
 import ranks
+import stage_trainer
 
 SCHEDULES = {
     "gpipe": ("ScheduleGPipe", 1),  # class, stages a rank
@@ -51,12 +52,32 @@ def trained(pipeline, scope, steps):
     )
 
 
+def plain_stage(torch, layers, width):
+    blocks = [
+        block
+        for _ in range(layers)
+        for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))
+    ]
+    return torch.nn.Sequential(*blocks)
+
+
 class Pipeline:
     """One schedule with a stack of layers split over the ranks, the same at each making. `width` is that of the
-    layers, `rows` what a micro-batch has."""
+    layers, `rows` what a micro-batch has. `tokens`: the layers are a GPT's blocks, a row is a sequence of so many, and
+    the optimizer is AdamW."""
 
     def __init__(
-        self, schedule, device, *, width=2048, layers=16, rows=512, microbatches=8, learning_rate=1e-3, dtype="float32"
+        self,
+        schedule,
+        device,
+        *,
+        width=2048,
+        layers=16,
+        rows=512,
+        tokens=0,
+        microbatches=8,
+        learning_rate=1e-3,
+        dtype="float32",
     ):
         import torch
         from torch.distributed import get_rank, get_world_size, pipelining
@@ -68,15 +89,14 @@ class Pipeline:
         kind_of_number = getattr(torch, dtype)
         for index in range(self.rank, count, world):
             torch.manual_seed(1000 + index)
-            blocks = [
-                block
-                for _ in range(layers // count)
-                for block in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))
-            ]
-            modules.append(torch.nn.Sequential(*blocks).to(device, kind_of_number))
+            make = stage_trainer.make_stage if tokens else plain_stage
+            modules.append(make(torch, layers // count, width).to(device, kind_of_number))
             self.stages.append(pipelining.PipelineStage(modules[-1], index, count, device))
         self.parameters = [parameter for module in modules for parameter in module.parameters()]
-        self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
+        if tokens:
+            self._optimizer = torch.optim.AdamW(self.parameters, learning_rate, fused=device.type == "cuda")
+        else:
+            self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
         make = getattr(pipelining.schedules, kind)
         self._schedule = make(
             self.stages if per_rank > 1 else self.stages[0],
@@ -84,8 +104,9 @@ class Pipeline:
             loss_fn=lambda out, target: (out.float() - target.float()).pow(2).mean(),
         )
         torch.manual_seed(7)
-        self._input = torch.randn(rows * microbatches, width, device=device, dtype=kind_of_number)
-        self._target = torch.randn(rows * microbatches, width, device=device, dtype=kind_of_number)
+        shape = (rows * microbatches, tokens, width) if tokens else (rows * microbatches, width)
+        self._input = torch.randn(shape, device=device, dtype=kind_of_number)
+        self._target = torch.randn(shape, device=device, dtype=kind_of_number)
         self.on_gpu = device.type == "cuda"
         self._first, self._last = self.rank == 0, self.rank == world - 1
 

@@ -4,8 +4,11 @@
 Workers keep off some SMs, since the kernel that receives needs room while they work: without it, the bubble would
 not end before their lease. Where nothing can arrive, those SMs can work, too."""
 
+import logging
 import os
 import sys
+
+log = logging.getLogger("lull")
 
 # Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in
 # process groups.
@@ -26,3 +29,24 @@ def why_any():
         if os.environ.get(name, "1") not in ("", "0", "1"):
             return f"{name} is {os.environ[name]}"
     return ""
+
+
+def with_rooms(options):
+    """The options with rooms chosen where none were asked for, and what is to be said if something does arrive."""
+    rooms, too_late = options.get("rooms"), ""
+    if rooms is not None:
+        why = "as asked for"
+    else:
+        why = why_any()
+        if not why:
+            rooms = 0
+            why = "no process group is initialised, and nothing else is there that receives"
+            too_late = (
+                "no SMs are kept off for this wait: when the scope was opened no process group was initialised. "
+                "What arrives may have to"
+                " wait for workers; open the scope after init_process_group, or say rooms=2"
+            )
+    log.info(
+        "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
+    )
+    return {**options, "rooms": rooms}, too_late

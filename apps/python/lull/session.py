@@ -212,7 +212,7 @@ class Session:
             options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
         if options.get("checkpoint") is not None:
             options = {**options, "checkpoint": own_file(options["checkpoint"], torch)}
-        options, too_late = _with_rooms(options)
+        options, too_late = arrivals.with_rooms(options)
         hooks = options.pop("hook_allocator", False)
         if hooks and not options.get("reserve_bytes"):
             raise Error("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
@@ -266,27 +266,6 @@ class Session:
         self._runtime = self._folder = None
         self.why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)
-
-
-def _with_rooms(options):
-    """The options with rooms chosen where none were asked for, and what is to be said if something does arrive."""
-    rooms, too_late = options.get("rooms"), ""
-    if rooms is not None:
-        why = "as asked for"
-    else:
-        why = arrivals.why_any()
-        if not why:
-            rooms = 0
-            why = "no process group is initialised, and nothing else is there that receives"
-            too_late = (
-                "no SMs are kept off for this wait: when the scope was opened no process group was initialised. "
-                "What arrives may have to"
-                " wait for workers; open the scope after init_process_group, or say rooms=2"
-            )
-    log.info(
-        "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
-    )
-    return {**options, "rooms": rooms}, too_late
 
 
 def _after_fork():

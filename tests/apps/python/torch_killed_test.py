@@ -93,7 +93,9 @@ def rank_main(folder, kill_at):
     first, losses = saved.restore(pipeline)
     task = f"mlp:hidden=64,epochs=60,losses={folder}/side.{rank}.csv"
     with lull.harvest(task, executor=executor, checkpoint=folder / "side", checkpoint_every=0.02) as side:
-        print(f"rank {rank} begins at step {first}, its side work with {side.jobs[0].status()['items']} items", flush=True)
+        print(
+            f"rank {rank} begins at step {first}, its side work with {side.jobs[0].status()['items']} items", flush=True
+        )
         for step in range(first + 1, STEPS + 1):
             if step == first + kill_at and rank == 1:
                 threading.Timer(0.001, os.kill, (os.getpid(), signal.SIGKILL)).start()

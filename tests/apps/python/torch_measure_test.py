@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/measure_torch.py over gloo, with bubbles of CPU threads: that it comes to its end, and that its figures fit
+together. Their values mean nothing. Exit code 77: there is no torch here."""
+
+import json
+import math
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+
+import gloo_ranks  # noqa: E402
+import lull  # noqa: E402
+import measure_torch  # noqa: E402
+import torch_pipeline  # noqa: E402
+
+SKIPPED = 77
+SIZES = {
+    "small": {"width": 32, "layers": 4, "rows": 8, "microbatches": 4},
+    "gpt": {"width": 128, "layers": 4, "rows": 1, "tokens": 8, "microbatches": 4},
+}
+
+
+class Mark:
+    def __init__(self):
+        self._at = time.perf_counter()
+
+    def elapsed_time(self, other):
+        return 1e3 * (other._at - self._at)
+
+
+class GlooRank(measure_torch.Rank):
+    def set_up(self):
+        self.device = self.torch.device("cpu")
+        self.torch.set_num_threads(1)
+        self.dist.init_process_group("gloo")
+        self._stream, _ = gloo_ranks.take_for_cuda(self.torch)
+        self.torch.cuda.synchronize = self.synchronize
+        lull.session.pointer_of = lambda stream: self._stream.__index__()
+        for name in ("harvest", "observe"):
+            made = getattr(lull, name)
+            setattr(lull, name, lambda *tasks, made=made, **more: made(*tasks, executor="threads", **more))
+
+    def synchronize(self):
+        self._stream.synchronize()
+
+    def wait(self, ms):
+        self._stream.sleep(ms / 1e3)
+
+    def mark(self):
+        self.synchronize()
+        return Mark()
+
+
+def problems_of(row):
+    if row["work"] == "equal":
+        return [] if row["first"]["equal"] else ["losses or weights differ"]
+    found = []
+    for half in (row["first"], row["second"]):
+        if half["scopes"] != 1 or len(half["ranks"]) != 2 or not math.isfinite(half["slowdown_percent"]):
+            found.append("it has not one scope of two ranks")
+        if any(rank["bubbles"] <= 0 or not 0 < rank["idle_ms"] for rank in half["ranks"]) or half["idle_share"] <= 0:
+            found.append("a rank had no bubbles")
+        if row["work"] != "observe":
+            work_ms = sum(rank["work_ms"] for rank in half["ranks"])
+            gpu_ms = sum(rank["idle_ms"] for rank in half["ranks"]) / half["idle_share"]
+            if not math.isclose(half["harvest"], work_ms / (gpu_ms * half["idle_share"])) or work_ms <= 0:
+                found.append("the harvest is not what was done")
+            if not math.isclose(half["saved_percent"], 100 * work_ms / gpu_ms - half["slowdown_percent"]):
+                found.append("what is saved is not what was done without what was lost")
+    return found
+
+
+def main():
+    try:
+        import torch  # noqa: F401
+    except ImportError as why:
+        print(f"not run: {why}")
+        sys.exit(SKIPPED)
+    if "RANK" in os.environ:
+        given = measure_torch.parse(sys.argv[1:], sizes=SIZES)
+        measure_torch.rank_main(given, GlooRank(SIZES[given.size], given.straggler))
+        return
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="lull-") as folder:
+        for size, schedules, straggler in (("small", "1f1b,zero_bubble", 0), ("gpt", "gpipe", 2)):
+            options = ["--results", folder, "--size", size, "--schedules", schedules, "--scopes", "2"]
+            rows = pathlib.Path(folder, f"{size}.json")
+            options += ["--work", "observe+compute+equal", "--straggler", str(straggler), "--rows", str(rows)]
+            if torch_pipeline.launch([__file__, *options], limit=200) != 0:
+                sys.exit(f"{size} failed")
+            found = json.loads(rows.read_text(encoding="utf-8"))
+            if len(found) != 3 * len(schedules.split(",")):
+                failed.append(f"{size}: {len(found)} rows")
+            failed += [f"{size}, {row['schedule']}, {row['work']}: {why}" for row in found for why in problems_of(row)]
+    sys.exit("\n".join(failed) if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
