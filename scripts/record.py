@@ -127,7 +127,7 @@ GRAPH_PARTS = (
 GRAPH_SETUP = [
     *(f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in GRAPH_TEXTS.items() for text in texts),
     *(f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in GRAPH_TEXTS.items()),
-    *(f"graph_part/part:{part}/cores:1/" for part in GRAPH_PARTS),
+    *(f"graph_setup/part:{part}/cores:1/" for part in GRAPH_PARTS),
 ]
 SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]

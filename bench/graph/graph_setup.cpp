@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast a graph task is ready: graph_setup/task:T/text:K/cores:C does on CPU threads what the program does before a
-// job is submitted, from a text of 100 MB, with C of the machine's cores (0: all of them). graph_part/part:P/cores:C
+// job is submitted, from a text of 100 MB, with C of the machine's cores (0: all of them). graph_setup/part:P/cores:C
 // times its parts, each over what the parts before it made of such a text. cpu_MB_per_s: the text's bytes by CPU time
 // of all threads together ("a core"). anon_ratio: the most anonymous memory that the process takes meanwhile, over what
 // is kept of it; kept_ratio: that over the text. Memory is taken in a run of its own, whose time does not count.
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
       }
     }
     for (part const& one : parts()) {
-      add("graph_part/part:" + std::string{one.name} + last, [one, cores](benchmark::State& state) {
+      add("graph_setup/part:" + std::string{one.name} + last, [one, cores](benchmark::State& state) {
         one.inputs();
         measure(state, std::filesystem::file_size(texts().text(one.kind)), cores, one.work);
       });
