@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <lull/graph/graph_sgd_arrays.hpp>
 #include <lull/host/task/counter_random.hpp>
@@ -16,13 +17,11 @@ double root_mean(double square, std::size_t count) {
 
 }  // namespace
 
-std::vector<float> first_factors(std::uint64_t rows, graph_sgd_settings const& settings) {
+void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings const& settings) {
   counter_random const random{settings.seed, 0};
   double const reach = 1 / std::sqrt(static_cast<double>(settings.factors));
-  std::vector<float> made(rows * settings.factors);
-  for (std::size_t at = 0; at < made.size(); ++at)
-    made[at] = static_cast<float>((static_cast<double>(random.at(at) >> 11) * 0x1p-52 - 1) * reach);
-  return made;
+  for (std::size_t at = 0; at < to.size(); ++at)
+    to[at] = static_cast<float>((static_cast<double>(random.at(first + at) >> 11) * 0x1p-52 - 1) * reach);
 }
 
 graph_sgd_arrays::graph_sgd_arrays(executor& machine, rating_blocks const& blocks, std::span<rating const> held_out,
@@ -70,10 +69,16 @@ job_description graph_sgd_arrays::describe() const {
 }
 
 void graph_sgd_arrays::write_first() {
-  std::size_t const of_users = user_factors_.size();
-  std::vector<float> const first = first_factors((of_users + item_factors_.size()) / settings_.factors, settings_);
-  user_factors_.write(std::span{first}.first(of_users));
-  item_factors_.write(std::span{first}.subspan(of_users));
+  std::vector<float> some(std::size_t{1} << 16);  // all at once would be more than the ratings, as a rule
+  std::uint64_t number = 0;
+  for (auto* const array : {&user_factors_, &item_factors_}) {
+    for (std::size_t begin = 0; begin < array->size(); begin += some.size()) {
+      auto const part = std::span{some}.first(std::min(some.size(), array->size() - begin));
+      first_factors(part, number, settings_);
+      array->write(part, begin);
+      number += part.size();
+    }
+  }
 }
 
 void graph_sgd_arrays::reset() {

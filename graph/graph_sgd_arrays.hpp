@@ -28,9 +28,9 @@ struct epoch_errors {
   double held_out;  // after the epoch; 0 where none is held out
 };
 
-/// Factors before the first epoch, those of all users and then those of all items, (rows, factors): uniform in
-/// ±1/√factors, drawn by counter_random{seed, 0}.
-std::vector<float> first_factors(std::uint64_t rows, graph_sgd_settings const& settings);
+/// Writes factors before the first epoch, from number `first` on. All of them are those of all users and then those of
+/// all items, (rows, factors): uniform in ±1/√factors, drawn by counter_random{seed, 0}.
+void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings const& settings);
 
 /// What a factorisation works on, on a machine. Must go before the machine does.
 class graph_sgd_arrays {

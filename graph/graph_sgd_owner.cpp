@@ -78,7 +78,7 @@ class graph_sgd_owner final : public task_owner {
     std::uint64_t const training = from_file ? training_.all.size() : at_most(1 - values_.real("held_out"));
     // The most popular of generated items has one rating in √items.
     rating_spread const spread =
-        from_file ? spread_of(training_)
+        from_file ? spread_
                   : rating_spread{training,
                                   static_cast<std::uint64_t>(static_cast<double>(training) /
                                                              std::sqrt(static_cast<double>(number("items")))) +
@@ -98,8 +98,8 @@ class graph_sgd_owner final : public task_owner {
   void prepare(executor& machine) override try {
     check_outputs();
     if (training_.all.empty()) read_inputs();
-    std::uint32_t const groups = values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups"))
-                                                       : suitable_groups(spread_of(training_));
+    std::uint32_t const groups =
+        values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
     blocks_ = make_rating_blocks(training_, groups);
     arrays_.emplace(machine, blocks_, held_out_, training_.users, training_.items, mean_, settings_);
   } catch (std::bad_alloc const&) {
@@ -187,6 +187,7 @@ class graph_sgd_owner final : public task_owner {
       throw usage_error("graph_sgd: " + advice);
     }
     mean_ = static_cast<double>(static_cast<float>(mean_of(training_.all)));
+    spread_ = spread_of(training_);
   }
 
   /// Epochs before the job stopped.
@@ -237,6 +238,7 @@ class graph_sgd_owner final : public task_owner {
   ratings training_;
   host_array<rating> held_out_;
   double mean_ = 0;
+  rating_spread spread_{};
   rating_blocks blocks_;
   std::optional<graph_sgd_arrays> arrays_;
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <lull/graph/degrees.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/graph/rating_blocks.hpp>
 #include <lull/host/error.hpp>
 #include <numeric>
-#include <queue>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +17,14 @@ namespace {
 constexpr std::uint32_t max_block = rating_blocks::max_block;
 
 struct degrees {
-  std::vector<std::uint64_t> of_user;
-  std::vector<std::uint64_t> of_item;
+  host_array<std::uint64_t> of_user;
+  host_array<std::uint64_t> of_item;
 };
 
 degrees degrees_of(ratings const& from) {
-  degrees made{std::vector<std::uint64_t>(from.users), std::vector<std::uint64_t>(from.items)};
+  degrees made;
+  made.of_user.assign(from.users, 0);
+  made.of_item.assign(from.items, 0);
   for (rating const& each : from.all) {
     ++made.of_user[each.user];
     ++made.of_item[each.item];
@@ -32,16 +33,23 @@ degrees degrees_of(ratings const& from) {
 }
 
 /// A group for each of those that have so many ratings: the heaviest first, into the lightest group.
-std::vector<std::uint32_t> balanced(std::vector<std::uint64_t> const& counts, std::uint32_t groups) {
-  using load = std::pair<std::uint64_t, std::uint32_t>;
-  std::priority_queue<load, std::vector<load>, std::greater<>> lightest;
-  for (std::uint32_t group = 0; group < groups; ++group) lightest.push({0, group});
-  std::vector<std::uint32_t> found(counts.size());
+host_array<std::uint16_t> balanced(host_array<std::uint64_t> const& counts, std::uint32_t groups) {
+  constexpr int group_bits = 12;
+  static_assert(rating_blocks::max_groups == 1U << group_bits);
+  // A heap with the lightest on top; its load and, below that, its number in one word, so that one comparison decides.
+  std::vector<std::uint64_t> heap(groups);
+  std::iota(heap.begin(), heap.end(), 0);
+  host_array<std::uint16_t> found(counts.size());
   for (std::uint32_t const each : by_falling_degree(counts)) {
-    auto [sum, group] = lightest.top();
-    lightest.pop();
-    found[each] = group;
-    lightest.push({sum + counts[each], group});
+    found[each] = static_cast<std::uint16_t>(heap.front() & (rating_blocks::max_groups - 1));
+    std::uint64_t const sum = heap.front() + (counts[each] << group_bits);
+    std::size_t at = 0;
+    for (std::size_t next; (next = 2 * at + 1) < groups; at = next) {
+      if (next + 1 < groups && heap[next + 1] < heap[next]) ++next;
+      if (sum < heap[next]) break;
+      heap[at] = heap[next];
+    }
+    heap[at] = sum;
   }
   return found;
 }
@@ -58,12 +66,44 @@ void find_places(std::span<placed_rating> block) {
   }
 }
 
+void sort_by_item(std::span<placed_rating> block) {
+  constexpr std::size_t few = 32;  // are put in their places one by one: a stable sort would take memory for each block
+  auto const before = [](placed_rating const& a, placed_rating const& b) { return a.item < b.item; };
+  if (block.size() > few) return std::stable_sort(block.begin(), block.end(), before);
+  for (std::size_t at = 1; at < block.size(); ++at) {
+    placed_rating const moved = block[at];
+    std::size_t to = at;
+    for (; to > 0 && before(moved, block[to - 1]); --to) block[to] = block[to - 1];
+    block[to] = moved;
+  }
+}
+
 /// The ratings of a stratum, of which each group of users has those of one group of items.
 class stratum {
  public:
-  /// `begins`: (groups + 1,) of the whole blocks.
-  stratum(std::span<placed_rating> ordered, std::span<std::uint64_t const> begins)
-      : ordered_(ordered), begins_(begins) {}
+  /// `begins`: (groups + 1,) of the whole blocks, which `sort` writes but for the first; `user_place` of each rating is
+  /// its group until then.
+  stratum(std::span<placed_rating> ordered, std::span<std::uint64_t> begins) : ordered_(ordered), begins_(begins) {}
+
+  /// Puts the ratings in order, phase by phase.
+  void sort() const {
+    std::vector<std::uint64_t> ends(groups() + 1);  // of the blocks, one later; see make_csr
+    for (placed_rating const& each : ordered_) ++ends[each.user_place + std::size_t{1}];
+    for (std::uint64_t group = 0, before = 0; group < groups(); ++group)
+      before += std::exchange(ends[group + 1], before);
+    std::vector<placed_rating> blocks(ordered_.size());  // of the heap, which gives the next stratum the same memory
+    for (placed_rating const& each : ordered_) blocks[ends[each.user_place + std::size_t{1}]++] = each;
+    for (std::size_t group = 0; group < groups(); ++group) {
+      begins_[group + 1] = begins_.front() + ends[group + 1];
+      sort_by_item(std::span{blocks}.subspan(ends[group], ends[group + 1] - ends[group]));
+    }
+    auto* to = ordered_.data();
+    each_block([&](std::uint64_t first, std::uint64_t count) {
+      std::copy_n(blocks.data() + first - begins_.front(), count, to);
+      find_places({to, count});
+      to += count;
+    });
+  }
 
   std::uint64_t phases() const {
     std::uint64_t most = 0;
@@ -71,38 +111,29 @@ class stratum {
     return (most + max_block - 1) / max_block;
   }
 
-  /// Puts the ratings in order, phase by phase, and writes where each block begins: (phases × groups,).
+  /// Writes where each block begins: (phases × groups,).
   void cut(std::uint64_t* to) const {
-    std::vector<placed_rating> const before = sorted();
     std::uint64_t at = begins_.front();
-    for (std::uint64_t phase = 0, end = phases(); phase < end; ++phase) {
-      for (std::size_t group = 0; group < groups(); ++group) {
-        *to++ = at;
-        std::uint64_t const first = std::min(begins_[group] + phase * max_block, begins_[group + 1]);
-        std::uint64_t const count = std::min<std::uint64_t>(max_block, begins_[group + 1] - first);
-        std::span<placed_rating> const block = ordered_.subspan(at, count);
-        std::ranges::copy(std::span{before}.subspan(first - begins_.front(), count), block.begin());
-        find_places(block);
-        at += count;
-      }
-    }
+    each_block([&](std::uint64_t, std::uint64_t count) { *to++ = std::exchange(at, at + count); });
   }
 
  private:
   std::size_t groups() const { return begins_.size() - 1; }
 
-  /// Each whole block item by item.
-  std::vector<placed_rating> sorted() const {
-    auto const place = [&](std::uint64_t at) { return ordered_.begin() + static_cast<std::ptrdiff_t>(at); };
-    for (std::size_t group = 0; group < groups(); ++group) {
-      std::stable_sort(place(begins_[group]), place(begins_[group + 1]),
-                       [](placed_rating const& a, placed_rating const& b) { return a.item < b.item; });
+  /// Calls see(first, count) for each block, phase by phase: which ratings it has where each whole block is in one
+  /// piece.
+  template <class See>
+  void each_block(See const& see) const {
+    for (std::uint64_t phase = 0, end = phases(); phase < end; ++phase) {
+      for (std::size_t group = 0; group < groups(); ++group) {
+        std::uint64_t const first = std::min(begins_[group] + phase * max_block, begins_[group + 1]);
+        see(first, std::min<std::uint64_t>(max_block, begins_[group + 1] - first));
+      }
     }
-    return {place(begins_.front()), place(begins_.back())};
   }
 
-  std::span<placed_rating> ordered_;  // all
-  std::span<std::uint64_t const> begins_;
+  std::span<placed_rating> ordered_;  // those of the stratum
+  std::span<std::uint64_t> begins_;
 };
 
 }  // namespace
@@ -136,25 +167,33 @@ rating_blocks make_rating_blocks(ratings const& from, std::uint32_t groups) {
   auto const user_group = balanced(rated.of_user, groups);
   auto const item_group = balanced(rated.of_item, groups);
 
-  // By stratum and users' group. In stratum s users' group g meets items' group g + s.
-  auto const block_of = [&](rating const& each) {
-    std::uint64_t const row = user_group[each.user];
-    std::uint64_t const turned = item_group[each.item] + groups - row;
-    std::uint64_t const which = turned < groups ? turned : turned - groups;
-    return which * groups + row;
+  // In stratum s users' group g meets items' group g + s.
+  auto const stratum_of = [&](rating const& each) {
+    std::uint32_t const turned = item_group[each.item] + groups - user_group[each.user];
+    return turned < groups ? turned : turned - groups;
   };
-  std::vector<std::uint64_t> whole(std::size_t{groups} * groups + 2);
-  for (rating const& each : from.all) ++whole[block_of(each) + 2];
-  std::partial_sum(whole.begin(), whole.end(), whole.begin());
+  std::vector<std::uint64_t> ends(std::size_t{groups} + 1);  // of strata, one later
+  for (rating const& each : from.all) ++ends[stratum_of(each) + std::size_t{1}];
+  for (std::uint64_t which = 0, before = 0; which < groups; ++which) before += std::exchange(ends[which + 1], before);
   rating_blocks made;
   made.groups = groups;
   made.ordered.resize(from.all.size());
   for (rating const& each : from.all)
-    made.ordered[whole[block_of(each) + 1]++] = {each.user, each.item, each.value, 0, 0};
+    made.ordered[ends[stratum_of(each) + std::size_t{1}]++] = {each.user, each.item, each.value, user_group[each.user],
+                                                               0};
 
+  // The whole blocks' begins, of stratum s from s × (groups + 1) on: a stratum's end is not shared, so that threads
+  // sort side by side.
+  host_array<std::uint64_t> whole(std::size_t{groups} * (groups + std::size_t{1}));
   auto const part = [&](std::size_t which) {
-    return stratum{made.ordered, std::span{whole}.subspan(which * groups, std::size_t{groups} + 1)};
+    return stratum{std::span{made.ordered}.subspan(ends[which], ends[which + 1] - ends[which]),
+                   std::span{whole}.subspan(which * (groups + std::size_t{1}), groups + std::size_t{1})};
   };
+  unsigned const threads = detail::set_up_threads(0);
+  detail::for_each_part(groups, threads, [&](std::size_t which) {
+    whole[which * (groups + std::size_t{1})] = ends[which];
+    part(which).sort();
+  });
   std::vector<std::uint64_t> first_phase(std::size_t{groups} + 1);
   for (std::size_t which = 0; which < groups; ++which)
     first_phase[which + 1] = first_phase[which] + part(which).phases();
@@ -164,7 +203,7 @@ rating_blocks make_rating_blocks(ratings const& from, std::uint32_t groups) {
   made.phases = static_cast<std::uint32_t>(first_phase.back());
   made.begins.resize(std::uint64_t{made.phases} * groups + 1);
   made.begins.back() = from.all.size();
-  detail::for_each_part(groups, detail::set_up_threads(0),
+  detail::for_each_part(groups, threads,
                         [&](std::size_t which) { part(which).cut(&made.begins[first_phase[which] * groups]); });
   return made;
 }

@@ -56,7 +56,8 @@ class replay {
  public:
   explicit replay(graph_sgd_problem const& problem) : problem_(problem), count_(problem.settings.factors) {
     std::uint64_t const users = problem.training.users;
-    std::vector<float> const first = first_factors(users + problem.training.items, problem.settings);
+    std::vector<float> first((users + problem.training.items) * count_);
+    first_factors(first, 0, problem.settings);
     auto const middle = first.begin() + static_cast<std::ptrdiff_t>(users * count_);
     user_.assign(first.begin(), middle);
     item_.assign(middle, first.end());

@@ -46,13 +46,13 @@ class machine_array {
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return count_; }
   std::size_t bytes() const noexcept { return count_ * sizeof(T); }
-  /// Writes the first elements. Throws usage_error for more values than the array holds.
-  void write(std::span<T const> values) {
-    if (values.size() > count_) {
+  /// Writes elements from `first` on. Throws usage_error for more values than the array holds from there.
+  void write(std::span<T const> values, std::size_t first = 0) {
+    if (first > count_ || values.size() > count_ - first) {
       throw usage_error{"an array of " + std::to_string(count_) + " was to be written " +
-                        std::to_string(values.size()) + " values"};
+                        std::to_string(values.size()) + " values from " + std::to_string(first) + " on"};
     }
-    machine_->write(data_, values.data(), values.size_bytes());
+    machine_->write(data_ + first, values.data(), values.size_bytes());
   }
   std::vector<T> read() const {
     std::vector<T> values(count_);

@@ -68,6 +68,21 @@ TEST(RatingBlocks, HoldEachRatingOnceAndShareNothingInAPhase) {
   }
 }
 
+/// Two ratings of one item keep their order, in blocks that are sorted one by one and in long ones.
+TEST(RatingBlocks, KeepTheOrderOfRatingsOfAnItem) {
+  for (std::uint32_t const count : {20U, 2000U}) {
+    ratings from{{}, count, 3};
+    for (std::uint32_t user = 0; user < count; ++user) from.all.push_back({user, user * 7 % 3, 1});
+    rating_blocks const blocks = make_rating_blocks(from, 1);
+    for (std::size_t at = 1; at < count; ++at) {
+      placed_rating const& before = blocks.ordered[at - 1];
+      EXPECT_TRUE(before.item < blocks.ordered[at].item ||
+                  (before.item == blocks.ordered[at].item && before.user < blocks.ordered[at].user))
+          << at << " of " << count;
+    }
+  }
+}
+
 TEST(RatingBlocks, TakeAPopularItemInManyPhases) {
   ratings const from = of_one_item(1000);
   rating_blocks const blocks = make_rating_blocks(from, 10);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <lull/graph/ratings.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
@@ -55,6 +56,24 @@ TEST(ReadRatings, ReadsFilesOfManyBlocksOfText) {
     expected.back().value = static_cast<float>(at % 11 / 2) + (at % 2 == 1 ? 0.5F : 0.0F);
   }
   EXPECT_EQ(list(read_ratings(folder.write("ratings.tsv", text))), expected);
+}
+
+/// Short values are read another way than long ones; each must be the float that is nearest.
+TEST(ReadRatings, ReadsEachValueAsTheNearestFloat) {
+  test::test_folder const folder;
+  std::vector<std::string> spelled{"0",           "5.",        "0.1",       "0.3",      ".7",        "3.14159",
+                                   "1.000001",    "9999999",   "99999.99",  "16777217", "0.0000001", "0.000001",
+                                   "123456.7",    "1234567.5", "1e1",       "2.5e-3",   "-0.1",      "+0.7",
+                                   "000000000.3", "8388608.5", "0.12345678"};
+  for (int at = 0; at < 2000; ++at) spelled.push_back(std::to_string(at * 7919 % 1000) + "." + std::to_string(at));
+  for (int at = 0; at < 90; ++at) spelled.push_back("1." + std::to_string(10'000'019 * (at + 1)));  // too long
+  std::string text;
+  for (std::string const& each : spelled) text += "7 00000000000012 " + each + "\n";
+  ratings const read = read_ratings(folder.write("values.txt", text));
+  ASSERT_EQ(read.all.size(), spelled.size());
+  for (std::size_t at = 0; at < spelled.size(); ++at) {
+    EXPECT_EQ(read.all[at], (rating{7, 12, std::strtof(spelled[at].c_str(), nullptr)})) << spelled[at];
+  }
 }
 
 TEST(ReadRatings, SaysWhatIsWrongAndWhere) {
