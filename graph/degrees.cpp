@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <lull/device/atomic_integer.hpp>
 #include <lull/graph/degrees.hpp>
 #include <lull/graph/device_csr.hpp>
 #include <lull/graph/parallel.hpp>
@@ -11,6 +10,7 @@ namespace lull {
 namespace {
 
 constexpr std::uint64_t range_length = 1ULL << 16;
+constexpr std::size_t max_counting_parts = 4;  // each takes 4 bytes a vertex
 
 /// Calls work(at) for each at below `length`, by ranges on several threads.
 template <class Work>
@@ -38,11 +38,20 @@ host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
   return degrees;
 }
 
+/// Each thread counts on its own: an atomic addition would wait for its cache miss, where a plain one does not.
 host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
-  host_array<std::uint64_t> degrees;
-  degrees.assign(graph.vertices(), 0);
-  for_each_at(graph.edges(), threads, [&](std::uint64_t edge) {
-    atomic_integer{degrees[graph.targets[edge]]}.fetch_add(1);  // the sums are read after the threads were joined
+  auto const parts = std::min<std::size_t>(detail::set_up_threads(threads), max_counting_parts);
+  std::vector<host_array<std::uint32_t>> counts(parts);
+  detail::for_each_part(parts, threads, [&](std::size_t part) {
+    counts[part].assign(graph.vertices(), 0);
+    auto* const count = counts[part].data();
+    auto const end = graph.edges() * (part + 1) / parts;
+    for (auto edge = graph.edges() * part / parts; edge < end; ++edge) ++count[graph.targets[edge]];
+  });
+  host_array<std::uint64_t> degrees(graph.vertices());
+  for_each_at(graph.vertices(), threads, [&](std::uint64_t vertex) {
+    degrees[vertex] = 0;
+    for (auto const& of_part : counts) degrees[vertex] += of_part[vertex];
   });
   return degrees;
 }

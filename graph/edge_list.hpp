@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <lull/graph/csr.hpp>
 #include <vector>
 
@@ -23,6 +25,15 @@ struct edge_list {
   bool weighted = false;  // all blocks have weights, or none has
 };
 
+/// Edges that are made when they are asked for: no list of all of them is held.
+struct edge_supply {
+  std::vector<std::uint64_t> max_edges{};  // (parts,) of each part; below 2³⁰
+  bool weighted = false;                   // all parts have weights, or none has
+  /// Writes the edges of a part into a block that may hold those of an earlier one. Called once for each part, by
+  /// several threads at a time.
+  std::function<void(std::size_t part, edge_list::block& block)> make{};
+};
+
 /// Which edges also count in the opposite direction.
 enum class mirror {
   none,
@@ -35,5 +46,9 @@ enum class mirror {
 /// Consumes the list block by block: at its highest the memory holds the graph and 6 bytes for each of its edges (10
 /// with a weight), or the list and a little more.
 csr make_csr(edge_list list, std::uint32_t vertices, mirror mirrored, unsigned threads = 0);
+
+/// The same of edges in the order of their parts; throws what `make` does. `make` is destroyed before rows are filled,
+/// so that what it owns does not count to the memory that is held then.
+csr make_csr(edge_supply supply, std::uint32_t vertices, mirror mirrored, unsigned threads = 0);
 
 }  // namespace lull

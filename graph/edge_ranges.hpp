@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <lull/graph/csr.hpp>
+#include <vector>
 
 namespace lull::detail {
 
@@ -13,6 +14,13 @@ namespace lull::detail {
 inline constexpr std::uint64_t part_edges = 1ULL << 16;
 
 inline std::size_t edge_parts(csr const& graph) noexcept { return (graph.edges() + part_edges - 1) / part_edges; }
+
+/// The edges of each part.
+inline std::vector<std::uint64_t> part_sizes(csr const& graph) {
+  std::vector<std::uint64_t> sizes(edge_parts(graph), part_edges);
+  if (!sizes.empty()) sizes.back() = graph.edges() - (sizes.size() - 1) * part_edges;
+  return sizes;
+}
 
 /// The vertex whose row holds the edge, or, for `edges()`, the last.
 inline std::uint32_t row_of(csr const& graph, std::uint64_t edge) noexcept {

@@ -81,20 +81,20 @@ edge uniform_edge(counter_random const& random, std::uint64_t index, unsigned sc
 /// The symmetrised graph of the edges that make(index) gives; `renumber` is applied to each block of them.
 template <class Make, class Renumber>
 csr generate(generate_options const& options, Make const& make, Renumber const& renumber) {
-  auto const threads = detail::set_up_threads(options.threads);
   auto const edges = std::uint64_t{options.edge_factor} << options.scale;
-  edge_list list;
-  list.blocks.resize((edges + block_edges - 1) / block_edges);
-  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
+  edge_supply supply;
+  for (std::uint64_t begin = 0; begin < edges; begin += block_edges) {
+    supply.max_edges.push_back(std::min(block_edges, edges - begin));
+  }
+  supply.make = [&](std::size_t part, edge_list::block& block) {
     auto const begin = part * block_edges;
-    auto& block = list.blocks[part].edges;
-    block.resize(std::min(block_edges, edges - begin));
-    for (std::uint64_t at = 0; at < block.size(); ++at) {
-      block[at] = make(begin + at);
+    block.edges.resize(std::min(block_edges, edges - begin));
+    for (std::uint64_t at = 0; at < block.edges.size(); ++at) {
+      block.edges[at] = make(begin + at);
     }
-    renumber(block);
-  });
-  return make_csr(std::move(list), 1U << options.scale, mirror::all, threads);
+    renumber(block.edges);
+  };
+  return make_csr(std::move(supply), 1U << options.scale, mirror::all, options.threads);
 }
 
 template <class Work>

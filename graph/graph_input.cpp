@@ -2,15 +2,15 @@
 #include <lull/graph/edge_weights.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/graph_input.hpp>
-#include <lull/graph/load.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <utility>
 
 namespace lull {
 
-graph_input::graph_input(std::string_view task, option_values const& values, weights wanted)
-    : task_(task), values_(&values), wanted_(wanted) {
+graph_input::graph_input(std::string_view task, option_values const& values, weights wanted,
+                         symmetric_entries symmetric)
+    : task_(task), values_(&values), wanted_(wanted), symmetric_(symmetric) {
   int const chosen = values.given("graph") + values.given("kronecker") + values.given("uniform") + values.given("grid");
   auto const refuse = [&](char const* why) { throw usage_error(task_ + why); };
   if (chosen > 1) refuse(": graph, kronecker, uniform and grid exclude each other: give one of them");
@@ -35,7 +35,7 @@ std::vector<std::filesystem::path> graph_input::files() const {
 }
 
 csr graph_input::load() const {
-  csr made = load_graph(files().front().string());
+  csr made = load_graph(files().front().string(), {.symmetric = symmetric_});
   if (wanted_ == weights::dropped) made.weights = {};
   return made;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <lull/graph/csr.hpp>
+#include <lull/graph/load.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/memory_need.hpp>
 #include <lull/host/task/options.hpp>
@@ -52,7 +53,8 @@ class graph_input {
   };
 
   /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
-  graph_input(std::string_view task, option_values const& values, weights wanted);
+  graph_input(std::string_view task, option_values const& values, weights wanted,
+              symmetric_entries symmetric = symmetric_entries::both_ways);
 
   struct extent {
     std::uint64_t vertices;
@@ -98,6 +100,7 @@ class graph_input {
   std::string task_;
   option_values const* values_;
   weights wanted_;
+  symmetric_entries symmetric_;
   csr read_;
 };
 

@@ -31,7 +31,7 @@ std::string counted(std::uint64_t count, char const* one, char const* more) {
 class kcore_owner final : public task_owner {
  public:
   explicit kcore_owner(option_values const& values)
-      : values_(values), input_("kcore", values_, graph_input::weights::dropped) {}
+      : values_(values), input_("kcore", values_, graph_input::weights::dropped, symmetric_entries::once) {}
 
   /// A graph in a file is read, so that its size is known.
   memory_need needs(executor_kind kind) override try {

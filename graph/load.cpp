@@ -9,8 +9,10 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/host_memory.hpp>
 #include <lull/host/io/text_source.hpp>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace lull {
 namespace {
@@ -28,10 +30,23 @@ std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, st
   return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.weighted ? 18 : 10);
 }
 
+/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages.
+struct edge_room {
+  static constexpr std::size_t edges_at_once = max_edges(text_block_bytes);
+  static constexpr std::size_t size = 8 * edges_at_once;
+
+  explicit edge_room(bool weighted) : edges(size), weights(weighted ? size : 0) {}
+
+  host_array<edge> edges;
+  host_array<float> weights;
+  std::size_t filled = 0;
+};
+
 /// What one block of text turned into.
 struct piece {
   parsed_lines parsed;
-  edge_list::block block;
+  std::shared_ptr<edge_room> room;  // which goes with the last of its pieces
+  std::size_t first = 0;            // edge in the room
 };
 
 /// Parses all text behind the header: each thread takes the next block, in turn, and parses it beside the others.
@@ -58,14 +73,16 @@ class body_reader {
  private:
   void work() {
     text_block text;
-    host_array<edge> edges(max_edges(text_block_bytes));
-    host_array<float> weights(grammar_.weighted ? edges.size() : 0);
+    std::shared_ptr<edge_room> room;
     while (auto* const piece = take(text)) {
-      auto parsed = parse_lines(grammar_, text.text(), edges.data(), weights.data());
-      piece->block.edges.assign(edges.begin(), edges.begin() + static_cast<std::ptrdiff_t>(parsed.edges));
-      if (grammar_.weighted) {
-        piece->block.weights.assign(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(parsed.edges));
+      if (!room || room->filled + edge_room::edges_at_once > edge_room::size) {
+        room = std::make_shared<edge_room>(grammar_.weighted);
       }
+      piece->room = room;
+      piece->first = room->filled;
+      auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
+                                grammar_.weighted ? room->weights.data() + room->filled : nullptr);
+      room->filled += parsed.edges;
       std::scoped_lock const guard{lock_};
       entries_ += parsed.edges;
       stop_ = stop_ || parsed.fault || entries_ > max_entries_;
@@ -100,15 +117,12 @@ class body_reader {
   bool stop_ = false;
 };
 
-/// The pieces as one list, if none has a fault and there are as many edges as there should be.
-edge_list join(std::string const& path, graph_header const& header, std::uint64_t max_entries,
-               std::deque<piece>&& pieces, std::uint64_t& vertices) {
-  edge_list list;
-  list.weighted = header.grammar.weighted;
-  list.blocks.reserve(pieces.size());
+/// How many edges the pieces have, if none has a fault and there are as many as there should be.
+std::uint64_t count(std::string const& path, graph_header const& header, std::uint64_t max_entries,
+                    std::deque<piece> const& pieces, std::uint64_t& vertices) {
   std::uint64_t entries = 0;
   auto line = header.lines;
-  for (auto& [parsed, block] : pieces) {
+  for (auto const& [parsed, room, first] : pieces) {
     if (parsed.fault) {
       throw input_error(path, parsed.fault->line == 0 ? 0 : line + parsed.fault->line, parsed.fault->message);
     }
@@ -116,7 +130,6 @@ edge_list join(std::string const& path, graph_header const& header, std::uint64_
     entries += parsed.edges;
     if (parsed.edges != 0) {
       vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
-      list.blocks.push_back(std::move(block));
     }
   }
   if (header.declares && entries != header.entries) {
@@ -130,7 +143,21 @@ edge_list join(std::string const& path, graph_header const& header, std::uint64_
   if (entries == 0) {
     throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
   }
-  return list;
+  return entries;
+}
+
+/// Gives the edges of each piece once.
+edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
+  edge_supply supply{.weighted = weighted};
+  for (piece const& each : pieces) supply.max_edges.push_back(each.parsed.edges);
+  supply.make = [&pieces, weighted](std::size_t part, edge_list::block& block) {
+    auto const room = std::exchange(pieces[part].room, nullptr);
+    auto const begin = static_cast<std::ptrdiff_t>(pieces[part].first);
+    auto const end = begin + static_cast<std::ptrdiff_t>(pieces[part].parsed.edges);
+    block.edges.assign(room->edges.begin() + begin, room->edges.begin() + end);
+    if (weighted) block.weights.assign(room->weights.begin() + begin, room->weights.begin() + end);
+  };
+  return supply;
 }
 
 csr load(std::string const& path, load_options const& options) {
@@ -151,11 +178,10 @@ csr load(std::string const& path, load_options const& options) {
     throw input_error(path, 0, fault.what());
   }
   auto vertices = std::max(options.vertices, header.vertices);
-  auto list = join(path, header, max_entries, std::move(pieces), vertices);
-  std::uint64_t entries = 0;
-  for (edge_list::block const& each : list.blocks) entries += each.edges.size();
+  auto const entries = count(path, header, max_entries, pieces, vertices);
   memory.require(graph_bytes(header, vertices, entries));
-  return make_csr(std::move(list), static_cast<std::uint32_t>(vertices), header.mirrored, threads);
+  return make_csr(supply_of(pieces, header.grammar.weighted), static_cast<std::uint32_t>(vertices), header.mirrored,
+                  threads);
 }
 
 }  // namespace

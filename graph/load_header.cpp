@@ -129,7 +129,8 @@ void read_matrix_market(header_lines& lines, graph_header& header, load_options 
   header.grammar.comment = '%';
   header.grammar.weighted = field != "pattern";
   header.grammar.lower_triangle = symmetry == "symmetric";
-  header.mirrored = symmetry == "symmetric" ? mirror::off_diagonal : mirror::none;
+  bool const both_ways = symmetry == "symmetric" && options.symmetric == symmetric_entries::both_ways;
+  header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
 
   auto const size = lines.next("the line `ROWS COLUMNS ENTRIES`", [](std::string_view word) { return word[0] == '%'; });
   if (size.size() != 3) {

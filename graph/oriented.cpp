@@ -5,6 +5,7 @@
 #include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/oriented.hpp>
 #include <lull/graph/parallel.hpp>
+#include <memory>
 #include <utility>
 
 namespace lull {
@@ -19,22 +20,23 @@ host_array<std::uint64_t> all_degrees(csr const& graph, unsigned threads) {
 }
 
 /// Each edge of the graph but self-loops, from the higher number to the lower.
-edge_list falling_edges(csr const& graph, host_array<std::uint32_t> const& number, unsigned threads) {
-  edge_list list;
-  list.blocks.resize(detail::edge_parts(graph));
-  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
-    auto& edges = list.blocks[part].edges;
-    edges.resize(std::min(detail::part_edges, graph.edges() - part * detail::part_edges));
+csr falling_edges(csr const& graph, host_array<std::uint32_t> number, unsigned threads) {
+  edge_supply supply{.max_edges = detail::part_sizes(graph)};
+  auto numbers = std::make_shared<host_array<std::uint32_t> const>(std::move(number));
+  supply.make = [&graph, numbers = std::move(numbers)](std::size_t part, edge_list::block& block) {
+    auto& edges = block.edges;
+    edges.resize(detail::part_edges);
     std::size_t kept = 0;
-    detail::visit_part(graph, part, [&](std::uint32_t row, std::uint64_t at) {
-      auto const ends = std::minmax(number[row], number[graph.targets[at]]);
-      if (ends.first != ends.second) {
-        edges[kept++] = {ends.second, ends.first};
-      }
-    });
+    detail::visit_part(graph, part,
+                       [to = edges.data(), &kept, targets = graph.targets.data(), number = numbers->data()](
+                           std::uint32_t row, std::uint64_t at) {
+                         auto const ends = std::minmax({number[row], number[targets[at]]});
+                         to[kept] = {ends.second, ends.first};
+                         kept += ends.first != ends.second ? 1 : 0;
+                       });
     edges.resize(kept);
-  });
-  return list;
+  };
+  return make_csr(std::move(supply), graph.vertices(), mirror::none, threads);
 }
 
 /// The graph with its rows sorted and without duplicates.
@@ -69,16 +71,12 @@ csr simplified(csr graph, unsigned threads) {
 oriented_graph orient(csr const& graph, unsigned threads) {
   threads = detail::set_up_threads(threads);
   oriented_graph made;
-  edge_list list;
-  {
-    made.vertex = by_falling_degree(all_degrees(graph, threads));
-    host_array<std::uint32_t> number(made.vertex.size());
-    for (std::uint32_t at = 0; at < number.size(); ++at) {
-      number[made.vertex[at]] = at;
-    }
-    list = falling_edges(graph, number, threads);
+  made.vertex = by_falling_degree(all_degrees(graph, threads));
+  host_array<std::uint32_t> number(made.vertex.size());
+  for (std::uint32_t at = 0; at < number.size(); ++at) {
+    number[made.vertex[at]] = at;
   }
-  made.rows = simplified(make_csr(std::move(list), graph.vertices(), mirror::none, threads), threads);
+  made.rows = simplified(falling_edges(graph, std::move(number), threads), threads);
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -78,20 +79,19 @@ bool is_symmetric(csr const& graph, unsigned threads) {
 }
 
 csr symmetrised(csr graph, unsigned threads) {
-  threads = detail::set_up_threads(threads);
   auto const vertices = graph.vertices();
-  edge_list list;
-  list.blocks.resize(detail::edge_parts(graph));
-  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
-    auto& edges = list.blocks[part].edges;
-    edges.resize(std::min(detail::part_edges, graph.edges() - part * detail::part_edges));
-    std::size_t kept = 0;
-    detail::visit_part(graph, part, [&](std::uint32_t row, std::uint64_t at) {
-      edges[kept++] = {row, graph.targets[at]};
-    });
-  });
-  graph = {};
-  return make_csr(std::move(list), vertices, mirror::all, threads);
+  auto from = std::make_shared<csr const>(std::move(graph));
+  edge_supply supply{.max_edges = detail::part_sizes(*from)};
+  supply.make = [from = std::move(from)](std::size_t part, edge_list::block& block) {
+    auto const begin = part * detail::part_edges;
+    block.edges.resize(std::min(detail::part_edges, from->edges() - begin));
+    detail::visit_part(
+        *from, part,
+        [edges = block.edges.data(), begin, targets = from->targets.data()](std::uint32_t row, std::uint64_t at) {
+          edges[at - begin] = {row, targets[at]};
+        });
+  };
+  return make_csr(std::move(supply), vertices, mirror::all, threads);
 }
 
 }  // namespace lull

@@ -31,7 +31,7 @@ constexpr auto triangles_options = with_graph_options(own_options);
 class triangles_owner final : public task_owner {
  public:
   explicit triangles_owner(option_values const& values)
-      : values_(values), input_("triangles", values_, graph_input::weights::dropped) {}
+      : values_(values), input_("triangles", values_, graph_input::weights::dropped, symmetric_entries::once) {}
 
   /// A graph in a file is read, so that its size is known.
   memory_need needs(executor_kind /*kind*/) override try {

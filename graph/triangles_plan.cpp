@@ -16,29 +16,29 @@ std::uint64_t length_of(csr const& rows, std::uint32_t row) { return rows.offset
 /// For each edge u → v which row is searched (source) and which is streamed (target): u's up to v, or v's. The weight
 /// is how many elements are looked up, which fp32 holds: a row has fewer than 2¹⁷. Edges whose shorter row is empty
 /// have no work.
-edge_list searches(csr const& rows, unsigned threads) {
-  edge_list list;
-  list.weighted = true;
-  list.blocks.resize(detail::edge_parts(rows));
-  detail::for_each_part(list.blocks.size(), threads, [&](std::size_t part) {
-    auto& [edges, weights] = list.blocks[part];
-    edges.resize(std::min(detail::part_edges, rows.edges() - part * detail::part_edges));
-    weights.resize(edges.size());
+csr searches(csr const& rows, unsigned threads) {
+  edge_supply supply{.max_edges = detail::part_sizes(rows), .weighted = true};
+  host_array<std::uint32_t> lengths(rows.vertices());  // half as many bytes as offsets to look up at random
+  for (std::uint32_t row = 0; row < lengths.size(); ++row)
+    lengths[row] = static_cast<std::uint32_t>(length_of(rows, row));
+  supply.make = [&rows, &lengths](std::size_t part, edge_list::block& block) {
+    block.edges.resize(detail::part_edges);
+    block.weights.resize(detail::part_edges);
     std::size_t kept = 0;
-    detail::visit_part(rows, part, [&, &to = edges, &lookups = weights](std::uint32_t u, std::uint64_t at) {
-      auto const v = rows.targets[at];
-      auto const up_to_v = at - rows.offsets[u];
-      auto const of_v = length_of(rows, v);
-      auto const shorter = std::min(up_to_v, of_v);
-      if (shorter != 0) {
-        lookups[kept] = static_cast<float>(shorter);
-        to[kept++] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
-      }
-    });
-    edges.resize(kept);
-    weights.resize(kept);
-  });
-  return list;
+    detail::visit_part(rows, part,
+                       [&, to = block.edges.data(), lookups = block.weights.data()](std::uint32_t u, std::uint64_t at) {
+                         auto const v = rows.targets[at];
+                         auto const up_to_v = static_cast<std::uint32_t>(at - rows.offsets[u]);
+                         auto const of_v = lengths[v];
+                         auto const shorter = std::min(up_to_v, of_v);
+                         to[kept] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
+                         lookups[kept] = static_cast<float>(shorter);
+                         kept += shorter != 0 ? 1 : 0;
+                       });
+    block.edges.resize(kept);
+    block.weights.resize(kept);
+  };
+  return make_csr(std::move(supply), rows.vertices(), mirror::none, threads);
 }
 
 /// Fills one item after the other; of a pair it needs the row that is searched, or a piece of that, and its lookups.
@@ -115,7 +115,7 @@ triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, u
     throw limit_error("the graph has " + std::to_string(rows.edges()) +
                       " undirected edges, but triangles are counted among at most 4294967295: take a smaller one");
   }
-  csr const searched = make_csr(searches(rows, threads), rows.vertices(), mirror::none, threads);
+  csr const searched = searches(rows, threads);
   triangles_plan plan;
   plan.pairs.resize(searched.edges());
   detail::for_each_part(detail::edge_parts(searched), threads, [&](std::size_t part) {

@@ -24,7 +24,7 @@ struct triangles_plan {
 /// Pairs each edge's two rows, the shorter one to be streamed, and cuts them into items that are as large as the limits
 /// allow. A row that is longer than the list of an item is searched piece by piece. The result does not depend on
 /// `threads` (0: those of the machine). At its highest the memory holds, beside the graph, 20 bytes for each of its
-/// edges, 8 for each vertex, and the items. Throws limit_error for 2³² edges and more, std::bad_alloc.
+/// edges, 12 for each vertex, and the items. Throws limit_error for 2³² edges and more, std::bad_alloc.
 triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, unsigned threads = 0);
 
 }  // namespace lull

@@ -7,8 +7,10 @@
 #include <lull/graph/csr.hpp>
 #include <lull/graph/edge_list.hpp>
 #include <lull/host/error.hpp>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 #include <lull/tests/graph/graph_file.hpp>
 
@@ -147,7 +149,33 @@ TEST(MakeCsr, EqualsTheObviousWay) {
   expect_the_obvious(random_list(5'000'000, 30, 3000, true), 5'000'000, mirror::all);  // buckets at their most
 }
 
-TEST(MakeCsr, NoEdgesGivesEmptyRows) { EXPECT_TRUE(make_csr({}, 3, mirror::all) == rows({{}, {}, {}})); }
+TEST(MakeCsr, NoEdgesGivesEmptyRows) { EXPECT_TRUE(make_csr(edge_list{}, 3, mirror::all) == rows({{}, {}, {}})); }
+
+/// Of 64 parts, of which each may have 5000 edges: many have fewer, and some have none.
+TEST(MakeCsr, TakesEdgesFromASupplyThatKnowsOnlyTheirMost) {
+  for (bool const weighted : {false, true}) {
+    edge_list const list = random_list(20'000, 64, 5000, weighted);
+    auto given = std::make_shared<edge_list>(list);
+    for (std::size_t part = 0; part < 64; part += 9) given->blocks[part] = {};
+    for (unsigned const threads : {1U, 2U, 7U}) {
+      edge_supply supply{.max_edges = std::vector<std::uint64_t>(64, 5000), .weighted = weighted};
+      supply.make = [given](std::size_t part, edge_list::block& block) { block = given->blocks[part]; };
+      EXPECT_TRUE(make_csr(supply, 20'000, mirror::off_diagonal, threads) ==
+                  naive(*given, 20'000, mirror::off_diagonal))
+          << threads << " threads, weighted " << weighted;
+    }
+  }
+}
+
+TEST(MakeCsr, ThrowsWhatTheSupplyThrows) {
+  edge_supply supply{.max_edges = std::vector<std::uint64_t>(8, 100'000)};
+  supply.make = [](std::size_t part, edge_list::block&) {
+    if (part == 5) throw std::domain_error{"no such edges"};
+  };
+  for (unsigned const threads : {1U, 3U}) {
+    EXPECT_THROW(make_csr(supply, 10, mirror::none, threads), std::domain_error);
+  }
+}
 
 }  // namespace
 }  // namespace lull

@@ -90,6 +90,15 @@ TEST(Load, VerticesCanBeMore) {
   EXPECT_TRUE(load_graph(matrix, {.vertices = 3}) == rows({{1}, {}, {}}));
 }
 
+TEST(Load, TakesEntriesOfASymmetricMatrixOnceWhereAsked) {
+  test_folder const folder;
+  std::string const entries = " symmetric\n3 3 4\n1 1 5\n2 1 6\n3 2 7\n2 1 8\n";
+  auto const path = folder.write("s.mtx", "%%MatrixMarket matrix coordinate integer" + entries);
+  load_options options{.max_edges = 4, .symmetric = symmetric_entries::once};
+  EXPECT_TRUE(load_graph(path, options) == rows({{0}, {0, 0}, {1}}, {5, 6, 8, 7}));
+  EXPECT_THROW(load_graph(path, {.max_edges = 4}), input_error);
+}
+
 /// Text of many blocks, so that lines and header lie across their edges, with the graph it stands for.
 sample large(std::string const& name, std::size_t edges, std::string const& head, int first_id, bool weighted,
              std::string const& word) {

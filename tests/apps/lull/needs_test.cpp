@@ -37,6 +37,10 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
   std::ofstream weighted{files.path() / "ring.wel"};
   for (int i = 0; i < 3000; ++i) weighted << i << ' ' << (i + 1) % 3000 << " 0.5\n";
   weighted.close();
+  std::ofstream matrix{files.path() / "ring.mtx"};
+  matrix << "%%MatrixMarket matrix coordinate pattern symmetric\n3000 3000 2999\n";
+  for (int i = 2; i <= 3000; ++i) matrix << i << ' ' << i - 1 << '\n';
+  matrix.close();
   std::ofstream ratings{files.path() / "ratings.txt"};
   for (int i = 0; i < 5000; ++i) ratings << i % 90 << ' ' << i % 71 << ' ' << i % 5 << '\n';
   ratings.close();
@@ -72,6 +76,7 @@ TEST(needs, bound_what_a_task_takes_of_the_machine_and_not_by_far) {
                                  "components:kronecker=12",
                                  "components:graph=" + files.at("ring.wel"),
                                  "kcore:graph=" + files.at("ring.wel"),
+                                 "kcore:graph=" + files.at("ring.mtx"),
                                  "graph_sgd",
                                  "graph_sgd:count=20000,factors=64,held_out=0",
                                  "graph_sgd:ratings=" + files.at("ratings.txt"),
