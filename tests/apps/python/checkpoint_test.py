@@ -6,14 +6,30 @@ checkpoint_test.py FOLDER RESULT: such a training, to the end of its side work."
 import pathlib
 import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 import lull
 
 EVERY_S = 0.01
+
+
+def write_png(path, seed, width=200, height=150):
+    """Noise, in RGB."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    noise = random.Random(seed)
+    rows = b"".join(b"\0" + noise.randbytes(3 * width) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    )
 
 
 def train(folder, result):
@@ -92,6 +108,34 @@ class Checkpoints(unittest.TestCase):
             lull.harvest("compute:items=65", executor="threads", bracket_waits=False, checkpoint=self.folder / "saved"),
         ):
             pass
+
+    def test_a_task_that_is_fed_from_files_goes_on_with_those_that_are_left(self):
+        stream = lull.ThreadsStream()
+        self.addCleanup(stream.close)
+        (self.folder / "in").mkdir()
+        for number in range(40):
+            write_png(self.folder / "in" / f"{number}.png", number)
+        done = {}
+        for result, enough in (("whole", 41), ("stopped", 5), ("stopped", 41)):
+            with lull.harvest(
+                f"images:in={self.folder}/in,out={self.folder}/{result}",
+                executor="threads",
+                bracket_waits=False,
+                checkpoint=self.folder / "saved",
+                checkpoint_every=EVERY_S,
+            ) as side:
+                written = self.folder / result
+                while side.jobs[0].state != "finished" and len(list(written.glob("*.png"))) < enough:
+                    with lull.bubble("step", stream):
+                        stream.sleep(0.001)
+                    stream.synchronize()
+                done.setdefault(result, []).append(side.jobs[0].status()["items"])
+            left = [each.name for each in (self.folder / "saved").iterdir()]
+            self.assertEqual(left, ["images.manifest"] if enough == 5 else [])
+        self.assertLess(done["stopped"][1], done["whole"][0])  # it did not begin again
+        for one in (self.folder / "whole").iterdir():
+            self.assertEqual(one.read_bytes(), (self.folder / "stopped" / one.name).read_bytes())
+        self.assertEqual(len(list((self.folder / "stopped").iterdir())), 40)
 
     def test_times_that_are_none_are_refused(self):
         for seconds in (-1, float("nan")):
