@@ -4,6 +4,7 @@
 #include <lull/tests/apps/c/check.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -119,7 +120,7 @@ static void names_are_of_one_job_each(void) {
 static void folders_are_of_one_process_each(void) {
   lull_job_options options = saved_as("shared");
   lull_job* job = NULL;
-  int status = 1;
+  int status = 0;
   int ready[2];
   int done[2];
   char byte = 0;
@@ -132,13 +133,13 @@ static void folders_are_of_one_process_each(void) {
     CHECK_OK(lull_submit(side, "compute:items=4,rounds=9", &options, &job));
     CHECK(write(ready[1], &byte, 1) == 1);
     CHECK(read(done[0], &byte, 1) == 1);
-    _exit(0); /* as one that is killed */
+    raise(SIGKILL);
   }
   CHECK(other > 0 && read(ready[0], &byte, 1) == 1);
   side = start(LULL_MODE_ON);
   CHECK_FAILS(lull_submit(side, "compute:items=4,rounds=9", &options, &job), LULL_ERROR_ARGUMENT, "another process");
   CHECK(write(done[1], &byte, 1) == 1);
-  CHECK(waitpid(other, &status, 0) == other && status == 0);
+  CHECK(waitpid(other, &status, 0) == other && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   CHECK_OK(lull_submit(side, "compute:items=4,rounds=9", &options, &job));
   CHECK_OK(lull_destroy(side));
 }
