@@ -38,7 +38,7 @@ host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
   return degrees;
 }
 
-/// Each thread counts on its own: an atomic addition would wait for its cache miss, where a plain one does not.
+/// Each thread counts on its own, without atomics.
 host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
   auto const parts = std::min<std::size_t>(detail::set_up_threads(threads), max_counting_parts);
   std::vector<host_array<std::uint32_t>> counts(parts);

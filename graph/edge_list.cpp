@@ -41,7 +41,7 @@ struct part {
   host_array<std::uint32_t> begins;  // (buckets + 1,) u32, first edge of each bucket, counted from there
 };
 
-/// The edges of all parts. Arrays that large are huge pages, which cost a fifth of the time of small ones to take.
+/// The edges of all parts, together: arrays that large may be huge pages.
 struct bucketed_edges {
   host_array<std::uint16_t> sources;  // (edges,) u16, counted from the bucket's first vertex
   host_array<std::uint32_t> targets;  // (edges,) u32
@@ -154,7 +154,7 @@ csr make(edge_supply& supply, std::uint32_t vertices, unsigned threads) {
   all.weights.resize(Weighted ? max_edges : 0);
   std::atomic<std::size_t> next{0};
   detail::for_each_part(threads, threads, [&](std::size_t) {
-    std::vector<edge_list::block> blocks;  // kept for the thread's next part: new memory costs as much as filling it
+    std::vector<edge_list::block> blocks;  // kept for the thread's next part
     for (;;) {
       auto const at = next.fetch_add(1, std::memory_order_relaxed);  // publishes nothing; joining does
       if (at >= parts.size()) return;

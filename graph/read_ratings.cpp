@@ -109,7 +109,7 @@ class rating_reader {
   }
 
   /// A value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division rounds
-  /// as from_chars does, in a quarter of its time. Source: Clinger, "How to read floating point numbers accurately",
+  /// as from_chars does. Source: Clinger, "How to read floating point numbers accurately",
   /// PLDI 1990, section 5.
   static bool read_short(char const*& at, float& value) noexcept {
     constexpr float power[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F};

@@ -149,8 +149,8 @@ typedef struct lull_options {
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
    the process harvests the same CUDA device; any number may observe beside it, or be off. */
 lull_status lull_create(lull_options const* options, lull_runtime** runtime);
-/* Cancels the runtime's jobs, waits for them, at most about three seconds, and destroys them, too; their handles are
-   dead then. LULL_ERROR_STATE: a call of another thread did not leave within ten seconds, and the runtime lives on. */
+/* Cancels the runtime's jobs, waits for them, at most about three seconds, saves those that have a checkpoint, and
+   destroys all; their handles are dead then. LULL_ERROR_STATE: a call inside did not leave within ten seconds. */
 lull_status lull_destroy(lull_runtime* runtime);
 
 /* LULL_MODE_OFF, _OBSERVE or _ON, as asked for or as the environment says; off after an error of the device. */

@@ -223,7 +223,7 @@ class Rank:
                 work.end(side)
         everyone = [None] * self.dist.get_world_size()
         self.dist.all_gather_object(everyone, own)
-        turns = len(with_lull) // (4 * QUARTETS // 2)
+        turns = len(with_lull) // (2 * QUARTETS)
         steps = GROUP * (len(with_lull) + turns)  # those in which the pipeline fills, too
         return {**compared(plain, with_lull), **over_ranks(everyone, steps), "ranks": everyone}
 

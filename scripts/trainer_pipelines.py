@@ -3,6 +3,7 @@
 measure_trainers.py measures and tests/apps/python/trainers_test.py holds to the bit."""
 
 import contextlib
+import dataclasses
 
 SCHEDULES = {  # name → stages a rank; 0: DeepSpeed, which has one
     "megatron": 1,
@@ -13,9 +14,22 @@ VOCABULARY = 1024
 HEADS = 4
 
 
-def make(schedule, device, **size):
+@dataclasses.dataclass(kw_only=True)
+class Training:
+    """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch."""
+
+    width: int
+    layers: int
+    rows: int
+    microbatches: int
+    learning_rate: float = 1e-2
+    dtype: str = "float32"
+    named: bool = True
+
+
+def make(schedule, device, **given):
     kind = MegatronPipeline if SCHEDULES[schedule] else DeepSpeedPipeline
-    return kind(schedule, device, **size)
+    return kind(schedule, device, Training(**given))
 
 
 def texts(microbatches, rows, device):
@@ -27,45 +41,32 @@ def texts(microbatches, rows, device):
 
 
 class MegatronPipeline:
-    """`width` is that of the layers, `rows` the length of a text. `named`: with lull.megatron's communicator, rather
-    than Megatron's own."""
+    """Named by lull.megatron's communicator, in place of Megatron's own."""
 
-    def __init__(
-        self,
-        schedule,
-        device,
-        *,
-        width=1024,
-        layers=8,
-        rows=512,
-        microbatches=8,
-        learning_rate=1e-2,
-        dtype="float32",
-        named=True,
-    ):
+    def __init__(self, schedule, device, given):
         import torch
         from megatron.core import parallel_state, tensor_parallel
         from megatron.core.pipeline_parallel import get_forward_backward_func, p2p_communication
         from megatron.core.process_groups_config import ProcessGroupCollection
         from torch.distributed import get_world_size
 
-        stages, kind = SCHEDULES[schedule], getattr(torch, dtype)
+        stages, kind = SCHEDULES[schedule], getattr(torch, given.dtype)
         interleaved = stages > 1
         if not parallel_state.model_parallel_is_initialized():
             parallel_state.initialize_model_parallel(1, get_world_size())
         parallel_state.set_virtual_pipeline_model_parallel_world_size(stages if interleaved else None)
         tensor_parallel.model_parallel_cuda_manual_seed(5)
-        config = self._config(kind, width, layers, stages, device)
+        config = self._config(kind, given.width, given.layers, stages, device)
         groups = ProcessGroupCollection.use_mpu_process_groups()
-        self._chunks = [self._model(config, rows, stage, interleaved).to(device, kind) for stage in range(stages)]
+        self._chunks = [self._model(config, given.rows, stage, interleaved).to(device, kind) for stage in range(stages)]
         self.parameters = [parameter for chunk in self._chunks for parameter in chunk.parameters()]
-        self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
-        self._texts = texts(microbatches, rows, device)
-        self._places = torch.arange(rows, device=device)[None]
-        self._mask = torch.ones(1, 1, rows, rows, dtype=torch.bool, device=device).triu(1)
+        self._optimizer = torch.optim.SGD(self.parameters, given.learning_rate)
+        self._texts = texts(given.microbatches, given.rows, device)
+        self._places = torch.arange(given.rows, device=device)[None]
+        self._mask = torch.ones(1, 1, given.rows, given.rows, dtype=torch.bool, device=device).triu(1)
         self._run = get_forward_backward_func()
-        self._given = {"num_microbatches": microbatches, "seq_length": rows, "micro_batch_size": 1}
-        if named:
+        self._given = {"num_microbatches": given.microbatches, "seq_length": given.rows, "micro_batch_size": 1}
+        if given.named:
             import lull.megatron
 
             communicator = lull.megatron.P2PCommunicator(groups.pp, config)
@@ -139,19 +140,7 @@ class MegatronPipeline:
 class DeepSpeedPipeline:
     """As above; its stages hand on a pair, so that a micro-batch is two tensors: the layers' and the texts' places."""
 
-    def __init__(
-        self,
-        schedule,
-        device,
-        *,
-        width=1024,
-        layers=8,
-        rows=512,
-        microbatches=8,
-        learning_rate=1e-2,
-        dtype="float32",
-        named=True,
-    ):
+    def __init__(self, schedule, device, given):
         import deepspeed
         import torch
         from deepspeed.pipe import LayerSpec, PipelineModule
@@ -160,12 +149,12 @@ class DeepSpeedPipeline:
 
         deepspeed.init_distributed(torch.distributed.get_backend())
         torch.manual_seed(1000)
-        blocks = [LayerSpec(gpt_layers.Block, width, HEADS) for _ in range(layers)]
+        blocks = [LayerSpec(gpt_layers.Block, given.width, HEADS) for _ in range(given.layers)]
         module = PipelineModule(
             [
-                LayerSpec(gpt_layers.First, VOCABULARY, width, rows),
+                LayerSpec(gpt_layers.First, VOCABULARY, given.width, given.rows),
                 *blocks,
-                LayerSpec(gpt_layers.Last, VOCABULARY, width),
+                LayerSpec(gpt_layers.Last, VOCABULARY, given.width),
             ],
             num_stages=torch.distributed.get_world_size(),
             loss_fn=gpt_layers.loss,
@@ -174,14 +163,14 @@ class DeepSpeedPipeline:
             model=module,
             config={
                 "train_micro_batch_size_per_gpu": 1,
-                "gradient_accumulation_steps": microbatches,
-                "optimizer": {"type": "SGD", "params": {"lr": learning_rate}},
-                "bf16": {"enabled": dtype == "bfloat16"},
+                "gradient_accumulation_steps": given.microbatches,
+                "optimizer": {"type": "SGD", "params": {"lr": given.learning_rate}},
+                "bf16": {"enabled": given.dtype == "bfloat16"},
                 "steps_per_print": 10**9,
             },
         )[0]
-        self._texts = texts(microbatches, rows, "cpu")
-        self._named = named
+        self._texts = texts(given.microbatches, given.rows, "cpu")
+        self._named = given.named
         self.parameters = list(module.parameters())
         self.on_gpu = device.type == "cuda"
 

@@ -15,7 +15,7 @@ namespace lull {
 
 namespace {
 
-/// Large arrays are huge pages where the machine has them, which cost a fifth of the time of small ones to take.
+/// Large arrays are huge pages where the machine has them: there are fewer of them to take.
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 std::align_val_t alignment(std::size_t bytes) {

@@ -101,5 +101,18 @@ TEST_F(task_arrays, of_a_shape_that_is_not_theirs_are_refused) {
   }
 }
 
+TEST_F(task_arrays, are_written_from_any_element_on_and_within_their_ends) {
+  machine_array<std::uint32_t> array{*machine_, 4};
+  array.write(std::vector<std::uint32_t>{1, 2, 3, 4});
+  array.write(std::vector<std::uint32_t>{8, 9}, 2);
+  array.write(std::vector<std::uint32_t>{}, 4);
+  EXPECT_EQ(array.read(), (std::vector<std::uint32_t>{1, 2, 8, 9}));
+  std::vector<std::uint32_t> const two{5, 6};
+  EXPECT_THROW(array.write(two, 3), usage_error);
+  EXPECT_THROW(array.write(two, 5), usage_error);
+  EXPECT_THROW(array.write(two, ~std::size_t{0}), usage_error);
+  EXPECT_EQ(array.read(), (std::vector<std::uint32_t>{1, 2, 8, 9}));
+}
+
 }  // namespace
 }  // namespace lull
