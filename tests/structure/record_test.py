@@ -291,7 +291,9 @@ saved = pathlib.Path(given.get("--checkpoint", "-")) / "bfs.safetensors"
 steps = int(saved.read_text()) if saved.exists() else 0
 if "--checkpoint-every" in given:
     saved.parent.mkdir(exist_ok=True)
-    saved.write_text(str(steps + 1))
+    written = saved.with_suffix(".new")
+    written.write_text(str(steps + 1))
+    written.replace(saved)
     time.sleep(60)
 result.write_text("same" if steps in (0, 3) else "other")
 pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - steps))))
