@@ -56,7 +56,7 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->type_name("lull|naive|none");
   command.add_option("--schedule", into.schedule, "order of the pipeline's operations")
       ->capture_default_str()
-      ->type_name("gpipe|1f1b");
+      ->type_name("gpipe|1f1b|interleaved|zero_bubble");
   command.add_option("--stages", into.stages, "stages of the pipeline")->capture_default_str();
   command.add_option("--microbatches", into.microbatches, "micro-batches an iteration")->capture_default_str();
   command.add_option("--stage", into.stage, "the stage that is replayed, from 0")->capture_default_str();

@@ -26,7 +26,7 @@ constexpr int min_products = 4;  // a forward is made of at least so many, where
 /// Segments are bf16 products of random matrices; a wait has the shape of NCCL's own receive.
 class cuda_trainer final : public stage_trainer {
  public:
-  cuda_trainer(int device, std::chrono::nanoseconds forward) {
+  cuda_trainer(int device, std::chrono::nanoseconds forward) : forward_(forward) {
     LULL_CUDA(cudaSetDevice(device));
     stream_ = cuda_stream{0};  // the priority that a trainer's streams have by default
     trainer::load();
@@ -73,8 +73,9 @@ class cuda_trainer final : public stage_trainer {
     trainer::stamp(stream_.get(), &iteration_stamp()->end_ns);
     ++iteration_;
   }
-  void work(segment::direction pass) override {
-    for (int i = pass == segment::direction::backward ? 2 * products_ : products_; i > 0; --i) product();
+  void work(segment const& what) override {
+    auto const count = std::max<std::int64_t>(1, (products_ * what.duration + forward_ / 2) / forward_);
+    for (std::int64_t i = 0; i < count; ++i) product();
   }
   void wait(std::chrono::nanoseconds length, wait_arrival arrival) override {
     auto* const when = static_cast<trainer::stamps*>(wait_stamps_.get()) + waits_++;
@@ -197,8 +198,9 @@ class cuda_trainer final : public stage_trainer {
   std::size_t waits_ = 0;
   std::vector<bool> late_;  // (waits_,)
   std::size_t marks_ = 0;
+  std::chrono::nanoseconds const forward_;
   int size_ = 0;
-  int products_ = 1;
+  int products_ = 1;  // of a forward
 };
 
 }  // namespace

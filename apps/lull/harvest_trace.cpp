@@ -2,7 +2,9 @@
 #include <lull/apps/lull/harvest_trace.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <lull/host/report/time_text.hpp>
@@ -12,10 +14,20 @@ namespace {
 
 std::int64_t signed_ns(std::uint64_t ns) { return static_cast<std::int64_t>(ns); }
 
+/// "forward 3", and where stages hold several chunks of the model, "forward 3, chunk 2".
+std::string text_of(segment const& one, bool has_chunks) {
+  constexpr std::array<std::string_view, 4> passes{"forward ", "backward ", "input gradient ", "weight gradient "};
+  std::string made{passes[static_cast<std::size_t>(one.pass)]};
+  made += std::to_string(one.microbatch + 1);
+  if (has_chunks) made += ", chunk " + std::to_string(one.chunk + 1);
+  return made;
+}
+
 /// Segments are not stamped one by one, which would cost the trainer time: those between two stamps share what passed
 /// there, each by its planned length.
 void add_segments(std::vector<trace_event>& into, replayed const& done, stage_plan const& plan,
                   replay_place const& place) {
+  bool const has_chunks = std::ranges::any_of(plan.segments, [](segment const& one) { return one.chunk != 0; });
   auto const share_out = [&](std::uint32_t from, std::uint32_t until, std::uint64_t begin_ns, std::uint64_t end_ns) {
     std::int64_t planned = 0;
     for (std::uint32_t s = from; s < until; ++s) planned += plan.segments[s].duration.count();
@@ -24,10 +36,9 @@ void add_segments(std::vector<trace_event>& into, replayed const& done, stage_pl
     double at = 0;
     for (std::uint32_t s = from; s < until; ++s) {
       segment const& one = plan.segments[s];
-      char const* const name = one.pass == segment::direction::forward ? "forward " : "backward ";
       double const length = static_cast<double>(one.duration.count()) * scale;
       into.push_back({place.lane + ": training",
-                      name + std::to_string(one.microbatch + 1),
+                      text_of(one, has_chunks),
                       signed_ns(begin_ns) + static_cast<std::int64_t>(at),
                       static_cast<std::int64_t>(length),
                       {}});

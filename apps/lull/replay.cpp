@@ -81,7 +81,7 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
     for (std::uint32_t g = 0; g <= plan.gaps.size() && !stopped; ++g) {
       std::uint32_t const until =
           g < plan.gaps.size() ? plan.gaps[g].next_segment : static_cast<std::uint32_t>(plan.segments.size());
-      for (; next < until; ++next) on.work(plan.segments[next].pass);
+      for (; next < until; ++next) on.work(plan.segments[next]);
       if (g == plan.gaps.size()) break;
       gap const& idle = plan.gaps[g];
       auto const now = i * plan.length + idle.start;

@@ -47,7 +47,7 @@ struct task_setting {
 /// What was asked for. A field that the command does not have is nothing.
 struct report_config {
   std::optional<std::string> mode;      // lull, naive, none
-  std::optional<std::string> schedule;  // gpipe, 1f1b
+  std::optional<std::string> schedule;  // as --schedule spells it
   std::optional<std::uint32_t> stages;
   std::optional<std::uint32_t> microbatches;
   std::optional<std::uint32_t> stage;

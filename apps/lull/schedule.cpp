@@ -21,6 +21,7 @@ constexpr nanoseconds shortest_forward = std::chrono::microseconds{1};
 constexpr nanoseconds max_forward = std::chrono::minutes{1};
 constexpr std::int64_t backward_ratio = 2;
 constexpr nanoseconds not_done{-1};
+constexpr std::array<std::string_view, 4> schedule_names{"gpipe", "1f1b", "interleaved", "zero_bubble"};
 
 void check(schedule_shape const& shape, std::uint32_t stage) {
   auto const limit = [](std::string_view name, std::uint64_t given, std::uint64_t most) {
@@ -36,74 +37,152 @@ void check(schedule_shape const& shape, std::uint32_t stage) {
     throw usage_error("there is no stage " + std::to_string(stage) + ": with " + std::to_string(shape.stages) +
                       " stages it must be 0 to " + std::to_string(shape.stages - 1));
   }
+  if (shape.kind == schedule_kind::interleaved && shape.microbatches % shape.stages != 0) {
+    throw usage_error("an interleaved schedule takes micro-batches in groups of as many as there are stages: " +
+                      std::to_string(shape.microbatches) + " is no multiple of " + std::to_string(shape.stages));
+  }
   if (shape.forward < shortest_forward || shape.forward > max_forward) {
     throw usage_error("a forward segment of " + format_duration(shape.forward) + " is out of range: it must be " +
                       format_duration(shortest_forward) + " to " + format_duration(max_forward));
   }
 }
 
-// The n-th thing that a stage does.
+/// Of one chunk on one micro-batch.
+nanoseconds duration_of(schedule_shape const& shape, pass_kind pass) {
+  nanoseconds const forward = shape.forward / chunks_of(shape.kind);
+  return pass == pass_kind::backward ? backward_ratio * forward : forward;
+}
+
+/// The n-th thing that a stage does, but for gradients of weights that are split off.
 struct step {
-  segment::direction pass;
+  pass_kind pass;
+  std::uint32_t chunk;
   std::uint32_t microbatch;
 };
 
-step step_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t n) {
-  std::uint32_t const count = shape.microbatches;
-  if (shape.kind == schedule_kind::gpipe) {
-    if (n < count) return {segment::direction::forward, n};
-    return {segment::direction::backward, 2 * count - 1 - n};
-  }
-  std::uint32_t const ahead = std::min(shape.stages - 1 - stage, count);  // forwards before the first pair
-  if (n < ahead) return {segment::direction::forward, n};
-  std::uint32_t const paired = n - ahead;  // forward, backward, forward, … until forwards are used up
-  if (paired >= 2 * (count - ahead)) return {segment::direction::backward, n - count};
-  if (paired % 2 == 0) return {segment::direction::forward, ahead + paired / 2};
-  return {segment::direction::backward, paired / 2};
+/// The n-th forward or backward of a stage: group after group of as many micro-batches as there are stages, in each
+/// group chunk after chunk.
+step nth_of(schedule_shape const& shape, pass_kind pass, std::uint32_t n) {
+  std::uint32_t const chunks = chunks_of(shape.kind);
+  std::uint32_t const group = n / (shape.stages * chunks);
+  std::uint32_t const within = n % (shape.stages * chunks);
+  std::uint32_t const chunk = within / shape.stages;
+  return {pass, pass == pass_kind::forward ? chunk : chunks - 1 - chunk, group * shape.stages + within % shape.stages};
 }
 
-// Goes round the stages; each does what it can. Every round advances some stage, since neither schedule has a cycle.
+/// Forwards before the first pair of forward and backward.
+std::uint32_t warm_up_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t forwards) {
+  std::uint32_t const behind = shape.stages - 1 - stage;
+  std::uint32_t const wanted = shape.kind == schedule_kind::interleaved ? 2 * behind + shape.stages : behind;
+  return std::min(wanted, forwards);
+}
+
+step step_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t n) {
+  std::uint32_t const count = shape.microbatches * chunks_of(shape.kind);
+  if (shape.kind == schedule_kind::gpipe) {
+    if (n < count) return {pass_kind::forward, 0, n};
+    return {pass_kind::backward, 0, 2 * count - 1 - n};
+  }
+  pass_kind const back = shape.kind == schedule_kind::zero_bubble ? pass_kind::input_gradient : pass_kind::backward;
+  std::uint32_t const ahead = warm_up_of(shape, stage, count);
+  if (n < ahead) return nth_of(shape, pass_kind::forward, n);
+  std::uint32_t const paired = n - ahead;  // forward, backward, forward, … until forwards are used up
+  if (paired >= 2 * (count - ahead)) return nth_of(shape, back, n - count);
+  if (paired % 2 == 0) return nth_of(shape, pass_kind::forward, ahead + paired / 2);
+  return nth_of(shape, back, paired / 2);
+}
+
+/// When each forward and each backward is done, by where its chunk stands in the model.
+class times_done {
+ public:
+  explicit times_done(schedule_shape const& shape) : shape_(shape), positions_(shape.stages * chunks_of(shape.kind)) {
+    times_.fill(std::vector(std::size_t{positions_} * shape.microbatches, not_done));
+  }
+
+  nanoseconds& of(std::uint32_t stage, step what) { return at(what.pass, position(stage, what), what.microbatch); }
+  /// When what it needs of other chunks is there.
+  nanoseconds ready(std::uint32_t stage, step what) {
+    std::uint32_t const here = position(stage, what);
+    if (what.pass == pass_kind::forward) return here == 0 ? nanoseconds{0} : at(what.pass, here - 1, what.microbatch);
+    if (here + 1 < positions_) return at(what.pass, here + 1, what.microbatch);
+    return at(pass_kind::forward, here, what.microbatch);
+  }
+
+ private:
+  std::uint32_t position(std::uint32_t stage, step what) const { return what.chunk * shape_.stages + stage; }
+  nanoseconds& at(pass_kind pass, std::uint32_t position, std::uint32_t microbatch) {
+    return times_[pass == pass_kind::forward ? 0 : 1][std::size_t{position} * shape_.microbatches + microbatch];
+  }
+
+  schedule_shape const& shape_;
+  std::uint32_t positions_;
+  std::array<std::vector<nanoseconds>, 2> times_;  // forwards, backwards: (positions, microbatches)
+};
+
+/// How far a stage is.
+struct stage_progress {
+  std::uint32_t next = 0;  // its n-th thing
+  std::uint32_t forwards = 0;
+  std::uint32_t input_gradients = 0;
+  std::uint32_t weight_gradients = 0;
+  nanoseconds free_at{0};
+};
+
+/// Whether a gradient of weights comes before the next thing, which may begin at `ready`.
+bool weights_come_first(schedule_shape const& shape, stage_progress const& at, step next, nanoseconds ready) {
+  if (at.weight_gradients == at.input_gradients) return false;
+  bool const full = next.pass == pass_kind::forward && at.forwards - at.weight_gradients >= shape.stages;
+  return full || at.free_at + duration_of(shape, pass_kind::weight_gradient) <= ready;
+}
+
+// Goes round the stages; each does what it can. Every round advances some stage, since no schedule has a cycle.
 stage_plan run(schedule_shape const& shape, std::uint32_t stage) {
-  std::array<std::vector<nanoseconds>, 2> times;  // by direction, (stages, microbatches): when it is done
-  times.fill(std::vector(std::size_t{shape.stages} * shape.microbatches, not_done));
-  auto const done = [&](std::uint32_t s, step todo) -> nanoseconds& {
-    return times[static_cast<std::size_t>(todo.pass)][std::size_t{s} * shape.microbatches + todo.microbatch];
-  };
-  auto const ready_at = [&](std::uint32_t s, step todo) {
-    if (todo.pass == segment::direction::forward) return s == 0 ? nanoseconds{0} : done(s - 1, todo);
-    if (s + 1 < shape.stages) return done(s + 1, todo);
-    return done(s, {segment::direction::forward, todo.microbatch});
-  };
+  times_done done{shape};
   stage_plan plan{};
-  std::vector<std::uint32_t> next(shape.stages, 0);
-  std::vector<nanoseconds> free_at(shape.stages, nanoseconds{0});
+  std::vector<stage_progress> all(shape.stages);
+  std::uint32_t const things = 2 * shape.microbatches * chunks_of(shape.kind);
+  auto const add = [&](std::uint32_t s, step what, nanoseconds ready) {
+    nanoseconds const start = std::max(ready, all[s].free_at);
+    nanoseconds const duration = duration_of(shape, what.pass);
+    all[s].free_at = start + duration;
+    if (s == stage) plan.segments.push_back({what.pass, what.microbatch, what.chunk, start, duration});
+  };
+  auto const add_weights = [&](std::uint32_t s) {
+    add(s, {pass_kind::weight_gradient, 0, all[s].weight_gradients++}, nanoseconds{0});
+  };
   for (std::uint32_t finished = 0; finished < shape.stages;) {
     for (std::uint32_t s = 0; s < shape.stages; ++s) {
-      while (next[s] < 2 * shape.microbatches) {
-        step const todo = step_of(shape, s, next[s]);
-        nanoseconds const ready = ready_at(s, todo);
+      stage_progress& at = all[s];
+      while (at.next < things) {
+        step const todo = step_of(shape, s, at.next);
+        nanoseconds const ready = done.ready(s, todo);
         if (ready == not_done) break;
-        nanoseconds const start = std::max(ready, free_at[s]);
-        nanoseconds const duration =
-            todo.pass == segment::direction::forward ? shape.forward : backward_ratio * shape.forward;
-        free_at[s] = start + duration;
-        done(s, todo) = free_at[s];
-        if (s == stage) plan.segments.push_back({todo.pass, todo.microbatch, start, duration});
-        if (++next[s] == 2 * shape.microbatches) ++finished;
+        if (weights_come_first(shape, at, todo, ready)) {
+          add_weights(s);
+          continue;
+        }
+        add(s, todo, ready);
+        done.of(s, todo) = at.free_at;
+        if (todo.pass == pass_kind::forward) ++at.forwards;
+        if (todo.pass == pass_kind::input_gradient) ++at.input_gradients;
+        if (++at.next < things) continue;
+        while (at.weight_gradients < at.input_gradients) add_weights(s);
+        ++finished;
       }
     }
   }
-  plan.length = *std::max_element(free_at.begin(), free_at.end());
+  plan.length = std::ranges::max(all, {}, &stage_progress::free_at).free_at;
   return plan;
 }
 
 void add_gaps(stage_plan& plan) {
   nanoseconds end{0};
-  std::uint32_t forwards_left = static_cast<std::uint32_t>(plan.segments.size() / 2);
+  auto const is_forward = [](segment const& each) { return each.pass == pass_kind::forward; };
+  auto forwards_left = std::ranges::count_if(plan.segments, is_forward);
   bool backward_seen = false;
   for (std::uint32_t i = 0; i < plan.segments.size(); ++i) {
     segment const& next = plan.segments[i];
-    bool const backward = next.pass == segment::direction::backward;
+    bool const backward = !is_forward(next);
     gap_site site = gap_site::steady;
     if (backward && !backward_seen) {
       site = gap_site::first_backward;
@@ -124,14 +203,16 @@ void add_gaps(stage_plan& plan) {
 
 }  // namespace
 
-std::string_view name_of(schedule_kind kind) noexcept { return kind == schedule_kind::gpipe ? "gpipe" : "1f1b"; }
+std::string_view name_of(schedule_kind kind) noexcept { return schedule_names[static_cast<std::size_t>(kind)]; }
 
 schedule_kind parse_schedule(std::string_view name) {
-  if (name == "gpipe") return schedule_kind::gpipe;
-  if (name == "1f1b") return schedule_kind::one_forward_one_backward;
-  constexpr std::array<std::string_view, 2> known{"1f1b", "gpipe"};
-  throw usage_error("unknown schedule \"" + std::string{name} + "\"; known: " + list_known(name, known));
+  auto const found = std::ranges::find(schedule_names, name);
+  if (found == schedule_names.end())
+    throw usage_error("unknown schedule \"" + std::string{name} + "\"; known: " + list_known(name, schedule_names));
+  return static_cast<schedule_kind>(found - schedule_names.begin());
 }
+
+std::uint32_t chunks_of(schedule_kind kind) noexcept { return kind == schedule_kind::interleaved ? 2 : 1; }
 
 std::string_view name_of(gap_site site) noexcept {
   constexpr std::array<std::string_view, 5> names{"warm-up", "first backward", "steady", "cool-down", "tail"};
@@ -150,14 +231,14 @@ nanoseconds max_gap(stage_plan const& plan) noexcept {
 }
 
 nanoseconds forward_for_max_gap(schedule_shape shape, std::uint32_t stage, nanoseconds length) {
-  // All times are whole multiples of the forward time, so one plan tells the factor.
+  // All times are whole multiples of half the forward time, so one plan tells the factor.
   shape.forward = shortest_forward;
-  std::int64_t const factor = max_gap(plan_stage(shape, stage)) / shortest_forward;
+  std::int64_t const factor = max_gap(plan_stage(shape, stage)) / (shortest_forward / 2);
   if (factor == 0) {
     throw usage_error("stage " + std::to_string(stage) + " of " + std::to_string(shape.stages) +
                       " has no gap in this schedule: choose another stage, or give no longest bubble");
   }
-  shape.forward = (length + nanoseconds{factor / 2}) / factor;
+  shape.forward = (2 * length + nanoseconds{factor / 2}) / factor;
   check(shape, stage);
   return shape.forward;
 }

@@ -13,25 +13,42 @@ namespace lull {
 /// one_forward_one_backward: PipeDream-Flush (Narayanan et al., SC 2021, section 2.2.1, figure 4; the order is
 /// PipeDream's, SOSP 2019): min(stages - 1 - stage, micro-batches) forwards, then forward and backward in turn, then
 /// the backwards left over.
-enum class schedule_kind { gpipe, one_forward_one_backward };
+/// interleaved: a stage holds two chunks of the model, the second as far behind the first as there are stages, and
+/// does a group of `stages` micro-batches with one before it goes on with the other (Narayanan et al., SC 2021, section
+/// 2.2.2; the order is Megatron-LM's).
+/// zero_bubble: a backward is split. The gradient of the input takes the place of the backward in
+/// one_forward_one_backward; the gradient of the weights fills what would be a gap, and is done at the latest where
+/// activations of more than `stages` micro-batches would be kept (ZB-H1 of Qi et al., Zero Bubble Pipeline
+/// Parallelism, ICLR 2024, section 2.1).
+enum class schedule_kind { gpipe, one_forward_one_backward, interleaved, zero_bubble };
 
-/// "gpipe" or "1f1b".
+/// "gpipe", "1f1b", "interleaved" or "zero_bubble".
 std::string_view name_of(schedule_kind kind) noexcept;
-/// Errors: usage_error that lists both.
+/// Errors: usage_error that lists all.
 schedule_kind parse_schedule(std::string_view name);
 
 struct schedule_shape {
   schedule_kind kind = schedule_kind::one_forward_one_backward;
   std::uint32_t stages = 4;            // 1 to 1,024
-  std::uint32_t microbatches = 8;      // 1 to 65,536; stages × microbatches at most 2^20
+  std::uint32_t microbatches = 8;      // 1 to 65,536; stages × microbatches at most 2^20; interleaved: whole groups
   std::chrono::nanoseconds forward{};  // of one micro-batch on one stage, 1 µs to 1 min; a backward takes twice that
+};
+
+/// How many chunks of the model a stage holds.
+std::uint32_t chunks_of(schedule_kind kind) noexcept;
+
+enum class pass_kind {
+  forward,
+  backward,        // both gradients
+  input_gradient,  // half a backward: what the stage before waits for
+  weight_gradient  // the other half
 };
 
 /// Work of one stage on one micro-batch.
 struct segment {
-  enum class direction { forward, backward };
-  direction pass;
+  pass_kind pass;
   std::uint32_t microbatch;
+  std::uint32_t chunk;             // of those that the stage holds
   std::chrono::nanoseconds start;  // since the iteration began
   std::chrono::nanoseconds duration;
 };
@@ -58,13 +75,13 @@ struct gap {
 /// for all when the slowest stage has done its last backward; the next begins then (the flush). So a stage's tail and
 /// the warm-up gap of the next iteration touch, with the optimiser's step, which is not modelled, between them.
 struct stage_plan {
-  std::vector<segment> segments;  // (2 × microbatches), in order of time
+  std::vector<segment> segments;  // (2 or 3 × microbatches × chunks), in order of time
   std::vector<gap> gaps;          // in order of time
   std::chrono::nanoseconds length;
 };
 
 /// Simulates the whole pipeline: a stage does its segments in the schedule's order, each as soon as the stage is free
-/// and the micro-batch is there (a forward from the stage before, a backward from the stage behind); transfers take no
+/// and the micro-batch is there (a forward from the chunk before, a backward from the chunk behind); transfers take no
 /// time. Errors: usage_error for a shape outside its limits or a stage that is not there.
 stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage);
 

@@ -27,7 +27,9 @@ void arithmetic(std::uint64_t units) {
 class threads_trainer final : public stage_trainer {
  public:
   explicit threads_trainer(std::chrono::nanoseconds forward)
-      : cores_(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))), pool_(cores_, 1) {
+      : forward_(forward),
+        cores_(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))),
+        pool_(cores_, 1) {
     calibrate(forward);
   }
 
@@ -47,8 +49,10 @@ class threads_trainer final : public stage_trainer {
   void end_iteration() override {
     stream_.enqueue([this] { moments_.iterations.back().end_ns = threads_world::now_ns(); });
   }
-  void work(segment::direction pass) override {
-    stream_.enqueue([this, units = units_ * (pass == segment::direction::backward ? 2 : 1)] { compute(units); });
+  void work(segment const& what) override {
+    double const forwards = std::chrono::duration<double>{what.duration} / forward_;
+    auto const units = static_cast<std::uint64_t>(static_cast<double>(units_) * forwards + 0.5);
+    stream_.enqueue([this, units] { compute(units); });
   }
   void wait(std::chrono::nanoseconds length, wait_arrival) override {
     stream_.enqueue([this, length] {
@@ -99,9 +103,10 @@ class threads_trainer final : public stage_trainer {
     }
   }
 
+  std::chrono::nanoseconds const forward_;
   int const cores_;
   block_pool pool_;
-  std::uint64_t units_ = 1;
+  std::uint64_t units_ = 1;  // of a forward
   replay_moments moments_;
   std::atomic<std::size_t> reached_ = 0;
   std::size_t marks_ = 0;

@@ -45,8 +45,8 @@ class stage_trainer {
 
   /// Room for the stamps of a replay; the host then runs ahead of the device, as a trainer's does.
   virtual void begin_replay(std::size_t iterations, std::size_t waits) = 0;
-  virtual void begin_iteration() = 0;              // enqueue
-  virtual void work(segment::direction pass) = 0;  // enqueue
+  virtual void begin_iteration() = 0;          // enqueue
+  virtual void work(segment const& what) = 0;  // enqueue
   /// Enqueue. Lasts that long from its first block, whatever came before: what a bubble costs is never hidden in the
   /// next.
   virtual void wait(std::chrono::nanoseconds length, wait_arrival arrival) = 0;
@@ -59,7 +59,8 @@ class stage_trainer {
   virtual replay_moments end_replay() = 0;
 };
 
-/// `forward`: the length of a forward segment; a backward takes twice that. Calibrates, which takes up to seconds.
+/// `forward`: the length of a forward segment, to which the lengths of others are held. Calibrates, which takes up to
+/// seconds.
 std::unique_ptr<stage_trainer> make_threads_trainer(std::chrono::nanoseconds forward);
 /// Throws usage_error in a build without CUDA.
 std::unique_ptr<stage_trainer> make_cuda_trainer(int device, std::chrono::nanoseconds forward);

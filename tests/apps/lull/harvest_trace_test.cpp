@@ -17,8 +17,8 @@ constexpr std::uint64_t us = 1000;
 
 /// One forward, a gap, and a backward.
 stage_plan small_plan() {
-  using enum segment::direction;
-  return {{{forward, 0, 0ns, 2ms}, {backward, 0, 8ms, 4ms}}, {{gap_site::steady, 1, 2ms, 6ms}}, 12ms};
+  using enum pass_kind;
+  return {{{forward, 0, 0, 0ns, 2ms}, {backward, 0, 0, 8ms, 4ms}}, {{gap_site::steady, 1, 2ms, 6ms}}, 12ms};
 }
 
 /// One iteration from `begin_ns` on, 12 ms long, of which a bubble takes 6.
@@ -84,6 +84,25 @@ TEST(harvest_trace, shows_all_that_one_replay_did) {
   EXPECT_EQ(argument(events, "iteration 1", "side work in bubbles"), "49.6 % of the iteration");  // not what overran
   EXPECT_EQ(argument(events, "pagerank", "chunks"), "40");
   EXPECT_EQ(argument(events, "pagerank", "bubble"), "7");
+}
+
+TEST(harvest_trace, names_each_kind_of_pass_and_the_chunk_where_there_are_several) {
+  auto const names = [](std::vector<segment> const& segments) {
+    std::vector<trace_event> events;
+    replayed one = one_iteration(0);
+    one.bubbles.clear();
+    add_events(events, one, {segments, {}, 12ms}, {"alone", "", 1, 0});
+    std::vector<std::string> found;
+    for (trace_event const& each : events) {
+      if (each.track == "alone: training") found.push_back(each.name);
+    }
+    return found;
+  };
+  using enum pass_kind;
+  EXPECT_EQ(names({{forward, 2, 0, 0ns, 4ms}, {input_gradient, 2, 0, 4ms, 4ms}, {weight_gradient, 2, 0, 8ms, 4ms}}),
+            (std::vector<std::string>{"forward 3", "input gradient 3", "weight gradient 3"}));
+  EXPECT_EQ(names({{forward, 0, 0, 0ns, 4ms}, {forward, 0, 1, 4ms, 4ms}, {backward, 0, 1, 8ms, 4ms}}),
+            (std::vector<std::string>{"forward 1, chunk 1", "forward 1, chunk 2", "backward 1, chunk 2"}));
 }
 
 TEST(harvest_trace, both_replays_of_a_pair_begin_at_once_in_tracks_of_their_own) {

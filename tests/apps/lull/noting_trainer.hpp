@@ -29,7 +29,7 @@ class noting_trainer final : public stage_trainer {
     note("[");
     stream_.enqueue([this] { moments_.iterations.push_back({threads_world::now_ns(), 0}); });
   }
-  void work(segment::direction pass) override { note(pass == segment::direction::forward ? "F" : "B"); }
+  void work(segment const& what) override { note(what.pass == pass_kind::forward ? "F" : "B"); }
   void wait(std::chrono::nanoseconds length, wait_arrival arrival) override {
     auto const us = std::chrono::duration_cast<std::chrono::microseconds>(length).count();
     note(std::to_string(us) + (arrival == wait_arrival::before_worker ? "us" : "us late"));

@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 
 /// One forward, a gap, two backwards, and a gap at the end.
 stage_plan small_plan() {
-  using enum segment::direction;
-  return {{{forward, 0, 0ns, 1ms}, {backward, 0, 2ms, 2ms}, {backward, 1, 4ms, 2ms}},
+  using enum pass_kind;
+  return {{{forward, 0, 0, 0ns, 1ms}, {backward, 0, 0, 2ms, 2ms}, {backward, 1, 0, 4ms, 2ms}},
           {{gap_site::steady, 1, 1ms, 1ms}, {gap_site::tail, 3, 6ms, 500us}},
           6500us};
 }
@@ -58,7 +58,7 @@ TEST(replay, ends_at_the_next_gap_when_it_is_stopped) {
 
 TEST(replay, a_plan_without_gaps_is_work_alone) {
   noting_trainer trainer;
-  replayed const done = replay(trainer, {{{segment::direction::forward, 0, 0ns, 1ms}}, {}, 1ms}, 1, nullptr, never);
+  replayed const done = replay(trainer, {{{pass_kind::forward, 0, 0, 0ns, 1ms}}, {}, 1ms}, 1, nullptr, never);
   EXPECT_EQ(trainer.noted(), "replay 1 0 [ F ]");
   EXPECT_TRUE(done.bubbles.empty());
   EXPECT_DOUBLE_EQ(replayed{}.ms(), 0);

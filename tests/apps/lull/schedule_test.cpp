@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <lull/apps/lull/schedule.hpp>
@@ -15,14 +16,20 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-constexpr schedule_kind kinds[] = {schedule_kind::gpipe, schedule_kind::one_forward_one_backward};
+constexpr schedule_kind kinds[] = {schedule_kind::gpipe, schedule_kind::one_forward_one_backward,
+                                   schedule_kind::interleaved, schedule_kind::zero_bubble};
+constexpr schedule_kind whole_backwards[] = {schedule_kind::gpipe, schedule_kind::one_forward_one_backward};
 constexpr nanoseconds forward_time = 2ms;
 
 schedule_shape shape_of(schedule_kind kind, std::uint32_t stages, std::uint32_t microbatches) {
   return {.kind = kind, .stages = stages, .microbatches = microbatches, .forward = forward_time};
 }
 
-// "F0 F1 B0 …", with each gap as (length in forwards).
+bool takes(schedule_kind kind, std::uint32_t stages, std::uint32_t microbatches) {
+  return kind != schedule_kind::interleaved || microbatches % stages == 0;
+}
+
+// "F0 F1 B0 …", with each gap as (length in forwards); I and W are halves of a backward, F0' is of the second chunk.
 std::string drawn(stage_plan const& plan) {
   std::string text;
   std::size_t gap_index = 0;
@@ -35,7 +42,8 @@ std::string drawn(stage_plan const& plan) {
   for (std::size_t i = 0; i < plan.segments.size(); ++i) {
     gaps_before(i);
     segment const& work = plan.segments[i];
-    text += (work.pass == segment::direction::forward ? "F" : "B") + std::to_string(work.microbatch) + " ";
+    text += "FBIW"[static_cast<std::size_t>(work.pass)] + std::to_string(work.microbatch);
+    text += work.chunk == 0 ? " " : "' ";
   }
   gaps_before(plan.segments.size());
   text.pop_back();
@@ -64,9 +72,31 @@ std::chrono::nanoseconds idle_time(stage_plan const& plan) {
   return sum;
 }
 
+// A chunk is half a stage, so its forward is half a forward: gaps are counted in those.
+TEST(Schedule, InterleavedByHand) {
+  auto const plan = [](std::uint32_t stage) {
+    schedule_shape shape = shape_of(schedule_kind::interleaved, 2, 4);
+    shape.forward = 2 * forward_time;
+    return drawn(plan_stage(shape, stage));
+  };
+  EXPECT_EQ(plan(0),
+            "F0 F1 F0' F1' F2 (first backward 1) B0' F3 B1' F2' B0 F3' B1 "
+            "(cool-down 1) B2' (cool-down 1) B3' B2 B3");
+  EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 F0' B0' F1' B1' F2 B0 F3 B1 F2' B2' F3' B3' B2 B3 (tail 2)");
+}
+
+TEST(Schedule, ZeroBubbleByHand) {
+  auto const plan = [](std::uint32_t stage) {
+    return drawn(plan_stage(shape_of(schedule_kind::zero_bubble, 3, 4), stage));
+  };
+  EXPECT_EQ(plan(0), "F0 F1 F2 (first backward 2) I0 W0 F3 I1 W1 I2 W2 I3 W3");
+  EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 1) I0 F2 I1 W0 F3 I2 W1 I3 W2 W3");
+  EXPECT_EQ(plan(2), "(warm-up 2) F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3");
+}
+
 // Bubble fraction (stages - 1) / (microbatches + stages - 1), for each stage of either schedule.
 TEST(Schedule, IdleTimeIsTheClosedForm) {
-  for (schedule_kind const kind : kinds) {
+  for (schedule_kind const kind : whole_backwards) {
     for (std::uint32_t stages : {1u, 2u, 3u, 4u, 8u, 17u}) {
       for (std::uint32_t microbatches : {1u, 2u, 3u, 7u, 8u, 16u, 33u}) {
         for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -79,20 +109,54 @@ TEST(Schedule, IdleTimeIsTheClosedForm) {
   }
 }
 
+// With chunks half as large the pipeline fills in half the time (Narayanan et al., SC 2021, section 2.2.2).
+TEST(Schedule, InterleavedHalvesTheBubble) {
+  for (std::uint32_t stages : {2u, 3u, 4u, 8u}) {
+    for (std::uint32_t microbatches : {2 * stages, 3 * stages, 8 * stages}) {
+      for (std::uint32_t stage = 0; stage < stages; ++stage) {
+        stage_plan const plan = plan_stage(shape_of(schedule_kind::interleaved, stages, microbatches), stage);
+        EXPECT_EQ(idle_time(plan), 3 * forward_time * (stages - 1) / 2) << stages << " " << microbatches;
+      }
+    }
+  }
+}
+
+// (stages - 1) × (forward + input gradient - weight gradient) (Qi et al., ICLR 2024, table 2, ZB-H1), and activations
+// of no more micro-batches than one_forward_one_backward keeps on its first stage.
+TEST(Schedule, ZeroBubbleLeavesAThirdOfTheBubble) {
+  for (std::uint32_t stages : {2u, 3u, 4u, 8u}) {
+    for (std::uint32_t microbatches : {stages, 2 * stages, 3 * stages + 1}) {
+      for (std::uint32_t stage = 0; stage < stages; ++stage) {
+        stage_plan const plan = plan_stage(shape_of(schedule_kind::zero_bubble, stages, microbatches), stage);
+        EXPECT_EQ(idle_time(plan), forward_time * (stages - 1)) << stages << " " << microbatches << " " << stage;
+        std::uint32_t kept = 0;
+        for (segment const& work : plan.segments) {
+          kept += work.pass == pass_kind::forward;
+          kept -= work.pass == pass_kind::weight_gradient;
+          EXPECT_LE(kept, stages);
+        }
+        EXPECT_EQ(kept, 0u);
+      }
+    }
+  }
+}
+
 TEST(Schedule, SegmentsAndGapsTileTheIterationAndEachMicrobatchGoesBothWaysOnce) {
   for (schedule_kind const kind : kinds) {
     for (auto const& [stages, microbatches] : {std::pair{1u, 5u}, {4u, 8u}, {8u, 3u}, {5u, 5u}, {3u, 1u}}) {
+      if (!takes(kind, stages, microbatches)) continue;
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
         stage_plan const plan = plan_stage(shape_of(kind, stages, microbatches), stage);
         std::map<nanoseconds, nanoseconds> spans;
-        std::set<std::pair<segment::direction, std::uint32_t>> seen;
+        std::set<std::tuple<pass_kind, std::uint32_t, std::uint32_t>> seen;
         for (segment const& work : plan.segments) {
           EXPECT_TRUE(spans.emplace(work.start, work.duration).second);
-          EXPECT_TRUE(seen.emplace(work.pass, work.microbatch).second);
+          EXPECT_TRUE(seen.emplace(work.pass, work.chunk, work.microbatch).second);
           EXPECT_LT(work.microbatch, microbatches);
+          EXPECT_LT(work.chunk, chunks_of(kind));
         }
         for (gap const& idle : plan.gaps) EXPECT_TRUE(spans.emplace(idle.start, idle.length).second);
-        EXPECT_EQ(seen.size(), 2 * microbatches);
+        EXPECT_EQ(seen.size(), (kind == schedule_kind::zero_bubble ? 3 : 2) * microbatches * chunks_of(kind));
         nanoseconds end{0};
         for (auto const& [start, length] : spans) {
           EXPECT_EQ(start, end);
@@ -105,29 +169,35 @@ TEST(Schedule, SegmentsAndGapsTileTheIterationAndEachMicrobatchGoesBothWaysOnce)
   }
 }
 
-// Between neighbours: nothing starts before what it needs is done.
+// Between neighbours in the model: nothing starts before what it needs is done.
 TEST(Schedule, DependenciesHoldBetweenStages) {
   for (schedule_kind const kind : kinds) {
     for (auto const& [stages, microbatches] : {std::pair{4u, 8u}, {6u, 2u}}) {
-      std::map<std::pair<std::uint32_t, std::uint32_t>, segment> forward, backward;
+      if (!takes(kind, stages, microbatches)) continue;
+      std::map<std::pair<std::uint32_t, std::uint32_t>, segment> forward, backward, weights;
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
         for (segment const& work : plan_stage(shape_of(kind, stages, microbatches), stage).segments) {
-          (work.pass == segment::direction::forward ? forward : backward)[{stage, work.microbatch}] = work;
+          auto& such = work.pass == pass_kind::forward           ? forward
+                       : work.pass == pass_kind::weight_gradient ? weights
+                                                                 : backward;
+          such[{work.chunk * stages + stage, work.microbatch}] = work;
         }
       }
       auto const end = [](segment const& work) { return work.start + work.duration; };
+      std::uint32_t const last = stages * chunks_of(kind) - 1;
       for (std::uint32_t m = 0; m < microbatches; ++m) {
-        for (std::uint32_t s = 0; s + 1 < stages; ++s) {
-          EXPECT_GE((forward[{s + 1, m}].start), end(forward[{s, m}]));
-          EXPECT_GE((backward[{s, m}].start), end(backward[{s + 1, m}]));
+        for (std::uint32_t at = 0; at < last; ++at) {
+          EXPECT_GE((forward[{at + 1, m}].start), end(forward[{at, m}]));
+          EXPECT_GE((backward[{at, m}].start), end(backward[{at + 1, m}]));
         }
-        EXPECT_GE((backward[{stages - 1, m}].start), end(forward[{stages - 1, m}]));
+        EXPECT_GE((backward[{last, m}].start), end(forward[{last, m}]));
       }
+      for (auto const& [at, work] : weights) EXPECT_GE(work.start, end(backward[at]));
     }
   }
 }
 
-TEST(Schedule, BothHaveTheSameBubbleInAnotherShape) {
+TEST(Schedule, GpipeAnd1f1bHaveTheSameBubbleInAnotherShape) {
   stage_plan const gpipe = plan_stage(shape_of(schedule_kind::gpipe, 4, 8), 0);
   stage_plan const paired = plan_stage(shape_of(schedule_kind::one_forward_one_backward, 4, 8), 0);
   EXPECT_EQ(idle_time(gpipe), idle_time(paired));
@@ -158,10 +228,12 @@ TEST(Schedule, FewerMicrobatchesThanStages) {
 
 TEST(Schedule, LargeShapes) {
   for (schedule_kind const kind : kinds) {
-    schedule_shape shape = shape_of(kind, 1024, 1024);
+    schedule_shape shape = shape_of(kind, 512, 2048);
     shape.forward = 1min;
-    EXPECT_EQ(plan_stage(shape, 511).length, 3 * 1min * 2047);
-    EXPECT_EQ(idle_time(plan_stage(shape_of(kind, 16, 65'536), 7)), 3 * forward_time * 15);
+    int const bubbles = kind == schedule_kind::zero_bubble ? 1 : 3;  // forwards, for each stage before or behind
+    int const chunks = static_cast<int>(chunks_of(kind));
+    EXPECT_EQ(plan_stage(shape, 511).length, 3 * 1min * 2048 + bubbles * nanoseconds{1min} * 511 / chunks);
+    EXPECT_EQ(idle_time(plan_stage(shape_of(kind, 16, 65'536), 7)), bubbles * forward_time * 15 / chunks);
   }
 }
 
@@ -186,6 +258,9 @@ TEST(Schedule, LimitsAreRefusedWithTheirReason) {
   EXPECT_NE(message(with([](auto& s) { s.microbatches = 0; }), 0).find("1 to 65536"), std::string::npos);
   EXPECT_NE(message(with([](auto& s) { s.microbatches = 65'537; }), 0).find("1 to 65536"), std::string::npos);
   EXPECT_NE(message(shape_of(schedule_kind::gpipe, 1024, 1025), 0).find("times"), std::string::npos);
+  EXPECT_EQ(
+      message(shape_of(schedule_kind::interleaved, 4, 6), 0),
+      "an interleaved schedule takes micro-batches in groups of as many as there are stages: 6 is no multiple of 4");
   EXPECT_NE(message(with([](auto& s) { s.forward = 999ns; }), 0).find("999ns is out of range"), std::string::npos);
   EXPECT_NE(message(with([](auto& s) { s.forward = 61s; }), 0).find("out of range"), std::string::npos);
 }
