@@ -24,7 +24,6 @@ from graph_task_sections import SECTIONS as GRAPH_TASK_SECTIONS
 from graph_task_sections import TASKS as GRAPH_TASKS
 from harvest_sections import harvest, pictures, short_bubbles, tasks
 from measured import (
-    alone_with_bounds,
     commit,
     condition,
     lull,
@@ -36,6 +35,7 @@ from measured import (
     twice,
     why_empty,
 )
+from nccl_sections import SECTIONS as NCCL_SECTIONS
 from side_sections import COMPARED, side_causes, side_check, side_compare, side_host, side_stage, side_steps
 from step_sections import (
     CONNECTIONS,
@@ -220,36 +220,6 @@ def instants(build):
     return rows
 
 
-def nccl(build):
-    """Two processes with a GPU each. The interval is the slowdown's own, over n = `pairs`."""
-    rows = []
-    for task in ("compute", "streaming"):
-        for mode, microbatches in (("streams", 4), ("graph", 4), ("graph", 2)):
-            arguments = [
-                "--task",
-                task,
-                "--microbatches",
-                str(microbatches),
-                "--seconds",
-                "25",
-                *(["--graph"] if mode == "graph" else []),
-            ]
-            command = [
-                "env",
-                "NCCL_NVLS_ENABLE=0",
-                "scripts/ranks.py",
-                "--limit",
-                "95",
-                "2",
-                f"{build}/bin/bench/nccl_pipeline",
-                *arguments,
-            ]
-            (first, spread), (second, again) = (alone_with_bounds(read_json(shell(command, 100))) for _ in range(2))
-            run = paired(["nccl_pipeline", *arguments], first, second, interval={"first": spread, "second": again})
-            rows.append({"task": task, "mode": mode, "microbatches": microbatches, **run})
-    return rows
-
-
 SECTIONS = {
     "yield": ("us", lambda build: twice(build, YIELD)),
     "captured": ("us", lambda build: twice(build, CAPTURED)),
@@ -277,7 +247,7 @@ SECTIONS = {
     "whole_job": ("files a second", lambda build: twice(build, WHOLE_JOB)),
     "ranks": ("bytes", ranks),
     "instants": (None, instants),
-    "nccl": ("as named", nccl),
+    **NCCL_SECTIONS,
     **{f"step:{name}": ("as named", lambda build, plans=plans: step(build, plans)) for name, plans in STEP.items()},
     **{f"stage:{name}": ("as named", lambda build, name=name: stage(build, *STAGE[name])) for name in STAGE},
     **{name: ("as named", lambda build, name=name: stage_kernels(build, KERNELS[name])) for name in KERNELS},

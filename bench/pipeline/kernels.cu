@@ -25,6 +25,19 @@ __device__ std::uint64_t mixed(__nv_bfloat16 value, std::uint64_t place) {
   memcpy(&bits, &value, sizeof bits);
   return mixed(place << 16 | bits);
 }
+__device__ std::uint64_t mixed(float value, std::uint64_t place) {
+  std::uint32_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  return mixed(place << 32 ^ bits);
+}
+
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+__device__ float to_float(float value) { return value; }
+__device__ void store(__nv_bfloat16& to, float value) { to = __float2bfloat16(value); }
+__device__ void store(float& to, float value) { to = value; }
+
+/// In [−1, 1).
+__device__ float uniform(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f; }
 
 template <class Work>
 __device__ void for_each(std::uint64_t count, Work work) {
@@ -32,45 +45,71 @@ __device__ void for_each(std::uint64_t count, Work work) {
     work(i);
 }
 
-__global__ void stir_kernel(__nv_bfloat16* to, __nv_bfloat16 const* from, std::uint64_t count) {
+template <class Number>
+__global__ void fill_kernel(Number* values, std::uint64_t count, std::uint64_t seed) {
+  for_each(count, [=](std::uint64_t i) { store(values[i], uniform(mixed(seed + i))); });
+}
+
+template <class Number>
+__global__ void stir_kernel(Number* to, Number const* from, std::uint64_t count) {
+  for_each(count, [=](std::uint64_t i) { store(to[i], uniform(mixed(from[i], i))); });
+}
+
+template <class Number>
+__global__ void update_kernel(Number* weights, Number const* gradient, std::uint64_t count) {
   for_each(count, [=](std::uint64_t i) {
-    to[i] = __float2bfloat16(static_cast<float>(mixed(from[i], i) >> 40) * 0x1p-23f - 1.0f);
+    float const slope = to_float(gradient[i]);
+    float const moved = to_float(weights[i]) - learning_rate * slope / (1.0f + fabsf(slope));
+    store(weights[i], fminf(1.0f, fmaxf(-1.0f, moved)));
   });
 }
 
-__global__ void update_kernel(__nv_bfloat16* weights, __nv_bfloat16 const* gradient, std::uint64_t count) {
-  for_each(count, [=](std::uint64_t i) {
-    float const slope = __bfloat162float(gradient[i]);
-    float const moved = __bfloat162float(weights[i]) - learning_rate * slope / (1.0f + fabsf(slope));
-    weights[i] = __float2bfloat16(fminf(1.0f, fmaxf(-1.0f, moved)));
-  });
-}
-
-__global__ void checksum_kernel(unsigned long long* sum, __nv_bfloat16 const* values, std::uint64_t count) {
+template <class Number>
+__global__ void checksum_kernel(unsigned long long* sum, Number const* values, std::uint64_t count) {
   unsigned long long mine = 0;
   for_each(count, [&](std::uint64_t i) { mine += mixed(values[i], i); });
   atomicAdd(sum, mine);
 }
 
+/// Calls `launch` with a null pointer of the numbers' type.
+template <class Launch>
+void with_type(number_kind numbers, Launch launch) {
+  if (numbers == number_kind::bf16) {
+    launch(static_cast<__nv_bfloat16*>(nullptr));
+  } else {
+    launch(static_cast<float*>(nullptr));
+  }
+  LULL_CUDA(cudaGetLastError());
+}
+
 }  // namespace
 
-void stir(cudaStream_t stream, void* to, void const* from, std::uint64_t count) {
-  stir_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(to), static_cast<__nv_bfloat16 const*>(from),
-                                          count);
-  LULL_CUDA(cudaGetLastError());
+void fill(cudaStream_t stream, number_kind numbers, void* values, std::uint64_t count, std::uint64_t seed) {
+  with_type(numbers, [&]<class Number>(Number*) {
+    fill_kernel<<<grid, block, 0, stream>>>(static_cast<Number*>(values), count, seed);
+  });
 }
 
-void update(cudaStream_t stream, void* weights, void const* gradient, std::uint64_t count) {
-  update_kernel<<<grid, block, 0, stream>>>(static_cast<__nv_bfloat16*>(weights),
-                                            static_cast<__nv_bfloat16 const*>(gradient), count);
-  LULL_CUDA(cudaGetLastError());
+void stir(cudaStream_t stream, number_kind numbers, void* to, void const* from, std::uint64_t count) {
+  with_type(numbers, [&]<class Number>(Number*) {
+    stir_kernel<<<grid, block, 0, stream>>>(static_cast<Number*>(to), static_cast<Number const*>(from), count);
+  });
 }
 
-void add_checksum(cudaStream_t stream, std::uint64_t* sum, void const* values, std::uint64_t count) {
+void update(cudaStream_t stream, number_kind numbers, void* weights, void const* gradient, std::uint64_t count) {
+  with_type(numbers, [&]<class Number>(Number*) {
+    update_kernel<<<grid, block, 0, stream>>>(static_cast<Number*>(weights), static_cast<Number const*>(gradient),
+                                              count);
+  });
+}
+
+void add_checksum(cudaStream_t stream, number_kind numbers, std::uint64_t* sum, void const* values,
+                  std::uint64_t count) {
   static_assert(sizeof *sum == sizeof(unsigned long long));
-  checksum_kernel<<<grid, block, 0, stream>>>(reinterpret_cast<unsigned long long*>(sum),
-                                              static_cast<__nv_bfloat16 const*>(values), count);
-  LULL_CUDA(cudaGetLastError());
+  with_type(numbers, [&]<class Number>(Number*) {
+    checksum_kernel<<<grid, block, 0, stream>>>(reinterpret_cast<unsigned long long*>(sum),
+                                                static_cast<Number const*>(values), count);
+  });
 }
 
 }  // namespace lull::bench

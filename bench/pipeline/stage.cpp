@@ -5,8 +5,6 @@
 #include <optional>
 #include <thread>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/bench/pipeline/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {
@@ -14,173 +12,201 @@ namespace lull::bench {
 namespace {
 
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-constexpr std::size_t value_bytes = 2;
 
-void check(ncclResult_t code, char const* call) {
-  if (code != ncclSuccess) throw device_error{static_cast<int>(code), ncclGetErrorString(code), call, "NCCL"};
-}
 void check(cublasStatus_t code, char const* call) {
   if (code != CUBLAS_STATUS_SUCCESS)
     throw device_error{static_cast<int>(code), cublasGetStatusName(code), call, "cuBLAS"};
 }
-#define LULL_CHECK(call) check((call), #call)
+#define LULL_CUBLAS(call) check((call), #call)
 
-std::vector<device_memory> arrays(std::size_t count, std::uint64_t values) {
+schedule_shape shape_of(rank_place const& me, stage_size const& size, schedule_kind schedule) {
+  return {.kind = schedule,
+          .stages = static_cast<std::uint32_t>(me.world),
+          .microbatches = static_cast<std::uint32_t>(size.microbatches),
+          .forward = std::chrono::milliseconds{1}};
+}
+
+std::size_t layers_of_a_chunk(stage_size const& size, schedule_kind schedule) {
+  auto const layers = static_cast<std::size_t>(size.layers);
+  std::size_t const chunks = chunks_of(schedule);
+  if (layers % chunks != 0)
+    throw usage_error{std::to_string(layers) + " layers cannot be shared out evenly over " + std::to_string(chunks) +
+                      " chunks: give another number"};
+  return layers / chunks;
+}
+
+std::vector<device_memory> arrays(std::size_t count, std::uint64_t values, number_kind numbers) {
   std::vector<device_memory> made;
-  for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * value_bytes);
+  for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * (numbers == number_kind::bf16 ? 2 : 4));
   return made;
 }
 
-ncclComm_t connect(rank_place const& me, rendezvous& meeting) {
-  ncclUniqueId id{};
-  if (me.rank == 0) LULL_CHECK(ncclGetUniqueId(&id));
-  id = meeting.from_first(id);
-  ncclComm_t made = nullptr;
-  LULL_CHECK(ncclCommInitRank(&made, me.world, id, me.rank));
+/// "recv_forward 3", as Megatron calls its functions, and "recv_forward 3 of chunk 1".
+std::string site_of(step_action const& one, schedule_kind schedule) {
+  std::string made = one.pass == pass_kind::forward ? "recv_forward " : "recv_backward ";
+  made += std::to_string(one.microbatch);
+  if (chunks_of(schedule) > 1) made += " of chunk " + std::to_string(one.chunk);
   return made;
 }
 
 }  // namespace
 
-stage::stage(rank_place const& me, rendezvous& meeting, stage_size size)
+stage::stage(rank_place const& me, rendezvous& meeting, stage_size size, schedule_kind schedule)
     : me_(me),
       size_(size),
-      by_forward_(connect(me, meeting)),
-      by_backward_(connect(me, meeting)),
+      schedule_(schedule),
+      layers_(layers_of_a_chunk(size, schedule)),
+      order_(step_order(shape_of(me, size, schedule)).at(static_cast<std::size_t>(me.rank))),
+      links_(me, meeting, chunks_of(schedule) > 1),
       train_(0),
       sends_(0),
       workspace_(workspace_bytes),
       sum_(sizeof(std::uint64_t)),
-      weights_(arrays(static_cast<std::size_t>(size.layers), size.weights())),
-      slopes_(arrays(static_cast<std::size_t>(size.layers), size.weights())),
-      activations_(arrays(static_cast<std::size_t>(size.microbatches * (size.layers + 1)), size.activation())),
-      passed_on_(arrays(static_cast<std::size_t>(size.microbatches), size.activation())),
-      between_(arrays(2, size.activation())),
-      gradient_(size.activation() * value_bytes),
       sent_(event_timing::off) {
-  LULL_CHECK(cublasCreate(&cublas_));
-  LULL_CHECK(cublasSetStream(cublas_, train_.get()));
-  LULL_CHECK(cublasSetWorkspace(cublas_, workspace_.get(), workspace_bytes));  // after the stream, which resets it
-  for (int i = 0; i < size.microbatches; ++i) {
-    made_.emplace_back(event_timing::off);
-    sites_.push_back((me.rank == 0 ? "recv_backward " : "recv_forward ") + std::to_string(i));
+  auto const microbatches = static_cast<std::size_t>(size.microbatches);
+  for (std::uint32_t i = 0; i < chunks_of(schedule); ++i) {
+    chunk_arrays& made = chunks_.emplace_back();
+    made.weights = arrays(layers_, size.weights(), size.numbers);
+    made.slopes = arrays(layers_, size.weights(), size.numbers);
+    made.activations = arrays(microbatches * (layers_ + 1), size.activation(), size.numbers);
+    made.gradients = arrays(microbatches * (layers_ + 1), size.activation(), size.numbers);
+    for (std::size_t m = 0; m < microbatches; ++m) made.made.emplace_back(event_timing::off);
+  }
+  LULL_CUBLAS(cublasCreate(&cublas_));
+  LULL_CUBLAS(cublasSetStream(cublas_, train_.get()));
+  LULL_CUBLAS(cublasSetWorkspace(cublas_, workspace_.get(), workspace_bytes));  // after the stream, which resets it
+}
+
+stage::~stage() { cublasDestroy(cublas_); }
+
+template <class Work>
+void stage::for_each_array(Work work) {
+  auto const visit = [&](std::vector<device_memory> const& all, std::uint64_t values) {
+    for (device_memory const& each : all) work(each.get(), values);
+  };
+  for (chunk_arrays const& chunk : chunks_) {
+    visit(chunk.weights, size_.weights());
+    visit(chunk.slopes, size_.weights());
+    visit(chunk.activations, size_.activation());
+    visit(chunk.gradients, size_.activation());
   }
 }
 
-stage::~stage() {
-  cublasDestroy(cublas_);
-  ncclCommDestroy(by_forward_);
-  ncclCommDestroy(by_backward_);
+void* stage::activation(step_action const& one, std::size_t layer) {
+  return chunks_[one.chunk].activations[one.microbatch * (layers_ + 1) + layer].get();
 }
 
-void* stage::activation(std::size_t microbatch, int layer) const {
-  return activations_[microbatch * static_cast<std::size_t>(size_.layers + 1) + static_cast<std::size_t>(layer)].get();
+void* stage::gradient(step_action const& one, std::size_t layer) {
+  return chunks_[one.chunk].gradients[one.microbatch * (layers_ + 1) + layer].get();
+}
+
+void* stage::message(step_action const& one, boundary which) {
+  bool const is_needed = which == boundary::needed;
+  if (one.pass == pass_kind::forward) return activation(one, is_needed ? 0 : layers_);
+  return gradient(one, is_needed ? layers_ : 0);
+}
+
+bool stage::is_first(step_action const& one) const { return me_.rank == 0 && one.chunk == 0; }
+
+bool stage::is_last(step_action const& one) const {
+  return me_.rank == me_.world - 1 && one.chunk + 1 == chunks_.size();
 }
 
 void stage::exchange(cudaStream_t stream) {
-  int const peer = 1 - me_.rank;
-  std::uint64_t const count = size_.activation();
-  if (me_.rank == 0) {
-    LULL_CHECK(ncclSend(activation(0, size_.layers), count, ncclBfloat16, peer, by_forward_, stream));
-    LULL_CHECK(ncclRecv(gradient_.get(), count, ncclBfloat16, peer, by_backward_, stream));
-  } else {
-    LULL_CHECK(ncclRecv(activation(0, 0), count, ncclBfloat16, peer, by_forward_, stream));
-    LULL_CHECK(ncclSend(passed_on_[0].get(), count, ncclBfloat16, peer, by_backward_, stream));
-  }
+  step_action const any{};
+  links_.exchange(activation(any, layers_), gradient(any, layers_), size_.activation(), size_.numbers, stream);
 }
 
 void stage::reset() {
   std::uint64_t seed = static_cast<std::uint64_t>(me_.rank) << 40;
-  auto const fill = [&](std::vector<device_memory> const& all, std::uint64_t count) {
-    for (device_memory const& each : all) trainer::fill_random_bf16(train_.get(), each.get(), count, seed += count);
-  };
-  fill(weights_, size_.weights());
-  fill(slopes_, size_.weights());
-  fill(activations_, size_.activation());
-  fill(passed_on_, size_.activation());
-  fill(between_, size_.activation());
+  for_each_array([&](void* array, std::uint64_t values) {
+    fill(train_.get(), size_.numbers, array, values, seed);
+    seed += values;
+  });
 }
 
 /// c (rows, columns) = scale × a × b + keep × c, all stored by columns; each transposed as said.
 void stage::multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
                      void const* a, void const* b, float keep, void* c) {
   auto const way = [](side_of_product side) { return side == side_of_product::plain ? CUBLAS_OP_N : CUBLAS_OP_T; };
+  cudaDataType_t const type = size_.numbers == number_kind::bf16 ? CUDA_R_16BF : CUDA_R_32F;
   // every array has `width` rows
-  LULL_CHECK(cublasGemmEx(cublas_, way(left), way(right), rows, columns, depth, &scale, a, CUDA_R_16BF, size_.width, b,
-                          CUDA_R_16BF, size_.width, &keep, c, CUDA_R_16BF, size_.width, CUBLAS_COMPUTE_32F,
-                          CUBLAS_GEMM_DEFAULT));
+  LULL_CUBLAS(cublasGemmEx(cublas_, way(left), way(right), rows, columns, depth, &scale, a, type, size_.width, b, type,
+                           size_.width, &keep, c, type, size_.width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 
 /// x (width, tokens) of a layer to the next: weights × x, of the same magnitude.
-void stage::forward(std::size_t microbatch) {
+void stage::forward(step_action const& one) {
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));  // values are uniform in (−1, 1)
-  for (int layer = 0; layer < size_.layers; ++layer) {
+  for (std::size_t layer = 0; layer < layers_; ++layer) {
     multiply(side_of_product::plain, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
-             weights_[static_cast<std::size_t>(layer)].get(), activation(microbatch, layer), 0,
-             activation(microbatch, layer + 1));
+             chunks_[one.chunk].weights[layer].get(), activation(one, layer), 0, activation(one, layer + 1));
   }
 }
 
-void stage::backward(std::size_t microbatch, void const* gradient, void* out) {
+void stage::input_gradients(step_action const& one) {
+  if (is_last(one))  // stands for the loss
+    stir(train_.get(), size_.numbers, gradient(one, layers_), activation(one, layers_), size_.activation());
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));
-  float const scale_of_slopes = std::sqrt(3.0f / static_cast<float>(size_.tokens));
-  for (int layer = size_.layers - 1; layer >= 0; --layer) {
-    auto const at = static_cast<std::size_t>(layer);
-    multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens,
-             scale_of_slopes, gradient, activation(microbatch, layer), microbatch == 0 ? 0.0f : 1.0f,
-             slopes_[at].get());
-    void* const next = layer == 0 ? out : between_[at % 2].get();
+  for (std::size_t layer = layers_; layer-- > 0;) {
     multiply(side_of_product::transposed, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
-             weights_[at].get(), gradient, 0, next);
-    gradient = next;
+             chunks_[one.chunk].weights[layer].get(), gradient(one, layer + 1), 0, gradient(one, layer));
   }
+}
+
+void stage::weight_gradients(step_action const& one) {
+  chunk_arrays& chunk = chunks_[one.chunk];
+  float const scale = std::sqrt(3.0f / static_cast<float>(size_.tokens));
+  for (std::size_t layer = layers_; layer-- > 0;) {
+    multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens, scale,
+             gradient(one, layer + 1), activation(one, layer), chunk.has_slopes ? 1.0f : 0.0f,
+             chunk.slopes[layer].get());
+  }
+  chunk.has_slopes = true;
+  if (is_first(one))  // the next step's input
+    stir(train_.get(), size_.numbers, activation(one, 0), gradient(one, 0), size_.activation());
+}
+
+void stage::compute(step_action const& one) {
+  if (one.pass == pass_kind::forward) forward(one);
+  if (one.pass == pass_kind::backward || one.pass == pass_kind::input_gradient) input_gradients(one);
+  if (one.pass == pass_kind::backward || one.pass == pass_kind::weight_gradient) weight_gradients(one);
+  if (one.pass == pass_kind::weight_gradient) return;  // nothing of it is sent
+  LULL_CUDA(cudaEventRecord(chunks_[one.chunk].made[one.microbatch].get(), train_.get()));
 }
 
 /// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the
 /// other stage has answered.
-void stage::made(std::size_t microbatch) { LULL_CUDA(cudaEventRecord(made_[microbatch].get(), train_.get())); }
-
-void stage::send(void const* what, ncclComm_t by, std::size_t microbatch) {
-  LULL_CUDA(cudaStreamWaitEvent(sends_.get(), made_[microbatch].get(), 0));
-  LULL_CHECK(ncclSend(what, size_.activation(), ncclBfloat16, 1 - me_.rank, by, sends_.get()));
+void stage::send(step_action const& one) {
+  LULL_CUDA(cudaStreamWaitEvent(sends_.get(), chunks_[one.chunk].made[one.microbatch].get(), 0));
+  links_.send(message(one, boundary::made), size_.activation(), size_.numbers, one.peer, sends_.get());
 }
 
-void stage::receive(runtime* side, std::size_t microbatch, void* into, ncclComm_t by) {
+void stage::receive(step_action const& one, runtime* side) {
   std::optional<bubble> idle;
-  if (side != nullptr) idle.emplace(*side, train_.get(), site{sites_[microbatch]});
-  LULL_CHECK(ncclRecv(into, size_.activation(), ncclBfloat16, 1 - me_.rank, by, train_.get()));
+  if (side != nullptr) idle.emplace(*side, train_.get(), site{site_of(one, schedule_)});
+  links_.receive(message(one, boundary::needed), size_.activation(), size_.numbers, one.peer, train_.get());
 }
 
 void stage::step(runtime* side, last_send ends) {
-  auto const count = static_cast<std::size_t>(size_.microbatches);
-  if (me_.rank == 0) {
-    auto const take_back = [&](std::size_t i) {
-      backward(i, gradient_.get(), passed_on_[i].get());
-      stir(train_.get(), activation(i, 0), passed_on_[i].get(), size_.activation());  // the next step's input
-    };
-    for (std::size_t i = 0; i < count; ++i) {
-      forward(i);
-      made(i);
-      // Sends and receives in an order that works one by one, too: streams may share a hardware queue. The send is
-      // resident while the receive is waited for.
-      if (i != 0) receive(side, i - 1, gradient_.get(), by_backward_);
-      send(activation(i, size_.layers), by_forward_, i);
-      if (i != 0) take_back(i - 1);
-    }
-    receive(side, count - 1, gradient_.get(), by_backward_);
-    take_back(count - 1);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      receive(side, i, activation(i, 0), by_forward_);
-      forward(i);
-      stir(train_.get(), gradient_.get(), activation(i, size_.layers), size_.activation());  // stands for the loss
-      backward(i, gradient_.get(), passed_on_[i].get());
-      made(i);
-      send(passed_on_[i].get(), by_backward_, i);
+  for (chunk_arrays& each : chunks_) each.has_slopes = false;
+  for (step_action const& each : order_) {
+    switch (each.what) {
+      case step_action::kind::compute:
+        compute(each);
+        break;
+      case step_action::kind::send:
+        send(each);
+        break;
+      case step_action::kind::receive:
+        receive(each, side);
+        break;
     }
   }
-  for (std::size_t layer = 0; layer < weights_.size(); ++layer) {
-    update(train_.get(), weights_[layer].get(), slopes_[layer].get(), size_.weights());
+  for (chunk_arrays const& each : chunks_) {
+    for (std::size_t layer = 0; layer < layers_; ++layer) {
+      update(train_.get(), size_.numbers, each.weights[layer].get(), each.slopes[layer].get(), size_.weights());
+    }
   }
   if (ends == last_send::flies) return;
   LULL_CUDA(cudaEventRecord(sent_.get(), sends_.get()));
@@ -190,25 +216,12 @@ void stage::step(runtime* side, last_send ends) {
 std::uint64_t stage::checksum() {
   auto* const sum = static_cast<std::uint64_t*>(sum_.get());
   LULL_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, train_.get()));
-  auto const add = [&](std::vector<device_memory> const& all, std::uint64_t values) {
-    for (device_memory const& each : all) add_checksum(train_.get(), sum, each.get(), values);
-  };
-  add(weights_, size_.weights());
-  add(slopes_, size_.weights());
-  add(activations_, size_.activation());
-  add(passed_on_, size_.activation());
+  for_each_array(
+      [&](void const* array, std::uint64_t values) { add_checksum(train_.get(), size_.numbers, sum, array, values); });
   std::uint64_t found = 0;
   LULL_CUDA(cudaMemcpyAsync(&found, sum, sizeof found, cudaMemcpyDeviceToHost, train_.get()));
   LULL_CUDA(cudaStreamSynchronize(train_.get()));
   return found;
-}
-
-void stage::check_communicators() const {
-  for (ncclComm_t const each : {by_forward_, by_backward_}) {
-    ncclResult_t state = ncclSuccess;
-    LULL_CHECK(ncclCommGetAsyncError(each, &state));
-    if (state != ncclInProgress) LULL_CHECK(state);
-  }
 }
 
 void stage::wait_for(cudaEvent_t event, std::chrono::seconds at_most) {
@@ -218,7 +231,7 @@ void stage::wait_for(cudaEvent_t event, std::chrono::seconds at_most) {
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) LULL_CUDA(state);
     cudaGetLastError();  // or the check behind the next launch finds it
-    check_communicators();
+    links_.check();
     if (std::chrono::steady_clock::now() >= give_up) {
       throw limit_error{"rank " + std::to_string(me_.rank) + ": the pipeline has not moved for " +
                         std::to_string(at_most.count()) + " s"};

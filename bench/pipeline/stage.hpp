@@ -8,8 +8,10 @@
 #include <vector>
 
 #include <cublas_v2.h>
-#include <nccl.h>
 
+#include <lull/bench/pipeline/kernels.hpp>
+#include <lull/bench/pipeline/links.hpp>
+#include <lull/bench/pipeline/step_order.hpp>
 #include <lull/docs/examples/rendezvous.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
@@ -17,9 +19,10 @@
 namespace lull::bench {
 
 struct stage_size {
+  number_kind numbers = number_kind::bf16;
   int tokens = 4096;  // a micro-batch
   int width = 4096;
-  int layers = 4;  // of each stage
+  int layers = 4;  // of each stage, shared out over its chunks
   int microbatches = 4;
 
   std::uint64_t activation() const noexcept {
@@ -33,15 +36,14 @@ struct stage_size {
 /// Whether a captured step waits for its last send: a capture has to.
 enum class last_send { flies, is_waited_for };
 
-/// One of two stages of a pipeline of linear layers in bf16, trained on itself: forward and backward passes of
-/// micro-batches in 1F1B order, weights updated at each step's end, and the input of a step made from the gradients of
-/// the one before, so that any wrong bit shows in all that comes after. Activations go by one communicator, gradients
-/// by another; receives are on the training stream, sends on one of their own, beside the computation and, often, while
-/// the receive of a bubble is resident.
+/// One stage of a pipeline of linear layers, trained on itself: passes of micro-batches in a schedule's order, weights
+/// updated at each step's end, and the input of a step made from the gradients of the one before, so that any wrong bit
+/// shows in all that comes after. Receives are on the training stream, sends on one of their own, beside the
+/// computation and, often, while the receive of a bubble is resident.
 class stage {
  public:
-  /// Collective.
-  stage(rank_place const& me, rendezvous& meeting, stage_size size);
+  /// Throws usage_error where layers cannot be shared out, or the schedule cannot be. Collective.
+  stage(rank_place const& me, rendezvous& meeting, stage_size size, schedule_kind schedule);
   ~stage();
   stage(stage const&) = delete;
   stage& operator=(stage const&) = delete;
@@ -61,35 +63,48 @@ class stage {
   void wait_for(cudaEvent_t event, std::chrono::seconds at_most);
 
  private:
+  /// Of (width, width) are weights and slopes, of (tokens, width) the others.
+  struct chunk_arrays {
+    std::vector<device_memory> weights;      // (layers,)
+    std::vector<device_memory> slopes;       // (layers,)
+    std::vector<device_memory> activations;  // (microbatches × (layers + 1),): what comes in, what each layer makes
+    std::vector<device_memory> gradients;    // (microbatches × (layers + 1),): of the same
+    std::vector<cuda_event> made;            // (microbatches,): what is to be sent
+    bool has_slopes = false;                 // of the step that is enqueued
+  };
+  /// What receives the message that a pass needs, or holds the one that it makes.
+  enum class boundary { needed, made };
+
   enum class side_of_product { plain, transposed };
   void multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
                 void const* a, void const* b, float keep, void* c);
-  void forward(std::size_t microbatch);
-  void backward(std::size_t microbatch, void const* gradient, void* out);
-  void made(std::size_t microbatch);
-  void send(void const* what, ncclComm_t by, std::size_t microbatch);
-  void receive(runtime* side, std::size_t microbatch, void* into, ncclComm_t by);
-  void* activation(std::size_t microbatch, int layer) const;
-  void check_communicators() const;
+  void compute(step_action const& one);
+  void forward(step_action const& one);
+  void input_gradients(step_action const& one);
+  void weight_gradients(step_action const& one);
+  void send(step_action const& one);
+  void receive(step_action const& one, runtime* side);
+  void* message(step_action const& one, boundary which);
+  void* activation(step_action const& one, std::size_t layer);
+  void* gradient(step_action const& one, std::size_t layer);
+  bool is_first(step_action const& one) const;
+  bool is_last(step_action const& one) const;
+  template <class Work>
+  void for_each_array(Work work);
 
   rank_place const me_;
   stage_size const size_;
-  ncclComm_t by_forward_ = nullptr;
-  ncclComm_t by_backward_ = nullptr;
+  schedule_kind const schedule_;
+  std::size_t const layers_;  // of a chunk
+  std::vector<step_action> const order_;
+  links links_;
   cuda_stream train_;
   cuda_stream sends_;
   cublasHandle_t cublas_ = nullptr;
   device_memory workspace_;
-  device_memory sum_;                       // (1,) u64
-  std::vector<device_memory> weights_;      // (layers,) of (width, width)
-  std::vector<device_memory> slopes_;       // (layers,) of (width, width)
-  std::vector<device_memory> activations_;  // (microbatches × (layers + 1),) of (tokens, width)
-  std::vector<device_memory> passed_on_;    // (microbatches,) of (tokens, width): gradients for the stage before
-  std::vector<device_memory> between_;      // (2,) of (tokens, width)
-  device_memory gradient_;                  // (tokens, width): from the stage behind
-  std::vector<cuda_event> made_;            // (microbatches,)
+  device_memory sum_;  // (1,) u64
+  std::vector<chunk_arrays> chunks_;
   cuda_event sent_;
-  std::vector<std::string> sites_;  // (microbatches,)
 };
 
 /// A step as a captured graph.

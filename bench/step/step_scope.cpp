@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <lull/apps/lull/statistics.hpp>
+#include <lull/bench/side_work/bubble_account.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::bench {
@@ -20,9 +21,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of how workers leave
 constexpr std::size_t min_pairs = 6;
-constexpr std::uint64_t solo_ns = 24'000'000;  // shorter than any lease at close
-constexpr int counted_solo = 17;               // leases at open double from bubble to bubble until they are longer
-constexpr std::size_t kept_solo = 5;           // the last ones
 
 double mean(std::vector<double> const& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -43,30 +41,6 @@ runtime_options options_of(scope_settings const& with) {
       .tasks = {type_of(with.task, with.work)},
       .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
 }
-
-/// Reads bubbles until those that were opened are told, at most two seconds.
-class bubble_account {
- public:
-  explicit bubble_account(runtime& side) : side_(side) {}
-
-  std::vector<bubble_report> settle() {
-    std::vector<bubble_report> found;
-    auto const began = clock::now();
-    for (;;) {
-      for (bubble_report& one : side_.take_bubbles()) found.push_back(std::move(one));
-      runtime_counts const now = side_.counts();
-      auto const patience = now[counted::dropped] == 0 ? 2s : 100ms;  // reports that were lost do not come
-      if (told_ + found.size() >= now[counted::opened] || clock::now() >= began + patience) break;
-      std::this_thread::sleep_for(1ms);
-    }
-    told_ += found.size();
-    return found;
-  }
-
- private:
-  runtime& side_;
-  std::uint64_t told_ = 0;
-};
 
 struct treatment_times {
   std::vector<double> step_ms;
@@ -100,16 +74,6 @@ pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& 
   return found;
 }
 
-nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_counts const& now) {
-  nlohmann::ordered_json told;
-  runtime_counts const since = now.since(before);
-  for (std::size_t i = 0; i < counted_kinds; ++i) {
-    auto const what = static_cast<counted>(i);
-    if (since[what] != 0) told[std::string{name_of(what)}] = since[what];
-  }
-  return told;
-}
-
 /// Sums over bubbles of training.
 struct side_figures {
   std::uint64_t items = 0;
@@ -137,23 +101,6 @@ struct side_figures {
   }
 };
 
-/// Items in a ns of a long bubble without training; nothing where leases cut the bubbles.
-std::optional<double> measured_solo_speed(step_trainer& trainer, runtime& side, bubble_account& account) {
-  std::vector<bubble_report> counted;
-  for (int i = 0; i < counted_solo; ++i) {
-    trainer.solo(side, solo_ns);
-    for (bubble_report& one : account.settle())
-      counted.push_back(std::move(one));  // what a site learns from a bubble is for the next
-  }
-  if (counted.size() < kept_solo) return std::nullopt;
-  std::uint64_t items = 0;
-  for (auto one = counted.end() - kept_solo; one != counted.end(); ++one) {
-    if (one->record().lease_blocks != 0 || one->record().items == 0) return std::nullopt;
-    items += one->record().items;
-  }
-  return static_cast<double>(items) / static_cast<double>(kept_solo * solo_ns);
-}
-
 }  // namespace
 
 scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
@@ -174,7 +121,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
   side_figures sums;
   for (bubble_report const& one : account.settle()) sums.add(one);
   runtime_counts const after = side.counts();
-  std::optional<double> const speed = measured_solo_speed(trainer, side, account);
+  std::optional<double> const speed = solo_items_per_ns(account, [&](std::uint64_t ns) { trainer.solo(side, ns); });
 
   slowdown const cost = paired_slowdown(times.none.step_ms, times.worker.step_ms);
   placement const place = side.machine().place();

@@ -20,6 +20,7 @@ import measure_settling  # noqa: E402
 import measure_unreached  # noqa: E402
 import graph_sections  # noqa: E402
 import graph_task_sections  # noqa: E402
+import nccl_sections  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
 import side_sections  # noqa: E402
@@ -107,7 +108,16 @@ class records(unittest.TestCase):
     def sections(self, done, names, said=lambda _: None):
         """The rows of these sections where every program ends so; nothing runs. `said` is told the commands."""
         with contextlib.ExitStack() as stack:
-            for module in (graph_sections, graph_task_sections, measured, record, side_sections, step_sections):
+            modules = (
+                graph_sections,
+                graph_task_sections,
+                measured,
+                nccl_sections,
+                record,
+                side_sections,
+                step_sections,
+            )
+            for module in modules:
                 stack.enter_context(mock.patch.object(module, "shell", lambda command, *_: said(command) or done))
             stack.enter_context(mock.patch.object(measured, "condition", lambda: {}))
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
@@ -237,24 +247,31 @@ class records(unittest.TestCase):
         program.write_text(
             f"""#!{sys.executable}
 import json, os, sys
-task = sys.argv[sys.argv.index("--task") + 1]
-if task == "streaming":
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+if given["--schedule"] == "zero_bubble":
     sys.exit("no room" if os.environ["RANK"] == "1" else None)
 if os.environ["RANK"] == "0":
-    ranks = [dict(ms=3)] * int(os.environ["WORLD_SIZE"])
-    print(json.dumps(dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75, ranks=ranks)))
+    half = dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75)
+    of_task = dict(first=half, second={{**half, "slowdown_percent": 0.75}}, bit_equal=given["--schedule"] != "gpipe")
+    of_task["ranks"] = [dict(ms=3)] * int(os.environ["WORLD_SIZE"])
+    print(json.dumps(dict(rooms=2, tasks={{task: of_task for task in given["--task"].split(",")}})))
+    sys.exit(given["--schedule"] == "gpipe")
 """
         )
         program.chmod(0o755)
-        self.measure("nccl")
-        rows = self.read("nccl")["rows"]
-        modes = [("streams", 4), ("graph", 4), ("graph", 2)]
-        expected = [(task, *mode) for task in ("compute", "streaming") for mode in modes]
-        self.assertEqual([(row["task"], row["mode"], row["microbatches"]) for row in rows], expected)
-        self.assertEqual(rows[1]["first"], {"slowdown_percent": 0.5, "ranks": [{"ms": 3}, {"ms": 3}]})
-        self.assertEqual(rows[1]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
+        self.measure("nccl:fp32_graph")
+        rows = self.read("nccl_fp32_graph")["rows"]
+        schedules, tasks = nccl_sections.SCHEDULES, nccl_sections.TASKS
+        self.assertEqual(
+            [(row["schedule"], row["task"]) for row in rows], [(one, task) for one in schedules for task in tasks]
+        )
+        self.assertEqual((rows[4]["first"], rows[4]["second"]), ({"slowdown_percent": 0.5}, {"slowdown_percent": 0.75}))
+        self.assertEqual(rows[4]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
+        self.assertEqual((rows[4]["noise"], rows[4]["ranks"]), ({"slowdown_percent": 0.25}, [{"ms": 3}, {"ms": 3}]))
+        self.assertEqual((rows[0]["bit_equal"], rows[4]["bit_equal"]), (False, True))
+        self.assertIn("--dtype fp32", rows[1]["command"])
         self.assertIn("--graph", rows[1]["command"])
-        self.assertIn("rank 1 ended with 1", rows[3]["first"]["not_run"])
+        self.assertIn("rank 1 ended with 1", rows[-1]["first"]["not_run"])
 
     def test_a_run_that_differs_is_an_outcome_and_no_run_is_none(self):
         program = self.build / "bin/bench/random_instants"
