@@ -7,7 +7,8 @@
 namespace lull {
 
 /// Keeps other processes that run Lull out of a folder, as long as it lives or until the process has ended in whatever
-/// way; nothing of it stays on the disk. A file system without such locks keeps nobody out.
+/// way; nothing of it stays on the disk. A process that is forked meanwhile has no part in it. A file system without
+/// such locks keeps no process out.
 class folder_lock {
  public:
   /// Makes the folder where it is missing; none: nothing is held. Throws usage_error where another process has it; one
