@@ -13,12 +13,21 @@
 #                                   governed:resnet50 (or governed) unreached:mlp unreached:streaming (or unreached) reporting memory,
 #                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
-#                                   nccl, on a machine with two GPUs; sites, governor; setup and pagerank_cpu, on any idle machine
+#                                   nccl:fp32_streams nccl:fp32_graph nccl:bf16_streams nccl:bf16_graph (or nccl), on two GPUs;
+#                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
+#   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
+#                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
+#                                   gpt:1f1b gpt:interleaved straggler
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
 results=${LULL_RESULTS:-docs/results}
 export CUDA_MODULE_LOADING=EAGER PATH=$PATH:/usr/local/cuda/bin
+
+usage() {
+  sed -n '3,20p' "$0" | cut -c3- >&2
+  exit 2
+}
 
 build() {
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLULL_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="${LULL_ARCH:-90}"
@@ -43,10 +52,27 @@ measure() {
   python3 scripts/record.py --build "$build" --results "$results" "$@"
 }
 
+several() {
+  export LULL_LIBRARY="${LULL_LIBRARY:-$PWD/$build/apps/c/liblull.so}"
+  local -r torch=(python3 scripts/measure_torch.py --results "$results")
+  local -r work=observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30+graph_sgd:count=2000000,epochs=100000
+  mkdir -p "$results"
+  case ${1:-} in
+    torch:fp32 | torch:bf16) "${torch[@]}" --size "${1#torch:}" ;;
+    megatron | megatron_interleaved | deepspeed)
+      python3 scripts/measure_trainers.py --results "$results" --schedules "$1" --work observe+compute+streaming+equal
+      ;;
+    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${1#gpt:}" --work "$work" --scopes 6 ;;
+    straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --straggler 20 ;;
+    *) usage ;;
+  esac
+}
+
 case ${1:-} in
   build) build ;;
   test) tests ;;
   sanitize) sanitize ;;
   measure) shift; measure "$@" ;;
-  *) sed -n '3,15p' "$0" | cut -c3- >&2; exit 2 ;;
+  several) shift; several "$@" ;;
+  *) usage ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures Lull in real PyTorch pipelines on several GPUs and writes docs/results/torch_SIZE.json, as record.py does
-its records.
+its records; with some of the schedules alone, torch_SIZE_SCHEDULE.json.
 
     scripts/measure_torch.py --results docs/results [--ranks 2] [--size fp32] [--schedules 1f1b,gpipe]
         [--work observe+compute+streaming+mlp] [--scopes 12] [--straggler MS]
@@ -345,14 +345,22 @@ def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     return given
 
 
+def section_of(trained, given, schedules):
+    """What is not as usual is in the name, so that the records of one schedule after the other stay beside each other."""
+    parts = [trained, given.size]
+    parts += [f"{given.ranks}_ranks"] if given.ranks != 2 else []
+    parts += given.schedules if given.schedules != list(schedules) else []
+    parts += ["straggler"] if given.straggler else []
+    return "_".join(parts)
+
+
 def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     given = parse(None, schedules, sizes)
     if "RANK" in os.environ:
         rank_main(given, Rank(sizes[given.size], given.straggler))
         return
     results = pathlib.Path(given.results)
-    section = f"{trained}_{given.size}" + (f"_{given.ranks}_ranks" if given.ranks != 2 else "")
-    section += "_straggler" if given.straggler else ""
+    section = section_of(trained, given, schedules)
     rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {

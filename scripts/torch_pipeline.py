@@ -19,6 +19,7 @@ SCHEDULES = {
 def launch(arguments, count=2, limit=300):
     """Runs this program's script once a rank."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # multicast is for collectives; the other records have none
     return ranks.launch(count, [sys.executable, *arguments], limit)
 
 
