@@ -346,7 +346,7 @@ def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
 
 
 def section_of(trained, given, schedules):
-    """What is not as usual is in the name, so that the records of one schedule after the other stay beside each other."""
+    """What is not as usual is in the name: so the records of one schedule after the other stay beside each other."""
     parts = [trained, given.size]
     parts += [f"{given.ranks}_ranks"] if given.ranks != 2 else []
     parts += given.schedules if given.schedules != list(schedules) else []
