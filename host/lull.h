@@ -158,8 +158,7 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 
 /* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
    allocate, load code or be profiled without it. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped.
-   Waits for bubbles whose workers are enqueued already, so for the trainer's stream. As many releases are needed
-   as calls that returned LULL_OK. */
+   Waits for bubbles whose workers are enqueued already, so for the trainer's stream. Each LULL_OK needs a release. */
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
 lull_status lull_release(lull_runtime* runtime);
@@ -210,8 +209,7 @@ typedef enum lull_format {
 } lull_format;
 
 /* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,
-   whether the host was ahead, what a harvest would bring or has brought. It grows, so a buffer of the size that was
-   needed may be too small a moment later. */
+   whether the host was ahead, what a harvest would bring or has brought. It grows: ask again if need be. */
 lull_status lull_report(lull_runtime* runtime, int format, char* text, size_t size, size_t* needed);
 
 /* ---- bubbles ---- */
@@ -227,8 +225,7 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
-/* Enqueue only. Marks where a training step ends and the next begins: once a step, on the stream that trains. Does
-   nothing on a stream under capture. */
+/* Enqueue only. Marks where a training step ends and the next begins, on the training stream; nothing under capture. */
 lull_status lull_step(lull_runtime* runtime, void* stream);
 /* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's plus 1, from 0. A
    rank that starts later than others, or again, has to say where they are. Each number comes once; where a trainer goes
@@ -278,11 +275,13 @@ typedef struct lull_job_options {
   int32_t blocks_per_processor; /* 0: Lull chooses */
   int32_t reserved;             /* must be 0 */
   char const* name;             /* for reports; null: the task's */
-  /* Of a task, a folder. The job is saved there in NAME.safetensors every so often, when it is cancelled and when its
-     runtime ends; it takes up what it finds there; lull_job_result removes the file when the result is written. Without
-     a `name` the second job of a task is NAME-2. A folder is one process's at a time. Null: it is not saved. */
+  /* Of a task, a folder, which one process has at a time. With mode on the job takes up NAME.safetensors there, and is
+     saved into it every so often, when it is cancelled and when its runtime ends; lull_job_result removes the file when
+     the result is written. Without a `name` the second job of a task has the file NAME-2. While it is saved, a job is
+     paused and its memory does not give way; resuming and destroying wait for that. A save that fails is logged, and
+     tried again. Null: it is not saved. */
   char const* checkpoint;
-  uint64_t checkpoint_every_ns; /* 0: 60 s; at most a fifth of the job's time goes into it */
+  uint64_t checkpoint_every_ns; /* 0: 60 s; UINT64_MAX: at its end alone; at most a fifth of the job's time */
 } lull_job_options;
 
 typedef enum lull_job_state {

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <fstream>
 #include <span>
+#include <utility>
 
+#include <lull/host/detail/deadline.hpp>
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
@@ -15,7 +17,15 @@ namespace lull {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t piece = std::size_t{8} << 20;
+
+/// What cannot be looked at is not there: whoever writes or reads the file says why not.
+bool is_there(std::filesystem::path const& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored);
+}
 
 /// Of all that was read, file after file.
 std::string fingerprint(std::vector<std::filesystem::path> const& files) {
@@ -56,21 +66,21 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
       throw usage_error{"task " + request.name + " has no state that could be saved: leave the checkpoint out"};
     own_account_ = true;
     resumed_ = kept == account::resumed;
-  } else if (auto const older = folder / (name + ".npz"); std::filesystem::exists(older)) {
+  } else if (auto const older = folder / (name + ".npz"); is_there(older)) {
     throw usage_error{older.string() +
                       " is a checkpoint in .npz, and Lull reads safetensors now: resume with the Lull that wrote it; "
                       "remove the file, or name another folder for checkpoints, to start again"};
   }
   std::error_code why;
   std::filesystem::create_directories(folder, why);
-  if (!std::filesystem::is_directory(folder))
+  if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored))
     throw usage_error{"checkpoint folder " + folder.string() + " cannot be created: " + why.message()};
   try {
     atomic_file const probe{folder / ".lull-writable"};
   } catch (device_error const& reason) {
     throw usage_error{"checkpoint folder " + folder.string() + " cannot be written: " + reason.what()};
   }
-  if (!resume_ && std::filesystem::exists(file_)) {
+  if (!resume_ && is_there(file_)) {
     throw usage_error{file_.string() +
                       " exists: use --resume to continue, or remove it or name another folder to start again"};
   }
@@ -87,29 +97,38 @@ std::vector<std::filesystem::path> checkpoints::files_of(std::filesystem::path c
 }
 
 void checkpoints::begin(detail::job_record& job) {
-  next_ = std::chrono::steady_clock::now() + every_;
-  if (own_account_ || !resume_ || !std::filesystem::exists(file_)) return;
+  next_ = deadline_after(every_);
+  if (own_account_ || !resume_ || !is_there(file_)) return;
   auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
     machine_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
   };
-  job.restore(read_checkpoint(file_, what_, sink, buffer_));
+  saved_ = read_checkpoint(file_, what_, sink, buffer_);
+  job.restore(saved_);
   resumed_ = true;
 }
 
 void checkpoints::save(detail::job_record& job) {
+  auto const begin = std::chrono::steady_clock::now();
+  write(job);
+  auto const took = std::chrono::steady_clock::now() - begin;
+  next_ = deadline_after(std::max<std::chrono::nanoseconds>(every_, 4 * took));
+}
+
+void checkpoints::write(detail::job_record& job) {
   if (own_account_) {
     owner_.save_account(file_);
-    next_ = std::chrono::steady_clock::now() + every_;
     return;
   }
+  std::vector<std::uint64_t> state = job.save();
+  if (state == saved_ && is_there(file_)) return;
   auto const source = [&](std::size_t array, std::uint64_t offset, std::span<std::byte> bytes) {
     machine_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
   };
-  auto const begin = std::chrono::steady_clock::now();
-  write_checkpoint(file_, what_, job.save(), source, buffer_);
-  auto const end = std::chrono::steady_clock::now();
-  next_ = end + std::max<std::chrono::nanoseconds>(every_, 4 * (end - begin));
+  write_checkpoint(file_, what_, state, source, buffer_);
+  saved_ = std::move(state);
 }
+
+void checkpoints::put_off() { next_ = deadline_after(std::max<std::chrono::nanoseconds>(every_, 1s)); }
 
 void checkpoints::forget() noexcept {
   std::error_code ignored;

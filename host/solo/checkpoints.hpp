@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,7 +29,10 @@ class checkpoints final : public job_saver {
               task_request const& request, task_owner& owner, executor& machine);
 
   void begin(detail::job_record& job) override;
+  /// Where the job has done nothing since the file was written, it is left as it is.
   void save(detail::job_record& job) override;
+  /// After a save that failed: wants the next one as late as after another, and not within a second.
+  void put_off();
   /// Saving takes at most a fifth of a job's time, however often it is asked for.
   bool wants_save() const override { return std::chrono::steady_clock::now() >= next_; }
   /// Removes the file: nothing of the job is to be done any more.
@@ -38,6 +42,8 @@ class checkpoints final : public job_saver {
   bool resumed() const noexcept { return resumed_; }
 
  private:
+  void write(detail::job_record& job);
+
   task_owner& owner_;
   bool own_account_ = false;  // the owner's, in place of arrays
   std::filesystem::path file_;
@@ -48,6 +54,7 @@ class checkpoints final : public job_saver {
   std::vector<task_array> arrays_;
   checkpoint_description what_;
   std::vector<std::byte> buffer_;
+  std::vector<std::uint64_t> saved_;  // what the job's state was in the file
   std::chrono::steady_clock::time_point next_;
 };
 

@@ -41,7 +41,7 @@ void saving_thread::pause() {
 
 void saving_thread::resume() {
   std::lock_guard const lock{mutex_};
-  owner_pauses_ = pause_is_saved_ = false;
+  owner_pauses_ = false;
   if (!saves_now_) handle_.resume();
 }
 
@@ -60,13 +60,17 @@ void saving_thread::work() {
     if (save_is_due()) save_in_pause();
   }
   job_description const& what = detail::state_of(handle_).description();
-  bool const is_there = what.memory == nullptr || !what.memory->is_lost();
-  if (handle_.progress().state != job_state::failed && is_there) save();
+  if (handle_.progress().state == job_state::failed) return;
+  if (what.memory == nullptr || !what.memory->is_lost()) {
+    save(moment::at_the_end);
+  } else {
+    say("has ended while its memory was away: what it did since it was saved last is lost");
+  }
 }
 
 bool saving_thread::save_is_due() {
   std::lock_guard const lock{mutex_};
-  saves_now_ = !gives_up_ && !pause_is_saved_ && saves_->wants_save();
+  saves_now_ = !gives_up_ && saves_->wants_save();
   if (saves_now_) handle_.pause();
   return saves_now_;
 }
@@ -75,29 +79,36 @@ void saving_thread::save_in_pause() {
   while (handle_.progress().state != job_state::paused && !handle_.wait(until_it_left)) {
   }
   bool const is_over = handle_.wait(0ns);  // then it is saved as such
-  if (!is_over) save();
+  if (!is_over) save(moment::meanwhile);
   std::lock_guard const lock{mutex_};
   saves_now_ = false;
-  pause_is_saved_ = owner_pauses_;
   if (!owner_pauses_) handle_.resume();
 }
 
-void saving_thread::save() {
-  {
-    std::lock_guard const lock{mutex_};
-    if (gives_up_) return;
-  }
+void saving_thread::save(moment when) {
+  if (is_left_alone()) return;
   try {
     machine_.adopt_thread();
     saves_->save(detail::state_of(handle_));
+    fails_ = false;
   } catch (std::exception const& problem) {
-    std::string const name = detail::state_of(handle_).description().name;
-    {
-      std::lock_guard const lock{mutex_};
-      gives_up_ = true;
+    saves_->put_off();
+    bool const is_known = std::exchange(fails_, true);
+    if (when == moment::at_the_end) {
+      say(std::string{"is not saved at its end: "} + problem.what());
+    } else if (!is_known) {
+      say(std::string{"is not saved, which is tried again: "} + problem.what());
     }
-    if (log_) log_("job '" + name + "' is no longer saved: " + problem.what());
   }
+}
+
+void saving_thread::say(std::string const& what) {
+  if (log_ && !is_left_alone()) log_("job '" + detail::state_of(handle_).description().name + "' " + what);
+}
+
+bool saving_thread::is_left_alone() {
+  std::lock_guard const lock{mutex_};
+  return gives_up_;
 }
 
 }  // namespace lull

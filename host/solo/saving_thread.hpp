@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -21,7 +22,8 @@ class saving_thread {
   using log_line = std::function<void(std::string_view)>;
 
   /// Takes up what was saved, then resumes the job, which was submitted paused. The machine, and what the checkpoints
-  /// use, outlive this. `log`: a line where the job can no longer be saved, and goes on. Throws as checkpoints::begin.
+  /// use, outlive this. `log`: a line where the job cannot be saved, which is tried again, and one where it is not saved
+  /// at its end. Throws as checkpoints::begin.
   saving_thread(std::unique_ptr<checkpoints> saves, executor& machine, job handle, log_line log);
   /// Cancels the job if it is not over, and waits until it is, and saved.
   ~saving_thread();
@@ -40,18 +42,21 @@ class saving_thread {
   void work();
   bool save_is_due();
   void save_in_pause();
-  void save();
+  enum class moment { meanwhile, at_the_end };
+  void save(moment when);
+  void say(std::string const& what);
+  bool is_left_alone();
 
   std::unique_ptr<checkpoints> const saves_;
   executor& machine_;
   job handle_;
   log_line const log_;
-  std::mutex mutex_;  // the rest, but for the thread
+  std::mutex mutex_;  // the next three
   bool owner_pauses_ = false;
   bool saves_now_ = false;
-  bool pause_is_saved_ = false;  // all that the job had done when its owner paused it
-  bool gives_up_ = false;        // nothing is saved any more
-  std::thread thread_;           // last: it uses all of the above
+  bool gives_up_ = false;  // nothing is saved any more
+  bool fails_ = false;     // the last time; the thread's own
+  std::thread thread_;     // last: it uses all of the above
 };
 
 }  // namespace lull

@@ -38,7 +38,7 @@ class Made:
 
 def in_ns(seconds):
     if not seconds >= 0:
-        raise Error(f"a time of {seconds} seconds")
+        raise Error(f"a time of {seconds} seconds: it must not be below 0")
     return int(min(seconds, 86_400) * 1e9)
 
 

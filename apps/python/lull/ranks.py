@@ -17,5 +17,7 @@ def own_file(path: str | os.PathLike[str], torch: Any) -> pathlib.Path:
         return path
     if distributed.get_world_size() == 1:
         return path
+    if path.name in ("", ".."):  # such as `.`
+        path = pathlib.Path(os.path.abspath(path))
     stem, dot, ending = path.name.partition(".")
     return path.with_name(f"{stem}.rank{distributed.get_rank()}{dot}{ending}")

@@ -211,6 +211,8 @@ class Session:
             named = pathlib.Path(options["report"])
             options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
         if options.get("checkpoint") is not None:
+            if not os.fspath(options["checkpoint"]):
+                raise Error("checkpoint is empty: leave it out, or name a folder")
             options = {**options, "checkpoint": own_file(options["checkpoint"], torch)}
         options, too_late = arrivals.with_rooms(options)
         hooks = options.pop("hook_allocator", False)

@@ -7,16 +7,21 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/c/options.hpp>
 #include <lull/apps/c/rooms.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/held_task.hpp>
+#include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/threads_job.hpp>
 
 namespace lull::c {
@@ -86,6 +91,49 @@ TEST(exchange, gets_context_and_stream_and_its_failure_is_told) {
 }
 
 /// A runtime of one block, with a trainer's stream.
+std::string refusal_of(std::string const& folder, std::string const& name) {
+  try {
+    checkpoint_name const made{folder, name, if_taken::refuse};
+  } catch (usage_error const& problem) {
+    return problem.what();
+  }
+  return "none";
+}
+
+TEST(checkpoint_name, is_short_enough_for_a_file_with_an_ending) {
+  test::test_folder const files;
+  std::string const folder = files.at("saved");
+  checkpoint_name const longest{folder, std::string(240, 'n'), if_taken::refuse};
+  checkpoint_name const numbered{folder, longest.name(), if_taken::number};
+  EXPECT_EQ(refusal_of(folder, std::string(241, 'n')),
+            "the job's name '" + std::string(241, 'n') +
+                "' has more than 240 bytes: its checkpoint is a file of that name");
+}
+
+TEST(checkpoint_name, says_why_its_folder_cannot_be_made) {
+  EXPECT_EQ(refusal_of("/proc/self/status/saved", "mine"),
+            "checkpoint folder /proc/self/status/saved cannot be made: Not a directory");
+}
+
+// Of a parent that has names in it, and of its mutex.
+TEST(checkpoint_name, of_a_forked_child_is_not_in_its_parents_folder) {
+  test::test_folder const files;
+  std::string const folder = files.at("saved");
+  std::optional<checkpoint_name> mine{std::in_place, folder, "mine", if_taken::refuse};
+  test::value_pipe told;
+  pid_t const child = test::forked([&] {
+    told.write(refusal_of(folder, "yours").find("another process") != std::string::npos);
+    told.write(refusal_of(files.at("other"), "mine") == "none");
+    mine.reset();
+    told.write(true);
+  });
+  EXPECT_TRUE(told.read<bool>());
+  EXPECT_TRUE(told.read<bool>());
+  EXPECT_TRUE(told.read<bool>());
+  test::kill_child(child);
+  EXPECT_EQ(refusal_of(folder, "yours"), "none");
+}
+
 class held : public testing::Test {
  protected:
   held() {

@@ -137,6 +137,13 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual(one.read_bytes(), (self.folder / "stopped" / one.name).read_bytes())
         self.assertEqual(len(list((self.folder / "stopped").iterdir())), 40)
 
+    def test_a_folder_without_a_name_is_refused(self):
+        with (
+            self.assertRaisesRegex(lull.Error, "checkpoint is empty"),
+            lull.harvest(executor="threads", bracket_waits=False, checkpoint=""),
+        ):
+            pass
+
     def test_times_that_are_none_are_refused(self):
         for seconds in (-1, float("nan")):
             with (

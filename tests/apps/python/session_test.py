@@ -16,7 +16,7 @@ from unittest import mock
 
 import fake_torch
 import lull
-from lull import binding, streams
+from lull import binding, ranks, streams
 
 
 class Reports(fake_torch.WithFakeTorch):
@@ -86,6 +86,13 @@ class WithoutBrackets(fake_torch.WithFakeTorch):
         self.assertEqual(self.made(report="bubbles.%p.txt", device=1), (1, "bubbles.%p.txt"))
         self.torch.cuda.is_available = lambda: False
         self.assertEqual(self.made(report="bubbles.txt"), (0, "bubbles.rank3.txt"))
+
+    def test_each_rank_has_a_folder_for_its_checkpoints(self):
+        distributed = self.torch.distributed
+        distributed.is_initialized, distributed.get_rank = lambda: True, lambda: 3
+        here = pathlib.Path.cwd()
+        for asked, own in (("saved", "saved.rank3"), (".", f"{here}.rank3"), ("..", f"{here.parent}.rank3")):
+            self.assertEqual(str(ranks.own_file(asked, self.torch)), own)
 
     def test_without_torch_the_device_is_the_first(self):
         with mock.patch.dict(sys.modules):

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace lull::test {
+
+/// Runs in a child, which stays until it is killed: it never exits, for a sanitizer's threads would not be joined.
+template <class Work>
+pid_t forked(Work work) {
+  pid_t const child = ::fork();
+  if (child != 0) return child;
+  work();
+  for (;;) ::pause();
+}
+
+inline void kill_child(pid_t child) {
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+/// For values from a child.
+class value_pipe {
+ public:
+  value_pipe() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe"};
+  }
+  ~value_pipe() {
+    for (int const each : ends_) ::close(each);
+  }
+  value_pipe(value_pipe const&) = delete;
+  value_pipe& operator=(value_pipe const&) = delete;
+
+  template <class T>
+  T read() {
+    T value{};
+    EXPECT_EQ(::read(ends_[0], &value, sizeof value), static_cast<ssize_t>(sizeof value));
+    return value;
+  }
+  template <class T>
+  void write(T value) {
+    if (::write(ends_[1], &value, sizeof value) != static_cast<ssize_t>(sizeof value)) std::abort();
+  }
+
+ private:
+  int ends_[2];
+};
+
+}  // namespace lull::test
