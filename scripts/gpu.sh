@@ -13,7 +13,8 @@
 #                                   governed:resnet50 (or governed) unreached:mlp unreached:streaming (or unreached) reporting memory,
 #                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
-#                                   nccl:fp32_streams nccl:fp32_graph nccl:bf16_streams nccl:bf16_graph (or nccl), on two GPUs;
+#                                   nccl:fp32:streams:1f1b nccl:bf16:graph:gpipe and so on, on two GPUs: of each number type, of streams and
+#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, two minutes each;
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
@@ -25,7 +26,7 @@ results=${LULL_RESULTS:-docs/results}
 export CUDA_MODULE_LOADING=EAGER PATH=$PATH:/usr/local/cuda/bin
 
 usage() {
-  sed -n '3,20p' "$0" | cut -c3- >&2
+  sed -n '3,21p' "$0" | cut -c3- >&2
   exit 2
 }
 
@@ -55,15 +56,15 @@ measure() {
 several() {
   export LULL_LIBRARY="${LULL_LIBRARY:-$PWD/$build/apps/c/liblull.so}"
   local -r torch=(python3 scripts/measure_torch.py --results "$results")
+  local -r trainers=(python3 scripts/measure_trainers.py --results "$results" --work observe+compute+streaming+equal)
   local -r work=observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30+graph_sgd:count=2000000,epochs=100000
   mkdir -p "$results"
   case ${1:-} in
     torch:fp32 | torch:bf16) "${torch[@]}" --size "${1#torch:}" ;;
-    megatron | megatron_interleaved | deepspeed)
-      python3 scripts/measure_trainers.py --results "$results" --schedules "$1" --work observe+compute+streaming+equal
-      ;;
-    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${1#gpt:}" --work "$work" --scopes 6 ;;
-    straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --straggler 20 ;;
+    megatron | deepspeed) "${trainers[@]}" --schedules "$1" ;;
+    megatron_interleaved) "${trainers[@]}" --schedules "$1" --rooms 4 ;; # a send and a receive of two groups at once
+    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${1#gpt:}" --work "$work" --scopes 6 --rooms 4 ;;
+    straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --rooms 4 --straggler 20 ;;
     *) usage ;;
   esac
 }

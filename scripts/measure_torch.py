@@ -30,6 +30,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import traceback
 
 sys.path[:0] = [
     str(pathlib.Path(__file__).resolve().parent),
@@ -38,6 +39,7 @@ sys.path[:0] = [
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
+import torch_rows  # noqa: E402
 import trainer_pipelines  # noqa: E402
 from measure_stage import (  # noqa: E402
     ALONE,
@@ -49,7 +51,6 @@ from measure_stage import (  # noqa: E402
     long_bubbles,
     report_of,
     sites_of,
-    slowdown,
     speed_alone,
 )
 
@@ -63,6 +64,7 @@ MODELS = ("resnet18", "resnet50", "vgg19", "bert")
 GROUP = 4  # steps
 WARM_UP = 12  # steps: more than a site remembers
 EQUAL_STEPS = 200
+MARGIN_S = 40  # of the limit, left for a round of scopes to come to its end
 
 
 class Functor:
@@ -128,12 +130,13 @@ def work_of(name):
 class Rank:
     """One rank's part. Every decision is taken from times that all ranks know."""
 
-    def __init__(self, size, straggler_ms=0.0):
+    def __init__(self, size, straggler_ms=0.0, rooms=0):
         import torch
         import torch.distributed as dist
 
         self.torch, self.dist, self.size = torch, dist, size
-        self._straggler_ms = straggler_ms
+        self._straggler_ms, self._rooms = straggler_ms, rooms
+        self.began = time.perf_counter()
         self._folder = tempfile.TemporaryDirectory()
         self.rank = int(os.environ["RANK"])
         self.set_up()
@@ -204,28 +207,30 @@ class Rank:
         import lull
 
         unread = f"{self._folder.name}/bubbles.txt"  # else it is printed
-        with lull.observe(report=unread) if work is None else lull.harvest(work.tasks) as side:
+        kept_off = {"rooms": self._rooms} if self._rooms else {}
+        with lull.observe(report=unread) if work is None else lull.harvest(work.tasks, **kept_off) as side:
             if side.mode != ("observe" if work is None else "on"):
                 sys.exit(f"measure_torch.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
             if work is not None:
                 work.begin(side)
+            self.together()  # or the first bubble lasts as long as the slowest rank's beginning
             self.steps(pipeline, WARM_UP)
             self.together()
-            before = report_of(side)
+            before, counted = report_of(side), side.counts()
             done = 0 if work is None else -work.done(before)
             plain, with_lull = self.in_turns(pipeline, side, seconds)
             after = report_of(side)
-            own = {"counts": side.counts(), **between(before, after)}
+            counts = {key: count - counted[key] for key, count in side.counts().items()}
+            own = {"counts": counts, **torch_rows.between(before, after)}
             if work is not None:
                 done += work.done(after)
-                per_ms = work.per_ms(self, side)
-                own["work_ms"] = done / per_ms if per_ms else math.nan
+                own |= {"done": done, "done_per_ms_alone": work.per_ms(self, side)}
                 work.end(side)
         everyone = [None] * self.dist.get_world_size()
         self.dist.all_gather_object(everyone, own)
         turns = len(with_lull) // (2 * QUARTETS)
         steps = GROUP * (len(with_lull) + turns)  # those in which the pipeline fills, too
-        return {**compared(plain, with_lull), **over_ranks(everyone, steps), "ranks": everyone}
+        return {**compared(plain, with_lull), **torch_rows.over_ranks(everyone, steps), "ranks": everyone}
 
     def equal(self, schedule):
         import lull
@@ -238,70 +243,42 @@ class Rank:
         plain = train(torch_pipeline.Nothing())
         lulled = train(lull.harvest([TASKS["compute"], TASKS["streaming"]]))
         self.torch.use_deterministic_algorithms(False)
-        own = all(map(self.torch.equal, plain[0] + plain[1], lulled[0] + lulled[1]))
+        results = plain[0] + plain[1]
+        own = {
+            "equal": all(map(self.torch.equal, results, lulled[0] + lulled[1])),
+            "finite": all(bool(each.isfinite().all()) for each in results),
+            "mode": lulled[2],
+            "launches": lulled[3].get("launches", 0),
+        }
         everyone = [None] * self.dist.get_world_size()
         self.dist.all_gather_object(everyone, own)
-        return {"steps": EQUAL_STEPS, "equal": all(everyone)}
+        return {"steps": EQUAL_STEPS, "equal": all(map(torch_rows.says_something, everyone)), "ranks": everyone}
 
 
-def between(before, after):
-    """Of training's bubbles between two reports; the sites are those of the whole scope."""
-    sites = [sites_of(report)[0] for report in (before, after)]
-    bubbles, idle_ms = (
-        sum(s[key] for s in sites[1]) - sum(s[key] for s in sites[0]) for key in ("bubbles", "total_ms")
-    )
-    leases = [sum(s["side_work"]["lease_exits"] for s in each if s["side_work"]) for each in sites]
-    return {
-        "bubbles": bubbles,
-        "idle_ms": idle_ms,
-        "lease_exits": leases[1] - leases[0],
-        "sites": {site["site"]: [site["bubbles"], site["p50_us"], site["p99_us"]] for site in sites[1]},
-    }
-
-
-def over_ranks(ranks, steps):
-    found = {"steps": steps, "idle_ms": sum(each["idle_ms"] for each in ranks)}
-    if "work_ms" in ranks[0]:
-        found["work_ms"] = sum(each["work_ms"] for each in ranks)
-        found["harvest"] = found["work_ms"] / found["idle_ms"]
-        found["lease_exits"] = sum(each["lease_exits"] for each in ranks)
-    return found
-
-
-def summed_up(scopes):
-    """Of one half of a row's scopes: the interval is of their mean."""
-    plain, lull = ([one[key] for one in scopes] for key in ("step_ms_none", "step_ms_worker"))
-    row = {"scopes": len(scopes), "step_ms_none": sum(plain) / len(plain), **slowdown(plain, lull)}
-    row["worst_slowdown_percent"] = max(one["slowdown_percent"] for one in scopes)
-    gpu_ms = sum(one["steps"] * one["step_ms_none"] * len(one["ranks"]) for one in scopes)
-    row["idle_share"] = sum(one["idle_ms"] for one in scopes) / gpu_ms
-    if "work_ms" in scopes[0]:
-        work_ms = sum(one["work_ms"] for one in scopes)
-        row["harvest"] = work_ms / sum(one["idle_ms"] for one in scopes)
-        row["least_harvest"] = min(one["harvest"] for one in scopes)
-        row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
-        row["saved_percent"] = 100 * work_ms / gpu_ms - row["slowdown_percent"]
-    row["ranks"] = scopes[-1]["ranks"]  # of the last one
-    return row
-
-
-def row_of(given, schedule, name, scopes):
-    command = [pathlib.Path(sys.argv[0]).name, "--size", given.size, "--schedules", schedule, "--work", name]
-    command += ["--straggler", str(given.straggler)] if given.straggler else []
-    row = {"schedule": schedule, "work": name, "rank_count": given.ranks, "straggler_ms": given.straggler}
-    if name == "equal":
-        return {**row, **measured.once(command, scopes[0])}
-    halves = [measured.alone_with_bounds(summed_up(scopes[half::2] or scopes)) for half in (0, 1)]
-    spread = {"first": halves[0][1], "second": halves[1][1]}
-    return {**row, **measured.paired(command, halves[0][0], halves[1][0], interval=spread)}
-
-
-def say(what, scope):
-    text = f"{scope['slowdown_percent']:+.2f} %, harvest {scope.get('harvest', math.nan):.3f}"
+def say(what, scope, seconds):
+    text = f"{scope['slowdown_percent']:+.2f} %, harvest {scope.get('harvest', math.nan):.3f}, {seconds:.1f} s"
+    for key in ("held_up", "groups_added"):
+        text += f", {key} {count}" if (count := sum(each["counts"][key] for each in scope["ranks"])) else ""
     print(f"{what}: {text}", file=sys.stderr, flush=True)
 
 
+def write_whole(path, text):
+    """So that a reader finds the text or the one before, whenever this process is killed."""
+    written = pathlib.Path(f"{path}.new")
+    written.write_text(text, encoding="utf-8")
+    written.replace(path)
+
+
 def rank_main(given, rank):
+    try:
+        measure(given, rank)
+    except BaseException:  # teardown would wait for the peers' exchanges, and they for this rank
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def measure(given, rank):
     works = {name: work_of(name) for name in given.work if name != "equal"}
     rows = []
     for schedule in given.schedules:
@@ -312,12 +289,15 @@ def rank_main(given, rank):
         rank.steps(pipeline, WARM_UP)
         for index in range(given.scopes):
             for name, work in works.items():
+                began = time.perf_counter()
                 found[name].append(rank.scope(pipeline, work, given.seconds))
                 if rank.rank == 0:
-                    say(f"scope {index}, {schedule}, {name}", found[name][-1])
-        rows += [row_of(given, schedule, name, scopes) for name, scopes in found.items()]
-        if rank.rank == 0:  # what follows may not come to its end
-            pathlib.Path(given.rows).write_text(json.dumps(rows), encoding="utf-8")
+                    say(f"scope {index}, {schedule}, {name}", found[name][-1], time.perf_counter() - began)
+            if rank.rank == 0:  # what follows may not come to its end
+                write_whole(given.rows, json.dumps(rows + torch_rows.rows_of(given, schedule, found)))
+            if rank.slowest([time.perf_counter() - rank.began])[0] > given.limit - MARGIN_S:
+                break
+        rows += torch_rows.rows_of(given, schedule, found)
     rank.dist.barrier()
     rank.dist.destroy_process_group()
 
@@ -334,33 +314,30 @@ def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     parser.add_argument("--work", type=lambda text: text.split("+"), default=["observe", "compute", "streaming", "mlp"])
     parser.add_argument("--scopes", type=int, default=12, help="of each row")
     parser.add_argument("--seconds", type=float, default=0, help="of groups a scope; twelve groups at a time")
+    parser.add_argument("--rooms", type=int, default=0, help="groups of SMs kept off; 0: Lull's default")
     parser.add_argument("--straggler", type=float, default=0, help="milliseconds")
     parser.add_argument("--limit", type=float, default=570, help="seconds for all")
     parser.add_argument("--rows", default="", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if unknown := set(given.schedules) - set(schedules):
         parser.error(f"unknown schedules: {', '.join(sorted(unknown))}; there are {', '.join(schedules)}")
+    layers = sizes[given.size]["layers"]
+    for schedule in given.schedules:
+        per_rank = torch_pipeline.SCHEDULES.get(schedule, (None, 1))[1]
+        if layers % (given.ranks * per_rank):
+            parser.error(f"{layers} layers cannot be shared out over {given.ranks} ranks in schedule {schedule}")
     if given.scopes < 2 or given.ranks < 2:
         parser.error("scopes and ranks are at least 2")
     return given
 
 
-def section_of(trained, given, schedules):
-    """What is not as usual is in the name: so the records of one schedule after the other stay beside each other."""
-    parts = [trained, given.size]
-    parts += [f"{given.ranks}_ranks"] if given.ranks != 2 else []
-    parts += given.schedules if given.schedules != list(schedules) else []
-    parts += ["straggler"] if given.straggler else []
-    return "_".join(parts)
-
-
 def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     given = parse(None, schedules, sizes)
     if "RANK" in os.environ:
-        rank_main(given, Rank(sizes[given.size], given.straggler))
+        rank_main(given, Rank(sizes[given.size], given.straggler, given.rooms))
         return
     results = pathlib.Path(given.results)
-    section = section_of(trained, given, schedules)
+    section = torch_rows.section_of(trained, given, schedules)
     rows = results / f"{section}.rows.json"
     rows.unlink(missing_ok=True)
     made = {

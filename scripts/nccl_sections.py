@@ -6,28 +6,25 @@ from measured import alone_with_bounds, paired, read_json, shell
 
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero_bubble")
 TASKS = ("compute", "streaming", "mlp")
-SIZES = {  # with fp32 a GPU stays below its power limit, with bf16 the limit sets its clock
-    "fp32": ["--dtype", "fp32", "--tokens", "1024"],
+LIMIT_S = 170
+SIZES = {  # with fp32 a GPU stays below its power limit, and a step takes longer; with bf16 the limit sets its clock
+    "fp32": ["--dtype", "fp32", "--tokens", "1024", "--layers", "2", "--verify-steps", "100"],
     "bf16": ["--dtype", "bf16", "--tokens", "4096"],
 }
 MODES = {"streams": [], "graph": ["--graph"]}
 
 
-def nccl(build, size, mode):
-    """Two processes with a GPU each, one run a schedule. `first` and `second` of a row are every other scope of the
-    run."""
-    rows = []
-    for schedule in SCHEDULES:
-        arguments = ["--schedule", schedule, "--task", ",".join(TASKS), *SIZES[size], *MODES[mode]]
-        launcher = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", "140", "2"]
-        command = [*launcher, f"{build}/bin/bench/nccl_pipeline", *arguments, "--limit", "140"]
-        found = read_json(shell(command, 145), ends=(0, 1))
-        rows += [row_of(["nccl_pipeline", *arguments], found, schedule, task) for task in TASKS]
-    return rows
+def nccl(build, size, mode, schedule):
+    """Two processes with a GPU each, and a row a task. `first` and `second` are every other scope of the run."""
+    arguments = ["--schedule", schedule, "--task", ",".join(TASKS), *SIZES[size], *MODES[mode]]
+    launcher = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", str(LIMIT_S), "2"]
+    command = [*launcher, f"{build}/bin/bench/nccl_pipeline", *arguments, "--limit", str(LIMIT_S)]
+    found = read_json(shell(command, LIMIT_S + 5), ends=(0, 1))
+    return [row_of(["nccl_pipeline", *arguments], found, task) for task in TASKS]
 
 
-def row_of(command, found, schedule, task):
-    row = {"schedule": schedule, "task": task}
+def row_of(command, found, task):
+    row = {"task": task}
     if "not_run" in found:
         return {**row, **paired(command, found, found)}
     told = found["tasks"][task]
@@ -37,7 +34,8 @@ def row_of(command, found, schedule, task):
 
 
 SECTIONS = {
-    f"nccl:{size}_{mode}": ("as named", lambda build, size=size, mode=mode: nccl(build, size, mode))
+    f"nccl:{size}:{mode}:{schedule}": ("as named", lambda build, asked=(size, mode, schedule): nccl(build, *asked))
     for size in SIZES
     for mode in MODES
+    for schedule in SCHEDULES
 }

@@ -99,9 +99,9 @@ struct scope_figures {
 /// Over scopes, which differ from each other by more than each of them by itself: the interval is of their mean.
 nlohmann::json summed_up(std::vector<scope_figures> const& scopes) {
   std::vector<double> none, worker;
-  double bubbles_ms = 0, worked_ms = 0, training_ms = 0, solo_ms = 0, worst = scopes.front().cost.percent;
+  double bubbles_ms = 0, worked_ms = 0, training_ms = 0, worst = scopes.front().cost.percent;
+  double solo_ms = 0, bubbles_with_solo_ms = 0;  // of scopes in which no lease cut the long bubbles
   std::uint64_t lease_exits = 0;
-  bool has_solo = true;
   for (scope_figures const& one : scopes) {
     none.push_back(one.cost.baseline);
     worker.push_back(one.cost.with_side_tasks);
@@ -109,9 +109,10 @@ nlohmann::json summed_up(std::vector<scope_figures> const& scopes) {
     bubbles_ms += one.bubbles_ms;
     worked_ms += one.worked_ms;
     training_ms += one.training_ms;
-    solo_ms += one.solo_ms;
     lease_exits += one.lease_exits;
-    has_solo = has_solo && one.has_solo;
+    if (!one.has_solo) continue;
+    solo_ms += one.solo_ms;
+    bubbles_with_solo_ms += one.bubbles_ms;
   }
   slowdown const over = paired_slowdown(none, worker);
   nlohmann::json made{{"scopes", scopes.size()},
@@ -124,7 +125,7 @@ nlohmann::json summed_up(std::vector<scope_figures> const& scopes) {
                       {"lease_exits", lease_exits}};
   if (over.ci95_percent)
     made.update({{"slowdown_percent_low", over.ci95_percent->low}, {"slowdown_percent_high", over.ci95_percent->high}});
-  if (has_solo) made["harvest"] = solo_ms / bubbles_ms;
+  if (bubbles_with_solo_ms > 0) made["harvest"] = solo_ms / bubbles_with_solo_ms;
   return made;
 }
 
@@ -162,7 +163,8 @@ nlohmann::json as_asked(options const& with) {
             {"microbatches", with.size.microbatches}}}};
 }
 
-nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
+/// Returns whether side work changed no result. The figures are printed before anything is taken down.
+bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   trainer::load();
   bench::stage stage{me, meeting, with.size, parse_schedule(with.schedule)};
   stage.reset();
@@ -183,7 +185,7 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
     }
   }
   meeting.barrier();
-  if (me.rank != 0) return {};
+  if (me.rank != 0) return true;
   nlohmann::json made = as_asked(with);
   cudaDeviceProp about{};
   LULL_CUDA(cudaGetDeviceProperties(&about, me.local));
@@ -191,7 +193,10 @@ nlohmann::json run_rank(rank_place const& me, options const& with, rendezvous& m
   made["rank_count"] = me.world;
   made["rooms"] = describe(need, rooms);
   for (auto const& [task, scopes] : told) made["tasks"][task] = of_task(scopes);
-  return made;
+  std::printf("%s\n", made.dump(1).c_str());
+  std::fflush(stdout);
+  return std::ranges::all_of(made.at("tasks"),
+                             [](nlohmann::json const& each) { return each.at("bit_equal").get<bool>(); });
 }
 
 int run(options const& with) {
@@ -206,12 +211,7 @@ int run(options const& with) {
   }
   LULL_CUDA(cudaSetDevice(me.local));
   rendezvous meeting{me};
-  nlohmann::json const all = run_rank(me, with, meeting);
-  if (me.rank != 0) return 0;
-  std::printf("%s\n", all.dump(1).c_str());
-  bool const is_equal =
-      std::ranges::all_of(all.at("tasks"), [](nlohmann::json const& each) { return each.at("bit_equal").get<bool>(); });
-  return is_equal ? 0 : 1;
+  return run_rank(me, with, meeting) ? 0 : 1;
 }
 
 }  // namespace

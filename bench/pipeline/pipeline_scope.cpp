@@ -28,6 +28,8 @@ constexpr int group_steps = 4;
 constexpr int warm_up_groups = 3;  // more steps than a site remembers
 constexpr int min_quartets = 3;    // of groups
 constexpr auto patience = 20s;     // for a group of steps
+constexpr auto until_told =
+    30ms;  // replayed bubbles, which are not counted as opened, are read some milliseconds later
 
 enum class treatment { none, worker };
 
@@ -234,10 +236,12 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   bubble_account account{side};
   for (int i = 0; i < warm_up_groups; ++i) runs.group(treatment::worker);
   runs.end();
+  std::this_thread::sleep_for(until_told);
   account.settle();
   meeting.barrier();
   runtime_counts const before = side.counts();
   group_figures const times = take_turns(runs, me, meeting, account, gpu, with.seconds);
+  std::this_thread::sleep_for(until_told);
   bubble_sums sums;
   for (bubble_report const& one : account.settle()) sums.add(one);
   runtime_counts const after = side.counts();

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t piece = std::size_t{8} << 20;
 
-/// What cannot be looked at is not there: whoever writes or reads the file says why not.
+/// What cannot be looked at is not there. Writing or reading it says why not.
 bool is_there(std::filesystem::path const& file) {
   std::error_code ignored;
   return std::filesystem::exists(file, ignored);

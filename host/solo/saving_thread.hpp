@@ -22,8 +22,8 @@ class saving_thread {
   using log_line = std::function<void(std::string_view)>;
 
   /// Takes up what was saved, then resumes the job, which was submitted paused. The machine, and what the checkpoints
-  /// use, outlive this. `log`: a line where the job cannot be saved, which is tried again, and one where it is not saved
-  /// at its end. Throws as checkpoints::begin.
+  /// use, outlive this. `log`: a line where the job cannot be saved, which is tried again, and one where it is not
+  /// saved at its end. Throws as checkpoints::begin.
   saving_thread(std::unique_ptr<checkpoints> saves, executor& machine, job handle, log_line log);
   /// Cancels the job if it is not over, and waits until it is, and saved.
   ~saving_thread();

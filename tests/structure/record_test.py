@@ -259,19 +259,20 @@ if os.environ["RANK"] == "0":
 """
         )
         program.chmod(0o755)
-        self.measure("nccl:fp32_graph")
-        rows = self.read("nccl_fp32_graph")["rows"]
-        schedules, tasks = nccl_sections.SCHEDULES, nccl_sections.TASKS
-        self.assertEqual(
-            [(row["schedule"], row["task"]) for row in rows], [(one, task) for one in schedules for task in tasks]
-        )
-        self.assertEqual((rows[4]["first"], rows[4]["second"]), ({"slowdown_percent": 0.5}, {"slowdown_percent": 0.75}))
-        self.assertEqual(rows[4]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
-        self.assertEqual((rows[4]["noise"], rows[4]["ranks"]), ({"slowdown_percent": 0.25}, [{"ms": 3}, {"ms": 3}]))
-        self.assertEqual((rows[0]["bit_equal"], rows[4]["bit_equal"]), (False, True))
+        self.measure("nccl:fp32:graph", "nccl:bf16:streams:gpipe")
+        rows = self.read("nccl_fp32_graph_1f1b")["rows"]
+        self.assertEqual([row["task"] for row in rows], list(nccl_sections.TASKS))
+        self.assertEqual((rows[1]["first"], rows[1]["second"]), ({"slowdown_percent": 0.5}, {"slowdown_percent": 0.75}))
+        self.assertEqual(rows[1]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
+        self.assertEqual((rows[1]["noise"], rows[1]["ranks"]), ({"slowdown_percent": 0.25}, [{"ms": 3}, {"ms": 3}]))
+        self.assertIn("--schedule 1f1b", rows[1]["command"])
         self.assertIn("--dtype fp32", rows[1]["command"])
         self.assertIn("--graph", rows[1]["command"])
-        self.assertIn("rank 1 ended with 1", rows[-1]["first"]["not_run"])
+        self.assertTrue(rows[1]["bit_equal"])
+        other = self.read("nccl_bf16_streams_gpipe")["rows"]
+        self.assertFalse(other[0]["bit_equal"])
+        self.assertNotIn("--graph", other[0]["command"])
+        self.assertIn("rank 1 ended with 1", self.read("nccl_fp32_graph_zero_bubble")["not_run"])
 
     def test_a_run_that_differs_is_an_outcome_and_no_run_is_none(self):
         program = self.build / "bin/bench/random_instants"

@@ -105,9 +105,9 @@ TEST(checkpoint_name, is_short_enough_for_a_file_with_an_ending) {
   std::string const folder = files.at("saved");
   checkpoint_name const longest{folder, std::string(240, 'n'), if_taken::refuse};
   checkpoint_name const numbered{folder, longest.name(), if_taken::number};
-  EXPECT_EQ(refusal_of(folder, std::string(241, 'n')),
-            "the job's name '" + std::string(241, 'n') +
-                "' has more than 240 bytes: its checkpoint is a file of that name");
+  EXPECT_EQ(
+      refusal_of(folder, std::string(241, 'n')),
+      "the job's name '" + std::string(241, 'n') + "' has more than 240 bytes: its checkpoint is a file of that name");
 }
 
 TEST(checkpoint_name, says_why_its_folder_cannot_be_made) {

@@ -16,6 +16,7 @@ import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
 import measure_torch  # noqa: E402
 import torch_pipeline  # noqa: E402
+import torch_rows  # noqa: E402
 
 SKIPPED = 77
 SIZES = {
@@ -65,7 +66,7 @@ def problems_of(row):
         if any(rank["bubbles"] <= 0 or not 0 < rank["idle_ms"] for rank in half["ranks"]) or half["idle_share"] <= 0:
             found.append("a rank had no bubbles")
         if row["work"] != "observe":
-            work_ms = sum(rank["work_ms"] for rank in half["ranks"])
+            work_ms = sum(rank["done"] / rank["done_per_ms_alone"] for rank in half["ranks"])
             gpu_ms = sum(rank["idle_ms"] for rank in half["ranks"]) / half["idle_share"]
             if not math.isclose(half["harvest"], work_ms / (gpu_ms * half["idle_share"])) or work_ms <= 0:
                 found.append("the harvest is not what was done")
@@ -74,12 +75,24 @@ def problems_of(row):
     return found
 
 
+def speeds_test():
+    """A speed that is missing in one scope is that of the others; the rest keep their own."""
+    scopes = [{"idle_ms": 10, "ranks": [{"done": 60, "done_per_ms_alone": speed}]} for speed in (10, None, 20)]
+    usual = torch_rows.usual_speeds(scopes)
+    if usual != [15] or torch_rows.usual_speeds(scopes[1:2]) != [None]:
+        sys.exit(f"usual speeds: {usual}")
+    torch_rows.with_harvest(scopes[1], scopes[1]["ranks"], usual)
+    if scopes[1].get("harvest") != 0.4 or "harvest" in scopes[0]:
+        sys.exit(f"harvest: {scopes}")
+
+
 def main():
     try:
         import torch  # noqa: F401
     except ImportError as why:
         print(f"not run: {why}")
         sys.exit(SKIPPED)
+    speeds_test()
     if "RANK" in os.environ:
         given = measure_torch.parse(sys.argv[1:], sizes=SIZES)
         measure_torch.rank_main(given, GlooRank(SIZES[given.size], given.straggler))
