@@ -121,9 +121,7 @@ GRAPH_TEXTS = {
     for name, task in GRAPH_TASKS.items()
     if not task.task
 }
-GRAPH_PARTS = (
-    "el wel gr mtx transpose is_not_symmetric is_symmetric orient plan_triangles read_ratings rating_blocks".split()
-)
+GRAPH_PARTS = "el wel gr mtx transpose is_symmetric orient plan_triangles read_ratings rating_blocks".split()
 GRAPH_SETUP = [
     *(f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in GRAPH_TEXTS.items() for text in texts),
     *(f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in GRAPH_TEXTS.items()),

@@ -143,7 +143,6 @@ std::vector<part> parts() {
     all.push_back({kind, kind, nothing, keeping([kind] { return load_graph(texts().text(kind)); })});
   }
   all.push_back({"transpose", "el", from_edges, keeping([] { return transpose(directed()); })});
-  all.push_back({"is_not_symmetric", "el", from_edges, keeping([] { return is_symmetric(directed()); })});
   all.push_back({"is_symmetric", "mtx", [] { symmetric(); }, keeping([] { return is_symmetric(symmetric()); })});
   all.push_back({"orient", "el", from_edges, keeping([] { return orient(directed()); })});
   all.push_back({"plan_triangles", "el", [] { oriented(); }, keeping([] {
