@@ -2,7 +2,7 @@
 // What side work in the receive waits of a real pipeline costs the training, and what it brings: a process a GPU, NCCL
 // between them, any schedule of `lull harvest`. Scope after scope in one process, the tasks in turn; in each, groups of
 // steps with and without side work alternate. Times are those of rank 0's stream. Prints one JSON object; `first` and
-// `second` of a task are every other scope.
+// `second` of a task are every other scope. Ends with 1 where side work changed a result, or none was done.
 //   scripts/ranks.py 2 build/bin/bench/nccl_pipeline --schedule 1f1b --task compute,mlp --graph
 #include <algorithm>
 #include <chrono>
@@ -163,7 +163,13 @@ nlohmann::json as_asked(options const& with) {
             {"microbatches", with.size.microbatches}}}};
 }
 
-/// Returns whether side work changed no result. The figures are printed before anything is taken down.
+/// Whether side work was done in both halves, and changed no result.
+bool is_sound(nlohmann::json const& of_task) {
+  auto const worked = [&](char const* half) { return of_task.at(half).at("worked").get<double>() > 0; };
+  return of_task.at("bit_equal").get<bool>() && worked("first") && worked("second");
+}
+
+/// Returns whether the figures of all tasks are sound. They are printed before anything is taken down.
 bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   trainer::load();
   bench::stage stage{me, meeting, with.size, parse_schedule(with.schedule)};
@@ -195,8 +201,7 @@ bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   for (auto const& [task, scopes] : told) made["tasks"][task] = of_task(scopes);
   std::printf("%s\n", made.dump(1).c_str());
   std::fflush(stdout);
-  return std::ranges::all_of(made.at("tasks"),
-                             [](nlohmann::json const& each) { return each.at("bit_equal").get<bool>(); });
+  return std::ranges::all_of(made.at("tasks"), is_sound);
 }
 
 int run(options const& with) {

@@ -47,7 +47,7 @@ TEST_F(folder_locks, keep_other_processes_out_until_theirs_is_killed) {
 TEST_F(folder_locks, are_not_kept_by_a_forked_child_that_outlives_its_parent) {
   pid_t const parent = forked([&] {
     static folder_lock const held{folder_};
-    told_.write(forked([] {}));
+    forked([&] { told_.write(::getpid()); });
   });
   auto const grandchild = told_.read<pid_t>();
   EXPECT_THROW(folder_lock{folder_}, usage_error);
