@@ -27,7 +27,8 @@ void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings 
 graph_sgd_arrays::graph_sgd_arrays(executor& machine, rating_blocks const& blocks, std::span<rating const> held_out,
                                    std::uint32_t users, std::uint32_t items, double mean,
                                    graph_sgd_settings const& settings)
-    : settings_(settings),
+    : machine_(machine),
+      settings_(settings),
       rounds_(settings.epochs * (std::uint64_t{blocks.phases} + any_sgd::other_phases)),
       ordered_(machine, std::span<placed_rating const>{blocks.ordered}),
       begins_(machine, std::span<std::uint64_t const>{blocks.begins}),
@@ -66,6 +67,12 @@ job_description graph_sgd_arrays::describe() const {
     made.grain = Task::blocks_at_once;
     return made;
   });
+}
+
+host_array<placed_rating> graph_sgd_arrays::ordered() const {
+  host_array<placed_rating> values(ordered_.size());
+  machine_.read(values.data(), ordered_.data(), ordered_.bytes());
+  return values;
 }
 
 void graph_sgd_arrays::write_first() {

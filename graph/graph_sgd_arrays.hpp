@@ -50,6 +50,8 @@ class graph_sgd_arrays {
   std::vector<task_array> written() const;
   void reset();
 
+  /// The blocks' ratings, as the task reads them.
+  host_array<placed_rating> ordered() const;
   std::vector<float> user_factors() const { return user_factors_.read(); }
   std::vector<float> item_factors() const { return item_factors_.read(); }
   /// Of all epochs; those that were not reached, because the job stopped, are 0.
@@ -59,6 +61,7 @@ class graph_sgd_arrays {
  private:
   void write_first();
 
+  executor& machine_;
   graph_sgd_settings settings_;
   std::uint64_t rounds_;
   machine_array<placed_rating> ordered_;

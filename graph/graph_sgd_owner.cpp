@@ -86,10 +86,12 @@ class graph_sgd_owner final : public task_owner {
                                   std::min(number("users"), number("items"))};
     auto const groups = values_.has("groups") ? static_cast<std::uint32_t>(number("groups")) : suitable_groups(spread);
     std::uint64_t const blocks = groups * expected_phases(spread, groups);
+    // The ratings go when they are in blocks, and the blocks when they are on the machine.
+    std::uint64_t const on_the_way = std::max(from_file ? 0 : count * sizeof(rating), training * sizeof(placed_rating));
     return {.machine_bytes = graph_sgd_arrays::bytes(training, held_out, groups, blocks, rows, settings_),
-            .host_bytes = (from_file ? 0 : count * sizeof(rating)) + training * sizeof(placed_rating) +
-                          blocks * sizeof(std::uint64_t),
-            .preparing_bytes = rows * std::max(number("rank") * sizeof(double), settings_.factors * sizeof(float) + 24),
+            .host_bytes = (from_file ? 0 : held_out * sizeof(rating)) + blocks * sizeof(std::uint64_t),
+            .preparing_bytes =
+                on_the_way + rows * std::max(number("rank") * sizeof(double), settings_.factors * sizeof(float) + 24),
             .smaller = from_file ? "" : "count, users or items"};
   }
 
@@ -101,7 +103,9 @@ class graph_sgd_owner final : public task_owner {
     std::uint32_t const groups =
         values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
     blocks_ = make_rating_blocks(training_, groups);
+    training_.all = host_array<rating>{};  // `{}` would only clear it
     arrays_.emplace(machine, blocks_, held_out_, training_.users, training_.items, mean_, settings_);
+    blocks_.ordered = host_array<placed_rating>{};
   } catch (std::bad_alloc const&) {
     throw limit_error{"graph_sgd: this computer's memory does not hold the ratings: take fewer"};
   }
@@ -125,8 +129,12 @@ class graph_sgd_owner final : public task_owner {
     std::vector<float> const user = arrays_->user_factors();
     std::vector<float> const item = arrays_->item_factors();
     std::vector<epoch_errors> const errors = arrays_->errors();
+    ratings training = all_ratings();
+    hold_out(training, values_.real("held_out"), settings_.seed);
+    blocks_.ordered = arrays_->ordered();
     auto const verdict =
-        verify_graph_sgd({training_, held_out_, blocks_, mean_, settings_, noise}, {user, item, errors});
+        verify_graph_sgd({training, held_out_, blocks_, mean_, settings_, noise}, {user, item, errors});
+    blocks_.ordered = host_array<placed_rating>{};
     return {verdict.ok, verdict.message};
   }
 
@@ -171,14 +179,18 @@ class graph_sgd_owner final : public task_owner {
  private:
   std::uint64_t number(char const* name) const { return static_cast<std::uint64_t>(values_.integer(name)); }
 
+  ratings all_ratings() const {
+    if (values_.has("ratings")) return read_ratings(values_.path("ratings").string());
+    return generate_ratings({.users = static_cast<std::uint32_t>(number("users")),
+                             .items = static_cast<std::uint32_t>(number("items")),
+                             .count = number("count"),
+                             .rank = static_cast<unsigned>(number("rank")),
+                             .noise = values_.real("noise"),
+                             .seed = settings_.seed});
+  }
+
   void read_inputs() {
-    training_ = values_.has("ratings") ? read_ratings(values_.path("ratings").string())
-                                       : generate_ratings({.users = static_cast<std::uint32_t>(number("users")),
-                                                           .items = static_cast<std::uint32_t>(number("items")),
-                                                           .count = number("count"),
-                                                           .rank = static_cast<unsigned>(number("rank")),
-                                                           .noise = values_.real("noise"),
-                                                           .seed = settings_.seed});
+    training_ = all_ratings();
     held_out_ = hold_out(training_, values_.real("held_out"), settings_.seed);
     if (training_.all.empty()) {
       std::string const advice =
@@ -206,8 +218,8 @@ class graph_sgd_owner final : public task_owner {
     char text[200];
     std::snprintf(text, sizeof text,
                   "%zu ratings of %u items by %u users, %zu held out; a pass has %u phases of %u blocks",
-                  training_.all.size() + held_out_.size(), training_.items, training_.users, held_out_.size(),
-                  blocks_.phases, blocks_.groups);
+                  spread_.count + held_out_.size(), training_.items, training_.users, held_out_.size(), blocks_.phases,
+                  blocks_.groups);
     return text;
   }
 
