@@ -27,6 +27,18 @@ inline void kill_child(pid_t child) {
   ::waitpid(child, nullptr, 0);
 }
 
+/// A process that is not this one's child, killed at the end of a test however that comes.
+class killed_at_end {
+ public:
+  explicit killed_at_end(pid_t process) : process_(process) {}
+  ~killed_at_end() { ::kill(process_, SIGKILL); }
+  killed_at_end(killed_at_end const&) = delete;
+  killed_at_end& operator=(killed_at_end const&) = delete;
+
+ private:
+  pid_t process_;
+};
+
 /// For values from a child.
 class value_pipe {
  public:

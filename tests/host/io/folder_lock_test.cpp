@@ -50,13 +50,11 @@ TEST_F(folder_locks, are_not_kept_by_a_forked_child_that_outlives_its_parent) {
     forked([&] { told_.write(::getpid()); });
   });
   auto const grandchild = told_.read<pid_t>();
+  test::killed_at_end const last{grandchild};
   EXPECT_THROW(folder_lock{folder_}, usage_error);
   kill_child(parent);
-  {
-    folder_lock const mine{folder_};
-    EXPECT_EQ(::kill(grandchild, 0), 0);
-  }
-  ::kill(grandchild, SIGKILL);
+  folder_lock const mine{folder_};
+  EXPECT_EQ(::kill(grandchild, 0), 0);
 }
 
 // The child's copy must not release what the parent holds, nor close a file of its own that got the number.
