@@ -101,6 +101,11 @@ class SavedInBubbles : public testing::Test {
     return whole.bytes();
   }
 
+  /// A file may be made there meanwhile.
+  void remove_folder() {
+    for (std::error_code ignored; fs::exists(folder_);) fs::remove_all(folder_, ignored);
+  }
+
   test::test_folder files_;
   fs::path const folder_ = files_.path() / "saved";
   fs::path const file_ = folder_ / "mlp.safetensors";
@@ -234,7 +239,7 @@ TEST_F(SavedInBubbles, AreSavedAgainWhereThatFailedForAWhile) {
   life one{folder_, "streaming:items=64,rounds=30000", 1ns};
   fs::path const file = folder_ / "streaming.safetensors";
   one.run_until([&](job_progress const&) { return fs::exists(file); });
-  fs::remove_all(folder_);
+  remove_folder();
   one.run_until([&](job_progress const&) { return !one.log().empty(); });
   fs::create_directory(folder_);
   one.run_until([&](job_progress const&) { return fs::exists(file); });
@@ -246,7 +251,7 @@ TEST_F(SavedInBubbles, AreSavedAgainWhereThatFailedForAWhile) {
 TEST_F(SavedInBubbles, GoOnWhereTheyCanNoLongerBeSaved) {
   life one{folder_, long_task, 1ns};
   one.run_until([&](job_progress const&) { return fs::exists(file_); });
-  fs::remove_all(folder_);
+  remove_folder();
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
   one.saved().forget();  // until then it may still try
   ASSERT_GE(one.log().size(), 1U);
