@@ -14,12 +14,12 @@ namespace {
 
 std::int64_t signed_ns(std::uint64_t ns) { return static_cast<std::int64_t>(ns); }
 
-/// "forward 3", and where stages hold several chunks of the model, "forward 3, chunk 2".
-std::string text_of(segment const& one, bool has_chunks) {
+/// "forward 3", and where stages hold several virtual stages, "forward 3, virtual stage 2".
+std::string text_of(segment const& one, bool is_interleaved) {
   constexpr std::array<std::string_view, 4> passes{"forward ", "backward ", "input gradient ", "weight gradient "};
   std::string made{passes[static_cast<std::size_t>(one.pass)]};
   made += std::to_string(one.microbatch + 1);
-  if (has_chunks) made += ", chunk " + std::to_string(one.chunk + 1);
+  if (is_interleaved) made += ", virtual stage " + std::to_string(one.virtual_stage + 1);
   return made;
 }
 
@@ -27,7 +27,8 @@ std::string text_of(segment const& one, bool has_chunks) {
 /// there, each by its planned length.
 void add_segments(std::vector<trace_event>& into, replayed const& done, stage_plan const& plan,
                   replay_place const& place) {
-  bool const has_chunks = std::ranges::any_of(plan.segments, [](segment const& one) { return one.chunk != 0; });
+  bool const is_interleaved =
+      std::ranges::any_of(plan.segments, [](segment const& one) { return one.virtual_stage != 0; });
   auto const share_out = [&](std::uint32_t from, std::uint32_t until, std::uint64_t begin_ns, std::uint64_t end_ns) {
     std::int64_t planned = 0;
     for (std::uint32_t s = from; s < until; ++s) planned += plan.segments[s].duration.count();
@@ -38,7 +39,7 @@ void add_segments(std::vector<trace_event>& into, replayed const& done, stage_pl
       segment const& one = plan.segments[s];
       double const length = static_cast<double>(one.duration.count()) * scale;
       into.push_back({place.lane + ": training",
-                      text_of(one, has_chunks),
+                      text_of(one, is_interleaved),
                       signed_ns(begin_ns) + static_cast<std::int64_t>(at),
                       static_cast<std::int64_t>(length),
                       {}});

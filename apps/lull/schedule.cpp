@@ -47,27 +47,28 @@ void check(schedule_shape const& shape, std::uint32_t stage) {
   }
 }
 
-/// Of one chunk on one micro-batch.
+/// Of one virtual stage on one micro-batch.
 nanoseconds duration_of(schedule_shape const& shape, pass_kind pass) {
-  nanoseconds const forward = shape.forward / chunks_of(shape.kind);
+  nanoseconds const forward = shape.forward / virtual_stages_of(shape.kind);
   return pass == pass_kind::backward ? backward_ratio * forward : forward;
 }
 
 /// The n-th thing that a stage does, but for gradients of weights that are split off.
 struct step {
   pass_kind pass;
-  std::uint32_t chunk;
+  std::uint32_t virtual_stage;
   std::uint32_t microbatch;
 };
 
 /// The n-th forward or backward of a stage: group after group of as many micro-batches as there are stages, in each
-/// group chunk after chunk.
+/// group virtual stage after virtual stage.
 step nth_of(schedule_shape const& shape, pass_kind pass, std::uint32_t n) {
-  std::uint32_t const chunks = chunks_of(shape.kind);
-  std::uint32_t const group = n / (shape.stages * chunks);
-  std::uint32_t const within = n % (shape.stages * chunks);
-  std::uint32_t const chunk = within / shape.stages;
-  return {pass, pass == pass_kind::forward ? chunk : chunks - 1 - chunk, group * shape.stages + within % shape.stages};
+  std::uint32_t const virtual_stages = virtual_stages_of(shape.kind);
+  std::uint32_t const group = n / (shape.stages * virtual_stages);
+  std::uint32_t const within = n % (shape.stages * virtual_stages);
+  std::uint32_t const virtual_stage = within / shape.stages;
+  return {pass, pass == pass_kind::forward ? virtual_stage : virtual_stages - 1 - virtual_stage,
+          group * shape.stages + within % shape.stages};
 }
 
 /// Forwards before the first pair of forward and backward.
@@ -78,7 +79,7 @@ std::uint32_t warm_up_of(schedule_shape const& shape, std::uint32_t stage, std::
 }
 
 step step_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t n) {
-  std::uint32_t const count = shape.microbatches * chunks_of(shape.kind);
+  std::uint32_t const count = shape.microbatches * virtual_stages_of(shape.kind);
   if (shape.kind == schedule_kind::gpipe) {
     if (n < count) return {pass_kind::forward, 0, n};
     return {pass_kind::backward, 0, 2 * count - 1 - n};
@@ -92,15 +93,16 @@ step step_of(schedule_shape const& shape, std::uint32_t stage, std::uint32_t n) 
   return nth_of(shape, back, paired / 2);
 }
 
-/// When each forward and each backward is done, by where its chunk stands in the model.
+/// When each forward and each backward is done, by where its virtual stage stands in the model.
 class times_done {
  public:
-  explicit times_done(schedule_shape const& shape) : shape_(shape), positions_(shape.stages * chunks_of(shape.kind)) {
+  explicit times_done(schedule_shape const& shape)
+      : shape_(shape), positions_(shape.stages * virtual_stages_of(shape.kind)) {
     times_.fill(std::vector(std::size_t{positions_} * shape.microbatches, not_done));
   }
 
   nanoseconds& of(std::uint32_t stage, step what) { return at(what.pass, position(stage, what), what.microbatch); }
-  /// When what it needs of other chunks is there.
+  /// When what it needs of other virtual stages is there.
   nanoseconds ready(std::uint32_t stage, step what) {
     std::uint32_t const here = position(stage, what);
     if (what.pass == pass_kind::forward) return here == 0 ? nanoseconds{0} : at(what.pass, here - 1, what.microbatch);
@@ -109,7 +111,7 @@ class times_done {
   }
 
  private:
-  std::uint32_t position(std::uint32_t stage, step what) const { return what.chunk * shape_.stages + stage; }
+  std::uint32_t position(std::uint32_t stage, step what) const { return what.virtual_stage * shape_.stages + stage; }
   nanoseconds& at(pass_kind pass, std::uint32_t position, std::uint32_t microbatch) {
     return times_[pass == pass_kind::forward ? 0 : 1][std::size_t{position} * shape_.microbatches + microbatch];
   }
@@ -140,12 +142,12 @@ stage_plan run(schedule_shape const& shape, std::uint32_t stage) {
   times_done done{shape};
   stage_plan plan{};
   std::vector<stage_progress> all(shape.stages);
-  std::uint32_t const things = 2 * shape.microbatches * chunks_of(shape.kind);
+  std::uint32_t const things = 2 * shape.microbatches * virtual_stages_of(shape.kind);
   auto const add = [&](std::uint32_t s, step what, nanoseconds ready) {
     nanoseconds const start = std::max(ready, all[s].free_at);
     nanoseconds const duration = duration_of(shape, what.pass);
     all[s].free_at = start + duration;
-    if (s == stage) plan.segments.push_back({what.pass, what.microbatch, what.chunk, start, duration});
+    if (s == stage) plan.segments.push_back({what.pass, what.microbatch, what.virtual_stage, start, duration});
   };
   auto const add_weights = [&](std::uint32_t s) {
     add(s, {pass_kind::weight_gradient, 0, all[s].weight_gradients++}, nanoseconds{0});
@@ -212,7 +214,7 @@ schedule_kind parse_schedule(std::string_view name) {
   return static_cast<schedule_kind>(found - schedule_names.begin());
 }
 
-std::uint32_t chunks_of(schedule_kind kind) noexcept { return kind == schedule_kind::interleaved ? 2 : 1; }
+std::uint32_t virtual_stages_of(schedule_kind kind) noexcept { return kind == schedule_kind::interleaved ? 2 : 1; }
 
 std::string_view name_of(gap_site site) noexcept {
   constexpr std::array<std::string_view, 5> names{"warm-up", "first backward", "steady", "cool-down", "tail"};

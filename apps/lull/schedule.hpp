@@ -13,9 +13,10 @@ namespace lull {
 /// one_forward_one_backward: PipeDream-Flush (Narayanan et al., SC 2021, section 2.2.1, figure 4; the order is
 /// PipeDream's, SOSP 2019): min(stages - 1 - stage, micro-batches) forwards, then forward and backward in turn, then
 /// the backwards left over.
-/// interleaved: a stage holds two chunks of the model, the second as far behind the first as there are stages, and
-/// does a group of `stages` micro-batches with one before it goes on with the other (Narayanan et al., SC 2021, section
-/// 2.2.2; the order is Megatron-LM's).
+/// interleaved: a stage holds two virtual stages of the model, the second as far behind the first as there are stages,
+/// and does a group of `stages` micro-batches with one before it goes on with the other (Narayanan et al., SC 2021,
+/// section 2.2.2; the order is Megatron-LM's).
+///
 /// zero_bubble: a backward is split. The gradient of the input takes the place of the backward in
 /// one_forward_one_backward; the gradient of the weights fills what would be a gap, and is done at the latest where
 /// activations of more than `stages` micro-batches would be kept (ZB-H1 of Qi et al., Zero Bubble Pipeline
@@ -34,8 +35,8 @@ struct schedule_shape {
   std::chrono::nanoseconds forward{};  // of one micro-batch on one stage, 1 µs to 1 min; a backward takes twice that
 };
 
-/// How many chunks of the model a stage holds.
-std::uint32_t chunks_of(schedule_kind kind) noexcept;
+/// How many virtual stages, which are parts of the model, a stage holds.
+std::uint32_t virtual_stages_of(schedule_kind kind) noexcept;
 
 enum class pass_kind {
   forward,
@@ -48,7 +49,7 @@ enum class pass_kind {
 struct segment {
   pass_kind pass;
   std::uint32_t microbatch;
-  std::uint32_t chunk;             // of those that the stage holds
+  std::uint32_t virtual_stage;     // of those that the stage holds
   std::chrono::nanoseconds start;  // since the iteration began
   std::chrono::nanoseconds duration;
 };
@@ -75,14 +76,14 @@ struct gap {
 /// for all when the slowest stage has done its last backward; the next begins then (the flush). So a stage's tail and
 /// the warm-up gap of the next iteration touch, with the optimiser's step, which is not modelled, between them.
 struct stage_plan {
-  std::vector<segment> segments;  // (2 or 3 × microbatches × chunks), in order of time
+  std::vector<segment> segments;  // (2 or 3 × microbatches × virtual stages), in order of time
   std::vector<gap> gaps;          // in order of time
   std::chrono::nanoseconds length;
 };
 
 /// Simulates the whole pipeline: a stage does its segments in the schedule's order, each as soon as the stage is free
-/// and the micro-batch is there (a forward from the chunk before, a backward from the chunk behind); transfers take no
-/// time. Errors: usage_error for a shape outside its limits or a stage that is not there.
+/// and the micro-batch is there (a forward from the virtual stage before, a backward from the virtual stage behind);
+/// transfers take no time. Errors: usage_error for a shape outside its limits or a stage that is not there.
 stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage);
 
 std::chrono::nanoseconds max_gap(stage_plan const& plan) noexcept;  // 0 if there is none

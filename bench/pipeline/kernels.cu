@@ -46,11 +46,6 @@ __device__ void for_each(std::uint64_t count, Work work) {
 }
 
 template <class Number>
-__global__ void fill_kernel(Number* values, std::uint64_t count, std::uint64_t seed) {
-  for_each(count, [=](std::uint64_t i) { store(values[i], uniform(mixed(seed + i))); });
-}
-
-template <class Number>
 __global__ void stir_kernel(Number* to, Number const* from, std::uint64_t count) {
   for_each(count, [=](std::uint64_t i) { store(to[i], uniform(mixed(from[i], i))); });
 }
@@ -83,12 +78,6 @@ void with_type(number_kind numbers, Launch launch) {
 }
 
 }  // namespace
-
-void fill(cudaStream_t stream, number_kind numbers, void* values, std::uint64_t count, std::uint64_t seed) {
-  with_type(numbers, [&]<class Number>(Number*) {
-    fill_kernel<<<grid, block, 0, stream>>>(static_cast<Number*>(values), count, seed);
-  });
-}
 
 void stir(cudaStream_t stream, number_kind numbers, void* to, void const* from, std::uint64_t count) {
   with_type(numbers, [&]<class Number>(Number*) {

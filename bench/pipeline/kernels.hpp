@@ -10,9 +10,6 @@ namespace lull::bench {
 /// What the arrays of a stage hold.
 enum class number_kind { bf16, fp32 };
 
-/// Random values in (−1, 1) from a seed.
-void fill(cudaStream_t stream, number_kind numbers, void* values, std::uint64_t count, std::uint64_t seed);
-
 /// Random values in (−1, 1), each from all bits of its source and its place: a wrong bit anywhere in a step makes the
 /// next one another, while magnitudes stay.
 void stir(cudaStream_t stream, number_kind numbers, void* to, void const* from, std::uint64_t count);

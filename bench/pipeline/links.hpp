@@ -22,7 +22,7 @@ inline void check_nccl(ncclResult_t code, char const* call) {
 /// stage may be on the device at once.
 class links {
  public:
-  /// `wraps`: the last stage has a chunk before one of the first. Collective.
+  /// `wraps`: the last stage has a virtual stage before one of the first. Collective.
   links(rank_place const& me, rendezvous& meeting, bool wraps);
   ~links();
   links(links const&) = delete;

@@ -222,10 +222,7 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   gpu_samples gpu{me.local};
   runtime side{options_of(me, with)};
   endless_work const work{side, with.task};
-  for (auto const give_up = clock::now() + 10s; !side.ready(trained.stream());) {
-    if (clock::now() >= give_up) throw limit_error{"the side task's job was not ready within 10 s"};
-    std::this_thread::sleep_for(1ms);
-  }
+  wait_until_ready(side, trained.stream());
   meeting.barrier();
   trial runs{trained, side, with.graph};
   std::this_thread::sleep_for(100ms);  // the job reaches a graph's slots in the dispatcher's time

@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {
@@ -26,26 +27,28 @@ schedule_shape shape_of(rank_place const& me, stage_size const& size, schedule_k
           .forward = std::chrono::milliseconds{1}};
 }
 
-std::size_t layers_of_a_chunk(stage_size const& size, schedule_kind schedule) {
+std::size_t layers_of_a_virtual_stage(stage_size const& size, schedule_kind schedule) {
   auto const layers = static_cast<std::size_t>(size.layers);
-  std::size_t const chunks = chunks_of(schedule);
-  if (layers % chunks != 0)
-    throw usage_error{std::to_string(layers) + " layers cannot be shared out evenly over " + std::to_string(chunks) +
-                      " chunks: give another number"};
-  return layers / chunks;
+  std::size_t const virtual_stages = virtual_stages_of(schedule);
+  if (layers % virtual_stages != 0)
+    throw usage_error{std::to_string(layers) + " layers cannot be shared out evenly over " +
+                      std::to_string(virtual_stages) + " virtual stages: give another number"};
+  return layers / virtual_stages;
 }
+
+std::uint64_t bytes_of(number_kind numbers) { return numbers == number_kind::bf16 ? 2 : 4; }
 
 std::vector<device_memory> arrays(std::size_t count, std::uint64_t values, number_kind numbers) {
   std::vector<device_memory> made;
-  for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * (numbers == number_kind::bf16 ? 2 : 4));
+  for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * bytes_of(numbers));
   return made;
 }
 
-/// "recv_forward 3", as Megatron calls its functions, and "recv_forward 3 of chunk 1".
+/// "recv_forward 3", as Megatron calls its functions, and "recv_forward 3 of virtual stage 1".
 std::string site_of(step_action const& one, schedule_kind schedule) {
   std::string made = one.pass == pass_kind::forward ? "recv_forward " : "recv_backward ";
   made += std::to_string(one.microbatch);
-  if (chunks_of(schedule) > 1) made += " of chunk " + std::to_string(one.chunk);
+  if (virtual_stages_of(schedule) > 1) made += " of virtual stage " + std::to_string(one.virtual_stage);
   return made;
 }
 
@@ -55,17 +58,17 @@ stage::stage(rank_place const& me, rendezvous& meeting, stage_size size, schedul
     : me_(me),
       size_(size),
       schedule_(schedule),
-      layers_(layers_of_a_chunk(size, schedule)),
+      layers_(layers_of_a_virtual_stage(size, schedule)),
       order_(step_order(shape_of(me, size, schedule)).at(static_cast<std::size_t>(me.rank))),
-      links_(me, meeting, chunks_of(schedule) > 1),
+      links_(me, meeting, virtual_stages_of(schedule) > 1),
       train_(0),
       sends_(0),
       workspace_(workspace_bytes),
       sum_(sizeof(std::uint64_t)),
       sent_(event_timing::off) {
   auto const microbatches = static_cast<std::size_t>(size.microbatches);
-  for (std::uint32_t i = 0; i < chunks_of(schedule); ++i) {
-    chunk_arrays& made = chunks_.emplace_back();
+  for (std::uint32_t i = 0; i < virtual_stages_of(schedule); ++i) {
+    layer_arrays& made = virtual_stages_.emplace_back();
     made.weights = arrays(layers_, size.weights(), size.numbers);
     made.slopes = arrays(layers_, size.weights(), size.numbers);
     made.activations = arrays(microbatches * (layers_ + 1), size.activation(), size.numbers);
@@ -84,20 +87,20 @@ void stage::for_each_array(Work work) {
   auto const visit = [&](std::vector<device_memory> const& all, std::uint64_t values) {
     for (device_memory const& each : all) work(each.get(), values);
   };
-  for (chunk_arrays const& chunk : chunks_) {
-    visit(chunk.weights, size_.weights());
-    visit(chunk.slopes, size_.weights());
-    visit(chunk.activations, size_.activation());
-    visit(chunk.gradients, size_.activation());
+  for (layer_arrays const& virtual_stage : virtual_stages_) {
+    visit(virtual_stage.weights, size_.weights());
+    visit(virtual_stage.slopes, size_.weights());
+    visit(virtual_stage.activations, size_.activation());
+    visit(virtual_stage.gradients, size_.activation());
   }
 }
 
 void* stage::activation(step_action const& one, std::size_t layer) {
-  return chunks_[one.chunk].activations[one.microbatch * (layers_ + 1) + layer].get();
+  return virtual_stages_[one.virtual_stage].activations[one.microbatch * (layers_ + 1) + layer].get();
 }
 
 void* stage::gradient(step_action const& one, std::size_t layer) {
-  return chunks_[one.chunk].gradients[one.microbatch * (layers_ + 1) + layer].get();
+  return virtual_stages_[one.virtual_stage].gradients[one.microbatch * (layers_ + 1) + layer].get();
 }
 
 void* stage::message(step_action const& one, boundary which) {
@@ -106,10 +109,10 @@ void* stage::message(step_action const& one, boundary which) {
   return gradient(one, is_needed ? layers_ : 0);
 }
 
-bool stage::is_first(step_action const& one) const { return me_.rank == 0 && one.chunk == 0; }
+bool stage::is_first(step_action const& one) const { return me_.rank == 0 && one.virtual_stage == 0; }
 
 bool stage::is_last(step_action const& one) const {
-  return me_.rank == me_.world - 1 && one.chunk + 1 == chunks_.size();
+  return me_.rank == me_.world - 1 && one.virtual_stage + 1 == virtual_stages_.size();
 }
 
 void stage::exchange(cudaStream_t stream) {
@@ -120,8 +123,9 @@ void stage::exchange(cudaStream_t stream) {
 void stage::reset() {
   std::uint64_t seed = static_cast<std::uint64_t>(me_.rank) << 40;
   for_each_array([&](void* array, std::uint64_t values) {
-    fill(train_.get(), size_.numbers, array, values, seed);
-    seed += values;
+    std::uint64_t const count = values * bytes_of(size_.numbers) / 2;  // two bf16 are a float in (−1, 1), too
+    trainer::fill_random_bf16(train_.get(), array, count, seed);
+    seed += count;
   });
 }
 
@@ -140,7 +144,8 @@ void stage::forward(step_action const& one) {
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));  // values are uniform in (−1, 1)
   for (std::size_t layer = 0; layer < layers_; ++layer) {
     multiply(side_of_product::plain, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
-             chunks_[one.chunk].weights[layer].get(), activation(one, layer), 0, activation(one, layer + 1));
+             virtual_stages_[one.virtual_stage].weights[layer].get(), activation(one, layer), 0,
+             activation(one, layer + 1));
   }
 }
 
@@ -150,19 +155,20 @@ void stage::input_gradients(step_action const& one) {
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));
   for (std::size_t layer = layers_; layer-- > 0;) {
     multiply(side_of_product::transposed, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
-             chunks_[one.chunk].weights[layer].get(), gradient(one, layer + 1), 0, gradient(one, layer));
+             virtual_stages_[one.virtual_stage].weights[layer].get(), gradient(one, layer + 1), 0,
+             gradient(one, layer));
   }
 }
 
 void stage::weight_gradients(step_action const& one) {
-  chunk_arrays& chunk = chunks_[one.chunk];
+  layer_arrays& virtual_stage = virtual_stages_[one.virtual_stage];
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.tokens));
   for (std::size_t layer = layers_; layer-- > 0;) {
     multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens, scale,
-             gradient(one, layer + 1), activation(one, layer), chunk.has_slopes ? 1.0f : 0.0f,
-             chunk.slopes[layer].get());
+             gradient(one, layer + 1), activation(one, layer), virtual_stage.has_slopes ? 1.0f : 0.0f,
+             virtual_stage.slopes[layer].get());
   }
-  chunk.has_slopes = true;
+  virtual_stage.has_slopes = true;
   if (is_first(one))  // the next step's input
     stir(train_.get(), size_.numbers, activation(one, 0), gradient(one, 0), size_.activation());
 }
@@ -172,13 +178,13 @@ void stage::compute(step_action const& one) {
   if (one.pass == pass_kind::backward || one.pass == pass_kind::input_gradient) input_gradients(one);
   if (one.pass == pass_kind::backward || one.pass == pass_kind::weight_gradient) weight_gradients(one);
   if (one.pass == pass_kind::weight_gradient) return;  // nothing of it is sent
-  LULL_CUDA(cudaEventRecord(chunks_[one.chunk].made[one.microbatch].get(), train_.get()));
+  LULL_CUDA(cudaEventRecord(virtual_stages_[one.virtual_stage].made[one.microbatch].get(), train_.get()));
 }
 
 /// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the
 /// other stage has answered.
 void stage::send(step_action const& one) {
-  LULL_CUDA(cudaStreamWaitEvent(sends_.get(), chunks_[one.chunk].made[one.microbatch].get(), 0));
+  LULL_CUDA(cudaStreamWaitEvent(sends_.get(), virtual_stages_[one.virtual_stage].made[one.microbatch].get(), 0));
   links_.send(message(one, boundary::made), size_.activation(), size_.numbers, one.peer, sends_.get());
 }
 
@@ -189,7 +195,7 @@ void stage::receive(step_action const& one, runtime* side) {
 }
 
 void stage::step(runtime* side, last_send ends) {
-  for (chunk_arrays& each : chunks_) each.has_slopes = false;
+  for (layer_arrays& each : virtual_stages_) each.has_slopes = false;
   for (step_action const& each : order_) {
     switch (each.what) {
       case step_action::kind::compute:
@@ -203,7 +209,7 @@ void stage::step(runtime* side, last_send ends) {
         break;
     }
   }
-  for (chunk_arrays const& each : chunks_) {
+  for (layer_arrays const& each : virtual_stages_) {
     for (std::size_t layer = 0; layer < layers_; ++layer) {
       update(train_.get(), size_.numbers, each.weights[layer].get(), each.slopes[layer].get(), size_.weights());
     }

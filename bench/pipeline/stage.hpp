@@ -22,7 +22,7 @@ struct stage_size {
   number_kind numbers = number_kind::bf16;
   int tokens = 4096;  // a micro-batch
   int width = 4096;
-  int layers = 4;  // of each stage, shared out over its chunks
+  int layers = 4;  // of each stage, shared out over its virtual stages
   int microbatches = 4;
 
   std::uint64_t activation() const noexcept {
@@ -42,7 +42,7 @@ enum class last_send { flies, is_waited_for };
 /// computation and, often, while the receive of a bubble is resident.
 class stage {
  public:
-  /// Throws usage_error where layers cannot be shared out, or the schedule cannot be. Collective.
+  /// Collective. Throws usage_error where layers cannot be shared out, or for a shape that the schedule refuses.
   stage(rank_place const& me, rendezvous& meeting, stage_size size, schedule_kind schedule);
   ~stage();
   stage(stage const&) = delete;
@@ -64,7 +64,7 @@ class stage {
 
  private:
   /// Of (width, width) are weights and slopes, of (tokens, width) the others.
-  struct chunk_arrays {
+  struct layer_arrays {
     std::vector<device_memory> weights;      // (layers,)
     std::vector<device_memory> slopes;       // (layers,)
     std::vector<device_memory> activations;  // (microbatches × (layers + 1),): what comes in, what each layer makes
@@ -95,7 +95,7 @@ class stage {
   rank_place const me_;
   stage_size const size_;
   schedule_kind const schedule_;
-  std::size_t const layers_;  // of a chunk
+  std::size_t const layers_;  // of a virtual stage
   std::vector<step_action> const order_;
   links links_;
   cuda_stream train_;
@@ -103,7 +103,7 @@ class stage {
   cublasHandle_t cublas_ = nullptr;
   device_memory workspace_;
   device_memory sum_;  // (1,) u64
-  std::vector<chunk_arrays> chunks_;
+  std::vector<layer_arrays> virtual_stages_;
   cuda_event sent_;
 };
 

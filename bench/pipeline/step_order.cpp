@@ -14,19 +14,19 @@ namespace {
 
 using kind = step_action::kind;
 
-/// A chunk of a stage.
-struct chunk_place {
+/// A virtual stage of a stage.
+struct model_place {
   std::uint32_t stage;
-  std::uint32_t chunk;
+  std::uint32_t virtual_stage;
 };
 
 /// Whose result a pass needs; none: its own stage has all.
-std::optional<chunk_place> source_of(schedule_shape const& shape, chunk_place at, pass_kind pass) {
-  std::uint32_t const position = at.chunk * shape.stages + at.stage;
-  auto const place = [&](std::uint32_t of) { return chunk_place{of % shape.stages, of / shape.stages}; };
+std::optional<model_place> source_of(schedule_shape const& shape, model_place at, pass_kind pass) {
+  std::uint32_t const position = at.virtual_stage * shape.stages + at.stage;
+  auto const place = [&](std::uint32_t of) { return model_place{of % shape.stages, of / shape.stages}; };
   if (pass == pass_kind::weight_gradient) return std::nullopt;
   if (pass == pass_kind::forward) return position == 0 ? std::nullopt : std::optional{place(position - 1)};
-  bool const is_last = position + 1 == shape.stages * chunks_of(shape.kind);
+  bool const is_last = position + 1 == shape.stages * virtual_stages_of(shape.kind);
   return is_last ? std::nullopt : std::optional{place(position + 1)};
 }
 
@@ -45,7 +45,8 @@ std::vector<std::vector<step_action>> step_order(schedule_shape const& shape) {
   for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
     for (segment const& each : plan_stage(shape, stage).segments) {
       events.push_back({each.start, kind::compute, stage, each});
-      if (source_of(shape, {stage, each.chunk}, each.pass)) events.push_back({each.start, kind::receive, stage, each});
+      if (source_of(shape, {stage, each.virtual_stage}, each.pass))
+        events.push_back({each.start, kind::receive, stage, each});
     }
   }
   // One order for all: what is first in it of all that is left can always be done.
@@ -54,14 +55,14 @@ std::vector<std::vector<step_action>> step_order(schedule_shape const& shape) {
   });
   std::vector<std::vector<step_action>> order(shape.stages);
   for (event const& one : events) {
-    auto const [pass, microbatch, chunk, start, duration] = one.pass;
+    auto const [pass, microbatch, virtual_stage, start, duration] = one.pass;
     if (one.what == kind::compute) {
-      order[one.stage].push_back({kind::compute, pass, chunk, microbatch, 0});
+      order[one.stage].push_back({kind::compute, pass, virtual_stage, microbatch, 0});
       continue;
     }
-    chunk_place const from = *source_of(shape, {one.stage, chunk}, pass);
-    order[from.stage].push_back({kind::send, pass, from.chunk, microbatch, one.stage});
-    order[one.stage].push_back({kind::receive, pass, chunk, microbatch, from.stage});
+    model_place const from = *source_of(shape, {one.stage, virtual_stage}, pass);
+    order[from.stage].push_back({kind::send, pass, from.virtual_stage, microbatch, one.stage});
+    order[one.stage].push_back({kind::receive, pass, virtual_stage, microbatch, from.stage});
   }
   return order;
 }

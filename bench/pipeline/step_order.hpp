@@ -8,13 +8,13 @@
 
 namespace lull::bench {
 
-/// What the host of a stage enqueues: a pass of its own, or its end of a transfer between neighbouring chunks.
+/// What the host of a stage enqueues: a pass of its own, or its end of a transfer between neighbouring virtual stages.
 struct step_action {
   enum class kind { compute, send, receive };
 
   kind what = kind::compute;
   pass_kind pass = pass_kind::forward;  // of a transfer: what the receiver needs it for
-  std::uint32_t chunk = 0;              // of this stage
+  std::uint32_t virtual_stage = 0;      // of this stage
   std::uint32_t microbatch = 0;
   std::uint32_t peer = 0;  // the other stage of a transfer
 

@@ -2,6 +2,7 @@
 #include <lull/bench/side_work/endless_work.hpp>
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <lull/apps/lull/trainer/kernels.hpp>
@@ -110,6 +111,14 @@ void endless_work::make(task_entry const& entry, std::vector<std::pair<std::stri
   owner_ = entry.make(values_of(entry, given));
   owner_->prepare(machine_);
   description_ = owner_->describe();
+}
+
+void wait_until_ready(runtime& side, stream_handle stream) {
+  using clock = std::chrono::steady_clock;
+  for (auto const give_up = clock::now() + std::chrono::seconds{10}; !side.ready(stream);) {
+    if (clock::now() >= give_up) throw limit_error{"the side task's job was not ready within 10 s"};
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
 }
 
 }  // namespace lull::bench

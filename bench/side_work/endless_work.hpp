@@ -59,4 +59,7 @@ class endless_work {
   std::vector<job> jobs_;
 };
 
+/// Blocks until a job stands ready for bubbles on that stream. Throws limit_error after 10 s.
+void wait_until_ready(runtime& side, stream_handle stream);
+
 }  // namespace lull::bench

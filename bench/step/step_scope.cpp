@@ -107,10 +107,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
   auto const began = clock::now();
   runtime side{options_of(with)};
   endless_work const work{side, with.task, with.work};
-  for (auto const give_up = clock::now() + 10s; !side.ready(trainer.stream());) {
-    if (clock::now() >= give_up) throw limit_error{"the job was not ready within 10 s"};
-    std::this_thread::sleep_for(1ms);
-  }
+  wait_until_ready(side, trainer.stream());
   std::chrono::duration<double> const made = clock::now() - began;
 
   bubble_account account{side};

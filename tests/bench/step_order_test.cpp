@@ -42,7 +42,7 @@ std::string drawn(std::vector<step_action> const& order) {
   for (step_action const& each : order) {
     text += each.what == kind::send ? " >" : each.what == kind::receive ? " <" : " ";
     text += "FBIW"[static_cast<std::size_t>(each.pass)] + std::to_string(each.microbatch);
-    if (each.chunk != 0) text += "'";
+    if (each.virtual_stage != 0) text += "'";
   }
   return text.substr(1);
 }
@@ -84,7 +84,7 @@ TEST(StepOrder, HasEachPassOfThePlanInItsOrder) {
     for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
       std::vector<step_action> planned;
       for (segment const& each : plan_stage(shape, stage).segments)
-        planned.push_back({kind::compute, each.pass, each.chunk, each.microbatch, 0});
+        planned.push_back({kind::compute, each.pass, each.virtual_stage, each.microbatch, 0});
       std::vector<step_action> computed;
       std::ranges::copy_if(orders[stage], std::back_inserter(computed),
                            [](step_action const& one) { return one.what == kind::compute; });
@@ -93,31 +93,32 @@ TEST(StepOrder, HasEachPassOfThePlanInItsOrder) {
   });
 }
 
-// An activation goes to the next chunk of the model, a gradient to the one before; nothing is received in advance.
+// An activation goes to the next virtual stage of the model, a gradient to the one before; nothing is received in
+// advance.
 TEST(StepOrder, TransfersAreWhatPassesNeed) {
   for_each_shape([](schedule_shape const& shape, stage_orders const& orders) {
-    std::uint32_t const last = shape.stages * chunks_of(shape.kind) - 1;
+    std::uint32_t const last = shape.stages * virtual_stages_of(shape.kind) - 1;
     for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
       std::set<std::tuple<pass_kind, std::uint32_t, std::uint32_t>> done, received;
       for (std::size_t i = 0; i < orders[stage].size(); ++i) {
         step_action const& now = orders[stage][i];
-        std::uint32_t const position = now.chunk * shape.stages + stage;
+        std::uint32_t const position = now.virtual_stage * shape.stages + stage;
         bool const forward = now.pass == pass_kind::forward;
         if (now.what == kind::compute) {
           bool const needs = forward ? position != 0 : position != last && now.pass != pass_kind::weight_gradient;
-          EXPECT_EQ(needs, received.contains({now.pass, now.chunk, now.microbatch}));
-          done.emplace(now.pass, now.chunk, now.microbatch);
+          EXPECT_EQ(needs, received.contains({now.pass, now.virtual_stage, now.microbatch}));
+          done.emplace(now.pass, now.virtual_stage, now.microbatch);
         } else if (now.what == kind::send) {
-          EXPECT_TRUE(done.contains({now.pass, now.chunk, now.microbatch}));
+          EXPECT_TRUE(done.contains({now.pass, now.virtual_stage, now.microbatch}));
           EXPECT_EQ(now.peer, (position + (forward ? 1 : shape.stages - 1)) % shape.stages);
         } else {
-          EXPECT_TRUE(received.emplace(now.pass, now.chunk, now.microbatch).second);
+          EXPECT_TRUE(received.emplace(now.pass, now.virtual_stage, now.microbatch).second);
           EXPECT_EQ(now.peer, (position + (forward ? shape.stages - 1 : 1)) % shape.stages);
           auto const follows = std::find_if(orders[stage].begin() + static_cast<std::ptrdiff_t>(i), orders[stage].end(),
                                             [](step_action const& one) { return one.what == kind::compute; });
           ASSERT_NE(follows, orders[stage].end());
-          EXPECT_EQ(std::tuple(follows->pass, follows->chunk, follows->microbatch),
-                    std::tuple(now.pass, now.chunk, now.microbatch));
+          EXPECT_EQ(std::tuple(follows->pass, follows->virtual_stage, follows->microbatch),
+                    std::tuple(now.pass, now.virtual_stage, now.microbatch));
         }
       }
     }

@@ -86,7 +86,7 @@ TEST(harvest_trace, shows_all_that_one_replay_did) {
   EXPECT_EQ(argument(events, "pagerank", "bubble"), "7");
 }
 
-TEST(harvest_trace, names_each_kind_of_pass_and_the_chunk_where_there_are_several) {
+TEST(harvest_trace, names_each_kind_of_pass_and_the_virtual_stage_where_there_are_several) {
   auto const names = [](std::vector<segment> const& segments) {
     std::vector<trace_event> events;
     replayed one = one_iteration(0);
@@ -102,7 +102,8 @@ TEST(harvest_trace, names_each_kind_of_pass_and_the_chunk_where_there_are_severa
   EXPECT_EQ(names({{forward, 2, 0, 0ns, 4ms}, {input_gradient, 2, 0, 4ms, 4ms}, {weight_gradient, 2, 0, 8ms, 4ms}}),
             (std::vector<std::string>{"forward 3", "input gradient 3", "weight gradient 3"}));
   EXPECT_EQ(names({{forward, 0, 0, 0ns, 4ms}, {forward, 0, 1, 4ms, 4ms}, {backward, 0, 1, 8ms, 4ms}}),
-            (std::vector<std::string>{"forward 1, chunk 1", "forward 1, chunk 2", "backward 1, chunk 2"}));
+            (std::vector<std::string>{"forward 1, virtual stage 1", "forward 1, virtual stage 2",
+                                      "backward 1, virtual stage 2"}));
 }
 
 TEST(harvest_trace, both_replays_of_a_pair_begin_at_once_in_tracks_of_their_own) {

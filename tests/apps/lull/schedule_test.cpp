@@ -29,7 +29,8 @@ bool takes(schedule_kind kind, std::uint32_t stages, std::uint32_t microbatches)
   return kind != schedule_kind::interleaved || microbatches % stages == 0;
 }
 
-// "F0 F1 B0 …", with each gap as (length in forwards); I and W are halves of a backward, F0' is of the second chunk.
+// "F0 F1 B0 …", with each gap as (length in forwards); I and W are halves of a backward, F0' is of the second virtual
+// stage.
 std::string drawn(stage_plan const& plan) {
   std::string text;
   std::size_t gap_index = 0;
@@ -43,24 +44,26 @@ std::string drawn(stage_plan const& plan) {
     gaps_before(i);
     segment const& work = plan.segments[i];
     text += "FBIW"[static_cast<std::size_t>(work.pass)] + std::to_string(work.microbatch);
-    text += work.chunk == 0 ? " " : "' ";
+    text += work.virtual_stage == 0 ? " " : "' ";
   }
   gaps_before(plan.segments.size());
   text.pop_back();
   return text;
 }
 
+auto plans_of(schedule_kind kind, std::uint32_t stages, std::uint32_t microbatches) {
+  return [=](std::uint32_t stage) { return drawn(plan_stage(shape_of(kind, stages, microbatches), stage)); };
+}
+
 TEST(Schedule, OneForwardOneBackwardByHand) {
-  auto const plan = [](std::uint32_t stage) {
-    return drawn(plan_stage(shape_of(schedule_kind::one_forward_one_backward, 3, 4), stage));
-  };
+  auto const plan = plans_of(schedule_kind::one_forward_one_backward, 3, 4);
   EXPECT_EQ(plan(0), "F0 F1 F2 (first backward 4) B0 F3 B1 (cool-down 1) B2 (cool-down 1) B3");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 2) B0 F2 B1 F3 B2 (cool-down 1) B3 (tail 2)");
   EXPECT_EQ(plan(2), "(warm-up 2) F0 B0 F1 B1 F2 B2 F3 B3 (tail 4)");
 }
 
 TEST(Schedule, GpipeByHand) {
-  auto const plan = [](std::uint32_t stage) { return drawn(plan_stage(shape_of(schedule_kind::gpipe, 3, 2), stage)); };
+  auto const plan = plans_of(schedule_kind::gpipe, 3, 2);
   EXPECT_EQ(plan(0), "F0 F1 (first backward 6) B1 B0");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 3) B1 B0 (tail 2)");
   EXPECT_EQ(plan(2), "(warm-up 2) F0 F1 B1 B0 (tail 4)");
@@ -72,7 +75,7 @@ std::chrono::nanoseconds idle_time(stage_plan const& plan) {
   return sum;
 }
 
-// A chunk is half a stage, so its forward is half a forward: gaps are counted in those.
+// A virtual stage is half a stage, so its forward is half a forward: gaps are counted in those.
 TEST(Schedule, InterleavedByHand) {
   auto const plan = [](std::uint32_t stage) {
     schedule_shape shape = shape_of(schedule_kind::interleaved, 2, 4);
@@ -86,9 +89,7 @@ TEST(Schedule, InterleavedByHand) {
 }
 
 TEST(Schedule, ZeroBubbleByHand) {
-  auto const plan = [](std::uint32_t stage) {
-    return drawn(plan_stage(shape_of(schedule_kind::zero_bubble, 3, 4), stage));
-  };
+  auto const plan = plans_of(schedule_kind::zero_bubble, 3, 4);
   EXPECT_EQ(plan(0), "F0 F1 F2 (first backward 2) I0 W0 F3 I1 W1 I2 W2 I3 W3");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 1) I0 F2 I1 W0 F3 I2 W1 I3 W2 W3");
   EXPECT_EQ(plan(2), "(warm-up 2) F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3");
@@ -109,7 +110,7 @@ TEST(Schedule, IdleTimeIsTheClosedForm) {
   }
 }
 
-// With chunks half as large the pipeline fills in half the time (Narayanan et al., SC 2021, section 2.2.2).
+// With virtual stages half as large the pipeline fills in half the time (Narayanan et al., SC 2021, section 2.2.2).
 TEST(Schedule, InterleavedHalvesTheBubble) {
   for (std::uint32_t stages : {2u, 3u, 4u, 8u}) {
     for (std::uint32_t microbatches : {2 * stages, 3 * stages, 8 * stages}) {
@@ -151,12 +152,12 @@ TEST(Schedule, SegmentsAndGapsTileTheIterationAndEachMicrobatchGoesBothWaysOnce)
         std::set<std::tuple<pass_kind, std::uint32_t, std::uint32_t>> seen;
         for (segment const& work : plan.segments) {
           EXPECT_TRUE(spans.emplace(work.start, work.duration).second);
-          EXPECT_TRUE(seen.emplace(work.pass, work.chunk, work.microbatch).second);
+          EXPECT_TRUE(seen.emplace(work.pass, work.virtual_stage, work.microbatch).second);
           EXPECT_LT(work.microbatch, microbatches);
-          EXPECT_LT(work.chunk, chunks_of(kind));
+          EXPECT_LT(work.virtual_stage, virtual_stages_of(kind));
         }
         for (gap const& idle : plan.gaps) EXPECT_TRUE(spans.emplace(idle.start, idle.length).second);
-        EXPECT_EQ(seen.size(), (kind == schedule_kind::zero_bubble ? 3 : 2) * microbatches * chunks_of(kind));
+        EXPECT_EQ(seen.size(), (kind == schedule_kind::zero_bubble ? 3 : 2) * microbatches * virtual_stages_of(kind));
         nanoseconds end{0};
         for (auto const& [start, length] : spans) {
           EXPECT_EQ(start, end);
@@ -180,11 +181,11 @@ TEST(Schedule, DependenciesHoldBetweenStages) {
           auto& such = work.pass == pass_kind::forward           ? forward
                        : work.pass == pass_kind::weight_gradient ? weights
                                                                  : backward;
-          such[{work.chunk * stages + stage, work.microbatch}] = work;
+          such[{work.virtual_stage * stages + stage, work.microbatch}] = work;
         }
       }
       auto const end = [](segment const& work) { return work.start + work.duration; };
-      std::uint32_t const last = stages * chunks_of(kind) - 1;
+      std::uint32_t const last = stages * virtual_stages_of(kind) - 1;
       for (std::uint32_t m = 0; m < microbatches; ++m) {
         for (std::uint32_t at = 0; at < last; ++at) {
           EXPECT_GE((forward[{at + 1, m}].start), end(forward[{at, m}]));
@@ -219,9 +220,7 @@ TEST(Schedule, OneStageNeverIdles) {
 
 // Fewer micro-batches than stages: the pairs vanish, and the schedules are the same but for the order of backwards.
 TEST(Schedule, FewerMicrobatchesThanStages) {
-  auto const plan = [](std::uint32_t stage) {
-    return drawn(plan_stage(shape_of(schedule_kind::one_forward_one_backward, 4, 2), stage));
-  };
+  auto const plan = plans_of(schedule_kind::one_forward_one_backward, 4, 2);
   EXPECT_EQ(plan(0), "F0 F1 (first backward 8) B0 (cool-down 1) B1");
   EXPECT_EQ(plan(3), "(warm-up 3) F0 B0 F1 B1 (tail 6)");
 }
@@ -231,9 +230,9 @@ TEST(Schedule, LargeShapes) {
     schedule_shape shape = shape_of(kind, 512, 2048);
     shape.forward = 1min;
     int const bubbles = kind == schedule_kind::zero_bubble ? 1 : 3;  // forwards, for each stage before or behind
-    int const chunks = static_cast<int>(chunks_of(kind));
-    EXPECT_EQ(plan_stage(shape, 511).length, 3 * 1min * 2048 + bubbles * nanoseconds{1min} * 511 / chunks);
-    EXPECT_EQ(idle_time(plan_stage(shape_of(kind, 16, 65'536), 7)), bubbles * forward_time * 15 / chunks);
+    int const virtual_stages = static_cast<int>(virtual_stages_of(kind));
+    EXPECT_EQ(plan_stage(shape, 511).length, 3 * 1min * 2048 + bubbles * nanoseconds{1min} * 511 / virtual_stages);
+    EXPECT_EQ(idle_time(plan_stage(shape_of(kind, 16, 65'536), 7)), bubbles * forward_time * 15 / virtual_stages);
   }
 }
 
