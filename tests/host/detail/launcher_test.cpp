@@ -122,7 +122,8 @@ class launching_on_one_stream : public launching {
 TEST_F(launching, of_an_opening_of_which_nothing_is_known_a_limit_on_waiting_makes_it_wait_until_it_is_seen) {
   start({.armed_ahead = 1ms});
   bubble(0);
-  EXPECT_GT(launcher_->offer(gate_of(0)), std::chrono::steady_clock::now());
+  auto const before = std::chrono::steady_clock::now();
+  EXPECT_GT(launcher_->offer(gate_of(0)), before);
   EXPECT_EQ(tick(), calls{});
   EXPECT_LT(next_, std::chrono::steady_clock::now() + 1ms) << "it is looked at again soon";
   opens(0);
