@@ -15,7 +15,8 @@
 namespace lull {
 
 /// A worker costs the training stream two edges and takes some microseconds to start: a shorter bubble is not worth it.
-inline constexpr std::chrono::nanoseconds min_bubble = std::chrono::microseconds{30};
+/// `runtime_options::min_bubble` says otherwise.
+inline constexpr std::chrono::nanoseconds default_min_bubble = std::chrono::microseconds{30};
 
 /// The place of a bubble in the training step. The runtime keeps a history for each site.
 struct site {

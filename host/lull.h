@@ -139,11 +139,12 @@ typedef struct lull_options {
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`, for lull_suppose of each of its tasks; of
                              another machine or version: a line in the log says so. Null: none */
+  uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; at most 1 s; 0: 30 us */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of

@@ -35,6 +35,9 @@ enum class launch_time { at_close, at_open };
 
 inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds{1'000};
 
+/// The greatest `runtime_options::min_bubble`.
+inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
+
 struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
@@ -44,6 +47,10 @@ struct runtime_options {
   /// bubble is open. While a worker waits, each kernel of the trainer may start a microsecond later
   /// (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
+  /// No side work runs at a site whose last eight bubbles were all shorter; one in 64 is tried again. At most
+  /// `max_min_bubble`. A bubble with side work costs the trainer some microseconds, however long it is: what a message
+  /// on its way takes longer, and caches that are cold behind it.
+  std::chrono::nanoseconds min_bubble = default_min_bubble;
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};
   /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.

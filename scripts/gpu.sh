@@ -14,7 +14,8 @@
 #                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
 #                                   nccl:fp32:streams:1f1b nccl:bf16:graph:gpipe and so on, on two GPUs: of each number type, of streams and
-#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, two minutes each;
+#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us behind
+#                                   it no bubble below 200 µs is harvested;
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
@@ -26,7 +27,7 @@ results=${LULL_RESULTS:-docs/results}
 export CUDA_MODULE_LOADING=EAGER PATH=$PATH:/usr/local/cuda/bin
 
 usage() {
-  sed -n '3,21p' "$0" | cut -c3- >&2
+  sed -n '3,22p' "$0" | cut -c3- >&2
   exit 2
 }
 

@@ -23,6 +23,7 @@ where the package is not installed."""
 import argparse
 import contextlib
 import datetime
+import faulthandler
 import json
 import math
 import os
@@ -65,6 +66,7 @@ GROUP = 4  # steps
 WARM_UP = 12  # steps: more than a site remembers
 EQUAL_STEPS = 200
 MARGIN_S = 40  # of the limit, left for a round of scopes to come to its end
+LAST_WORDS_S = 5
 
 
 class Functor:
@@ -270,6 +272,7 @@ def write_whole(path, text):
 
 
 def rank_main(given, rank):
+    faulthandler.dump_traceback_later(max(given.limit - LAST_WORDS_S, 1))  # where a rank that hangs stands
     try:
         measure(given, rank)
     except BaseException:  # teardown would wait for the peers' exchanges, and they for this rank

@@ -8,15 +8,17 @@ SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero_bubble")
 TASKS = ("compute", "streaming", "mlp")
 LIMIT_S = 170
 SIZES = {  # with fp32 a GPU stays below its power limit, and a step takes longer; with bf16 the limit sets its clock
-    "fp32": ["--dtype", "fp32", "--tokens", "1024", "--layers", "2", "--verify-steps", "100"],
-    "bf16": ["--dtype", "bf16", "--tokens", "4096"],
+    "fp32": ["--dtype", "fp32", "--tokens", "1024", "--layers", "2", "--verify-steps", "32"],
+    "bf16": ["--dtype", "bf16", "--tokens", "4096", "--verify-steps", "64"],
 }
 MODES = {"streams": [], "graph": ["--graph"]}
+SHORTEST = {"": [], ":200us": ["--min-bubble-us", "200"]}  # bubbles that are harvested
 
 
-def nccl(build, size, mode, schedule):
+def nccl(build, size, mode, schedule, shortest):
     """Two processes with a GPU each, and a row a task. `first` and `second` are every other scope of the run."""
-    arguments = ["--schedule", schedule, "--task", ",".join(TASKS), *SIZES[size], *MODES[mode]]
+    arguments = ["--schedule", schedule, "--task", ",".join(TASKS), "--scopes", "6"]
+    arguments += [*SIZES[size], *MODES[mode], *SHORTEST[shortest]]
     launcher = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", str(LIMIT_S), "2"]
     command = [*launcher, f"{build}/bin/bench/nccl_pipeline", *arguments, "--limit", str(LIMIT_S)]
     found = read_json(shell(command, LIMIT_S + 5), ends=(0, 1))
@@ -34,8 +36,12 @@ def row_of(command, found, task):
 
 
 SECTIONS = {
-    f"nccl:{size}:{mode}:{schedule}": ("as named", lambda build, asked=(size, mode, schedule): nccl(build, *asked))
+    f"nccl:{size}:{mode}:{schedule}{shortest}": (
+        "as named",
+        lambda build, asked=(size, mode, schedule, shortest): nccl(build, *asked),
+    )
     for size in SIZES
     for mode in MODES
     for schedule in SCHEDULES
+    for shortest in SHORTEST
 }

@@ -282,10 +282,10 @@ SECTIONS = {
 
 
 def chosen(names):
-    """Sections in order; `step` stands for every `step:…`. Raises ValueError for a name of none."""
+    """Sections in order; `step`, which is none, stands for every `step:…`. Raises ValueError for a name of none."""
     found = []
     for name in names or SECTIONS:
-        of_name = [each for each in SECTIONS if each == name or each.startswith(f"{name}:")]
+        of_name = [name] if name in SECTIONS else [each for each in SECTIONS if each.startswith(f"{name}:")]
         if not of_name:
             raise ValueError(f"unknown section {name}; known: {', '.join(SECTIONS)}")
         found += of_name

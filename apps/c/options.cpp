@@ -43,6 +43,15 @@ std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
   return std::chrono::microseconds{std::max(us, 0)};
 }
 
+std::chrono::nanoseconds min_bubble(std::uint64_t ns) {
+  auto const max_ns = static_cast<std::uint64_t>(max_min_bubble.count());
+  if (ns > max_ns) {
+    throw refusal{LULL_ERROR_ARGUMENT,
+                  "options->min_bubble_ns is " + std::to_string(ns) + ": it is at most " + std::to_string(max_ns)};
+  }
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
+}
+
 }  // namespace
 
 runtime_options read_options(lull_options const& asked) {
@@ -56,6 +65,7 @@ runtime_options read_options(lull_options const& asked) {
   made.machine.processors = at_least(asked.processors, 0, "options->processors");
   if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
   made.armed_ahead = armed_ahead(asked.armed_ahead_us);
+  if (asked.min_bubble_ns != 0) made.min_bubble = min_bubble(asked.min_bubble_ns);
   made.machine.memory_limit_bytes = asked.memory_limit_bytes;
   auto const mode = one_of<lull_mode>(asked.mode, 4, "options->mode");
   if (mode == LULL_MODE_OFF) made.mode = runtime_mode::off;

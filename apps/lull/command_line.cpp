@@ -76,6 +76,8 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       .add_option("--at-most", into.at_most,
                   "stop pairs and tasks after this time, such as 30s [tasks run to their end]")
       ->type_name("TIME");
+  command.add_option("--min-bubble", into.min_bubble, "no side work where bubbles are shorter, such as 100us [30us]")
+      ->type_name("TIME");
   command
       .add_option("--max-slowdown", into.max_slowdown,
                   "withhold side work in so many iterations that they take at most so much longer in the mean, such as "

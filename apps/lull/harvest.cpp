@@ -74,6 +74,7 @@ std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner
 
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
   runtime_options made = options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms});
+  made.min_bubble = plan.min_bubble;
   made.max_slowdown = plan.max_slowdown;
   return made;
 }

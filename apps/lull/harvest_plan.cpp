@@ -30,6 +30,11 @@ plan_of_harvest check(harvest_settings const& asked) {
   }
   if (asked.checkpoint.folder && made.mode != side_mode::lull)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
+  if (asked.min_bubble) {
+    made.min_bubble = duration_of(*asked.min_bubble, "--min-bubble");
+    if (made.min_bubble > max_min_bubble)
+      throw usage_error{"--min-bubble " + *asked.min_bubble + " is longer than a second, the longest that is taken"};
+  }
   if (asked.max_slowdown) {
     made.max_slowdown = share_of(*asked.max_slowdown, "--max-slowdown");
     if (asked.iterations < min_bounded)

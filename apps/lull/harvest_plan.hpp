@@ -19,7 +19,8 @@ struct plan_of_harvest {
   side_mode mode;
   schedule_shape shape;
   stage_plan stage;
-  std::vector<job_spec> tasks;                 // none in mode none
+  std::vector<job_spec> tasks;  // none in mode none
+  std::chrono::nanoseconds min_bubble = default_min_bubble;
   double max_slowdown = 0;                     // as a share; 0: no bound
   std::optional<machine_profiles> profiles{};  // with a bound
 };

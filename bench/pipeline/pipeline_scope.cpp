@@ -209,6 +209,7 @@ void long_bubble(stage& trained, runtime& side, std::uint64_t ns) {
 runtime_options options_of(rank_place const& me, pipeline_scope_settings const& with) {
   return {.machine = {.kind = executor_kind::cuda, .device = me.local, .rooms = with.rooms},
           .mode = runtime_mode::on,
+          .min_bubble = with.min_bubble,
           .tasks = {type_of(with.task)},
           .log = [rank = me.rank](std::string_view line) {
             std::fprintf(stderr, "rank %d: %.*s\n", rank, static_cast<int>(line.size()), line.data());

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 #include <nlohmann/json.hpp>
 
 #include <lull/bench/pipeline/stage.hpp>
 #include <lull/bench/side_work/endless_work.hpp>
 #include <lull/docs/examples/rendezvous.hpp>
+#include <lull/host/bubble.hpp>
 
 namespace lull::bench {
 
 struct pipeline_scope_settings {
   work_kind task = work_kind::compute;
-  bool graph = false;    // each rank captures its step and replays it
-  int rooms = 0;         // groups of SMs kept off
+  bool graph = false;  // each rank captures its step and replays it
+  int rooms = 0;       // groups of SMs kept off
+  std::chrono::nanoseconds min_bubble = default_min_bubble;
   double seconds = 0;    // of groups; twelve of them are measured in any case
   int verify_steps = 0;  // whose results are compared; 0: none
 };

@@ -147,7 +147,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
   if (at.skipped) {
-    ++(length < min_bubble ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
+    ++(length < site.past.min_bubble() ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
     site.past.add_length(length);
   } else if (record.blocks == 0) {
     site.past.add_length(length);

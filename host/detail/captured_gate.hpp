@@ -39,6 +39,8 @@ struct captured_type {
 /// its history. Thread-safe.
 class captured_sites {
  public:
+  explicit captured_sites(std::chrono::nanoseconds min_bubble) : known_(min_bubble) {}
+
   std::shared_ptr<site_state> find(site where) {
     std::lock_guard const lock{mutex_};
     return known_.find(where.name);

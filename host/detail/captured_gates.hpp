@@ -29,8 +29,8 @@ class captured_gates {
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
 
-  /// `first_index`: of its gates. `withholds`: what `withheld` is at first.
-  captured_gates(executor& machine, std::uint32_t first_index, bool withholds,
+  /// `first_index`: of its gates. `withholds`: what `withheld` is at first. `min_bubble`: as of site_table.
+  captured_gates(executor& machine, std::uint32_t first_index, bool withholds, std::chrono::nanoseconds min_bubble,
                  std::function<void(std::string_view)> log);
 
   /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.

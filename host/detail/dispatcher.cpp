@@ -19,7 +19,8 @@ char const* reason(failure why) {
 
 dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
                        captured_gates& captured, device_clock& clock, std::shared_ptr<wake_signal> wakes,
-                       job_memories::limits const& of_memory, std::function<void(std::string_view)> log)
+                       job_memories::limits const& of_memory, std::chrono::nanoseconds min_bubble,
+                       std::function<void(std::string_view)> log)
     : machine_(std::move(machine)),
       gates_(gates),
       captured_(captured),
@@ -28,7 +29,7 @@ dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::uniqu
       wakes_(std::move(wakes)),
       memories_(*machine_, of_memory),
       lane_(machine_->make_copy_lane()),
-      summary_({.cpu_time = machine_->kind() == executor_kind::threads}),
+      summary_({.cpu_time = machine_->kind() == executor_kind::threads, .harvest = {.worth = min_bubble}}),
       lease_(lease_at_close({})) {
   for (auto const& each : gates_) each->note_lease(lease_);
   tell_reserved({}, 0);

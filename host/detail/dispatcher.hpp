@@ -39,7 +39,7 @@ class dispatcher {
   /// job. Throws limit_error.
   dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
              device_clock& clock, std::shared_ptr<wake_signal> wakes, job_memories::limits const& of_memory,
-             std::function<void(std::string_view)> log);
+             std::chrono::nanoseconds min_bubble, std::function<void(std::string_view)> log);
   ~dispatcher();
 
   using chance_of_kind = std::function<std::optional<double>(std::uint64_t kind)>;

@@ -78,6 +78,10 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind) {
     throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
                       " ns: it must be 0 to " + std::to_string(max_armed_ahead.count()) + ", or left out"};
   }
+  if (asked.min_bubble.count() < 0 || asked.min_bubble > max_min_bubble) {
+    throw usage_error{"runtime_options::min_bubble is " + std::to_string(asked.min_bubble.count()) +
+                      " ns: it must be 0 to " + std::to_string(max_min_bubble.count())};
+  }
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };

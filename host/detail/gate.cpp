@@ -14,13 +14,14 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value)
+gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble)
     : machine_(machine),
       index_(index),
       line_(machine, 1),
       ring_(machine, places * records),
       tells_(machine, 1),
       value_(first_value),
+      sites_(min_bubble),
       pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   seen_.value = first_value;

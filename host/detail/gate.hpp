@@ -66,7 +66,9 @@ class gate {
   /// Bubbles that the dispatcher may fall behind; then they are passed over.
   static constexpr std::uint64_t records = 256;
 
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value);
+  /// `min_bubble`: as of site_table.
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value,
+       std::chrono::nanoseconds min_bubble = default_min_bubble);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 

@@ -69,6 +69,11 @@ class history {
 
   enum class verdict { harvest, too_short, handed_back };
 
+  explicit history(std::chrono::nanoseconds min_bubble = default_min_bubble) noexcept : min_bubble_(min_bubble) {}
+
+  /// A site is too short where its last bubbles were all shorter.
+  std::chrono::nanoseconds min_bubble() const noexcept { return min_bubble_; }
+
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
     lengths_.add({length, since_look});
   }
@@ -175,10 +180,11 @@ class history {
   };
 
   verdict usual() const noexcept {
-    if (lengths_.full() && longest() < min_bubble) return verdict::too_short;
+    if (lengths_.full() && longest() < min_bubble_) return verdict::too_short;
     return handed_back_.always() ? verdict::handed_back : verdict::harvest;
   }
 
+  std::chrono::nanoseconds min_bubble_;
   lengths lengths_;
   streak handed_back_;
   streak host_behind_;

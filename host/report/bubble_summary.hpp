@@ -27,7 +27,7 @@ namespace lull {
 /// It is GPU time on the SMs that workers may use: SMs that are kept off as rooms, and what a task runs slower beside
 /// training, are not in it.
 struct harvest_assumptions {
-  std::chrono::nanoseconds worth = min_bubble;
+  std::chrono::nanoseconds worth = default_min_bubble;
   std::chrono::nanoseconds start = std::chrono::microseconds{9};
   std::chrono::nanoseconds drain = std::chrono::microseconds{8};
 };

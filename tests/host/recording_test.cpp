@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
@@ -190,6 +191,30 @@ TEST_F(runtime_recorded, an_armed_ahead_out_of_range_is_refused) {
   job const task = submit(*side, "a");
   await(*side, task, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
+}
+
+TEST_F(runtime_recorded, a_shortest_bubble_out_of_range_is_refused) {
+  auto with = options();
+  for (auto const wrong :
+       {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1s} + 1ns, -1ns, std::chrono::nanoseconds::min()}) {
+    with.min_bubble = wrong;
+    EXPECT_THROW(make(with), usage_error) << wrong.count();
+  }
+  with.min_bubble = 1s;
+  EXPECT_EQ(make(with)->summary().settings().harvest.worth, 1s);
+}
+
+TEST_F(runtime_recorded, sites_of_bubbles_below_the_shortest_are_passed_over) {
+  auto with = options();
+  with.min_bubble = 1s;  // all are shorter here
+  auto const side = make(with);
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  for (int i = 0; i < 1000 && side->counts()[counted::too_short] == 0; ++i) {
+    calls_of_one_bubble(*side);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(calls_of_one_bubble(*side), calls{});
 }
 
 TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {

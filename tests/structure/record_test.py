@@ -268,10 +268,13 @@ if os.environ["RANK"] == "0":
         self.assertIn("--schedule 1f1b", rows[1]["command"])
         self.assertIn("--dtype fp32", rows[1]["command"])
         self.assertIn("--graph", rows[1]["command"])
+        self.assertNotIn("--min-bubble-us", rows[1]["command"])
+        self.assertIn("--min-bubble-us 200", self.read("nccl_fp32_graph_1f1b_200us")["rows"][0]["command"])
         self.assertTrue(rows[1]["bit_equal"])
         other = self.read("nccl_bf16_streams_gpipe")["rows"]
         self.assertFalse(other[0]["bit_equal"])
         self.assertNotIn("--graph", other[0]["command"])
+        self.assertFalse((self.build / "nccl_bf16_streams_gpipe_200us.json").exists())
         self.assertIn("rank 1 ended with 1", self.read("nccl_fp32_graph_zero_bubble")["not_run"])
 
     def test_a_run_that_differs_is_an_outcome_and_no_run_is_none(self):

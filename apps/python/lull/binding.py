@@ -61,6 +61,7 @@ class Options(ctypes.Structure):
         ("reserve_bytes", ctypes.c_uint64),
         ("saved_bytes", ctypes.c_uint64),
         ("profile", ctypes.c_char_p),
+        ("min_bubble_ns", ctypes.c_uint64),
     ]
 
 

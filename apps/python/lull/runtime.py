@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 
-from . import binding, heard
+from . import binding, checked, heard
 from .binding import Error, Status, check, load, text_of
 from .captured_step import SideStep
 from .job import GraphJob, Job, Made, in_ns, refuse_lengths
@@ -49,30 +49,6 @@ def _forget(library, handle, forks):
     heard.say()
 
 
-def _one_of(name, value, known):
-    if value not in known:
-        raise Error(f"{name} is {value!r}: it must be one of {', '.join(str(each) for each in known)}")
-    return known[value]
-
-
-def _bytes(name, value):
-    if not 0 <= value < 1 << 64:
-        raise Error(f"{name} is {value}: it must be at least 0 and below 2**64")
-    return value
-
-
-MAX_ARMED_AHEAD_S = 1000
-
-
-def _armed_ahead_us(seconds):
-    """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
-    if seconds is None:
-        return 0
-    if not 0 <= seconds <= MAX_ARMED_AHEAD_S:  # NaN, too
-        raise Error(f"armed_ahead is {seconds} seconds: it must be 0 to {MAX_ARMED_AHEAD_S}, or None")
-    return max(round(seconds * 1e6), 1) if seconds else -1
-
-
 def tasks() -> str:
     """Every task that can be asked for, with its options, as text."""
     return text_of(load().lull_tasks)
@@ -84,7 +60,8 @@ class Runtime(Made):
     (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
     format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
-    bubble is open, not before. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
+    bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles were shorter, in
+    seconds; None: 30 µs. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
     0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
     memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had. `profile`: file of
     `lull.profile`, for `suppose` of each of its tasks. `checkpoint`: folder where tasks are saved, every
@@ -103,6 +80,7 @@ class Runtime(Made):
         reserve_bytes: int = 0,
         saved_bytes: int = 0,
         armed_ahead: float | None = None,
+        min_bubble: float | None = None,
         max_slowdown: float = 0,
         trainer: int = 0,
         profile: str | os.PathLike[str] | None = None,
@@ -115,16 +93,17 @@ class Runtime(Made):
         options = binding.Options(
             size=ctypes.sizeof(binding.Options),
             abi=binding.ABI,
-            executor=_one_of("executor", executor, _EXECUTORS),
+            executor=checked.one_of("executor", executor, _EXECUTORS),
             device=device,
-            mode=_one_of("mode", mode, _MODES),
-            launch=_one_of("launch", launch, _LAUNCHES),
+            mode=checked.one_of("mode", mode, _MODES),
+            launch=checked.one_of("launch", launch, _LAUNCHES),
             rooms=0 if rooms is None else (rooms or -1),
             processors=processors,
-            armed_ahead_us=_armed_ahead_us(armed_ahead),
-            memory_limit_bytes=_bytes("memory_limit_bytes", memory_limit_bytes),
-            reserve_bytes=_bytes("reserve_bytes", reserve_bytes),
-            saved_bytes=_bytes("saved_bytes", saved_bytes),
+            armed_ahead_us=checked.armed_ahead_us(armed_ahead),
+            min_bubble_ns=checked.min_bubble_ns(min_bubble),
+            memory_limit_bytes=checked.bytes_of("memory_limit_bytes", memory_limit_bytes),
+            reserve_bytes=checked.bytes_of("reserve_bytes", reserve_bytes),
+            saved_bytes=checked.bytes_of("saved_bytes", saved_bytes),
             tasks=None if tasks is None else ",".join(tasks).encode(),
             log=heard.CALLBACK,
             report=None if report is None else os.fsencode(report),
@@ -275,7 +254,7 @@ class Runtime(Made):
             return ""
         if form == "svg":
             raise Error("Lull draws no SVG since 0.2: take 'trace', and open it as a file at https://ui.perfetto.dev")
-        return text_of(self._library.lull_report, self._handle, _one_of("form", form, _FORMS))
+        return text_of(self._library.lull_report, self._handle, checked.one_of("form", form, _FORMS))
 
     def ready(self, stream: int) -> bool:
         """Whether a job stands ready for a bubble on this stream, an integer."""
@@ -350,7 +329,7 @@ class Runtime(Made):
         if self._is_parents:
             return 0
         given = ctypes.c_uint64()
-        wanted = _bytes("bytes", bytes)
+        wanted = checked.bytes_of("bytes", bytes)
         check(self._library.lull_give_back(self._handle, wanted, in_ns(seconds), ctypes.byref(given)))
         return given.value
 

@@ -293,6 +293,7 @@ def harvest(
     saved_bytes: int = 0,
     hook_allocator: bool = False,
     armed_ahead: float | None = None,
+    min_bubble: float | None = None,
     max_slowdown: float = 0,
     trainer: int = 0,
     profile: str | os.PathLike[str] | None = None,
@@ -312,7 +313,8 @@ def harvest(
     for the bubble report, .txt, .json or .trace.json. `device`: None, torch's current one. `rooms`: groups of SMs that
     workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
     init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
-    0: workers are enqueued when the bubble is open, not before. `max_slowdown`: by how much training steps may take
+    0: workers are enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last
+    eight bubbles were shorter, in seconds; None: 30 µs. `max_slowdown`: by how much training steps may take
     longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
     optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
     In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
@@ -340,6 +342,7 @@ def harvest(
         "saved_bytes": saved_bytes,
         "hook_allocator": hook_allocator,
         "armed_ahead": armed_ahead,
+        "min_bubble": min_bubble,
         "max_slowdown": max_slowdown,
         "trainer": trainer,
         "profile": profile,

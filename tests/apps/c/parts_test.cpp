@@ -59,6 +59,19 @@ TEST(options, say_how_long_a_worker_may_wait) {
   }
 }
 
+TEST(options, say_below_which_length_bubbles_are_passed_over) {
+  lull_options asked = on_threads();
+  EXPECT_EQ(read_options(asked).min_bubble, default_min_bubble);
+  for (std::uint64_t const ns : {std::uint64_t{1}, std::uint64_t{100'000}, std::uint64_t{1'000'000'000}}) {
+    asked.min_bubble_ns = ns;
+    EXPECT_EQ(read_options(asked).min_bubble, std::chrono::nanoseconds{ns});
+  }
+  for (std::uint64_t const ns : {std::uint64_t{1'000'000'001}, std::numeric_limits<std::uint64_t>::max()}) {
+    asked.min_bubble_ns = ns;
+    EXPECT_THROW(read_options(asked), refusal) << ns;
+  }
+}
+
 TEST(options, name_each_type_once) {
   EXPECT_EQ(loaded(""), 0U);
   EXPECT_EQ(loaded("compute"), 1U);

@@ -214,6 +214,30 @@ class LoadedAtStart(fake_torch.WithFakeTorch):
         self.assertEqual(self.listed(*(f"pagerank:graph={'x' * 40_000}{number}" for number in range(2))), "pagerank")
 
 
+class MinBubble(fake_torch.WithFakeTorch):
+    def test_nanoseconds_or_what_stands_for_the_default(self):
+        for asked, passed in ((None, 0), (0, 1), (1e-4, 100_000), (1, 1_000_000_000)):
+            with self.subTest(asked), mock.patch.object(binding.load(), "lull_create", self.refuse):
+                with self.assertRaises(lull.Error), lull.harvest(executor="threads", min_bubble=asked):
+                    self.fail("it was entered")
+                self.assertEqual(self.min_bubble_ns, passed)
+
+    def refuse(self, options, _):
+        self.min_bubble_ns = options._obj.min_bubble_ns
+        return lull.Status.ERROR_ARGUMENT
+
+    def test_what_cannot_be(self):
+        for wrong in (-1, math.nan, math.inf, 1.5):
+            with (
+                self.subTest(wrong),
+                self.assertRaisesRegex(lull.Error, "min_bubble is .* seconds: it must be 0 to 1, or None"),
+            ):
+                with lull.harvest(executor="threads", min_bubble=wrong):
+                    self.fail("it was entered")
+            self.assert_restored()
+        self.assertEqual(self.created, [])
+
+
 class ArmedAhead(fake_torch.WithFakeTorch):
     def test_microseconds_or_what_stands_for_the_rest(self):
         for asked, passed in (

@@ -28,7 +28,8 @@ class appetites : public testing::Test {
   appetites() {
     gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0));
     dispatcher_ = std::make_unique<dispatcher>(machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
-                                               job_memories::limits{}, std::function<void(std::string_view)>{});
+                                               job_memories::limits{}, default_min_bubble,
+                                               std::function<void(std::string_view)>{});
     dispatcher_->choose_by([this](std::uint64_t kind) {
       auto const known = chances_.find(kind);
       return known != chances_.end() ? std::optional{known->second} : std::nullopt;
@@ -65,7 +66,7 @@ class appetites : public testing::Test {
 
   std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 1});
   std::vector<std::unique_ptr<gate>> gates_;
-  captured_gates captured_{*machine_, 1, false, {}};
+  captured_gates captured_{*machine_, 1, false, default_min_bubble, {}};
   device_clock clock_;
   std::map<std::uint64_t, double> chances_;
   std::unique_ptr<dispatcher> dispatcher_;

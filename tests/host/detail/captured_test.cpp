@@ -25,10 +25,12 @@ constexpr auto long_enough = 120s;  // against hangs only
 
 class captured : public testing::Test {
  protected:
-  std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on) {
+  std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on,
+                                std::chrono::nanoseconds min_bubble = default_min_bubble) {
     return std::make_unique<runtime>(
         runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
                         .mode = mode,
+                        .min_bubble = min_bubble,
                         .tasks = {type_of<probe_task>()},
                         .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
   }
@@ -311,6 +313,14 @@ TEST_F(captured, bubbles_that_are_too_short_are_skipped_by_the_workers) {
   probe_arrays arrays{{1u << 20}};
   job const task = side->submit(arrays.task());
   EXPECT_TRUE(until([&] { return short_bubbles(*side, graph) >= 100; }));
+}
+
+TEST_F(captured, bubbles_below_another_shortest_are_skipped_too) {
+  auto const side = make(runtime_mode::on, 1s);
+  threads_graph const graph = capture(*side, 300us);
+  probe_arrays arrays{{1u << 20}};
+  job const task = side->submit(arrays.task());
+  EXPECT_TRUE(until([&] { return short_bubbles(*side, graph) >= 10; }));
 }
 
 TEST_F(captured, wrong_opens_and_closes_are_counted_and_harmless) {

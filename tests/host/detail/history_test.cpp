@@ -190,6 +190,17 @@ TEST(history, one_bubble_in_64_tries_the_close_again) {
   EXPECT_EQ(at_close, 10);
 }
 
+TEST(history, of_another_shortest_bubble_goes_by_it) {
+  for (auto const& [shortest, length, found] :
+       {std::tuple{100us, 99us, verdict::too_short}, {100us, 100us, verdict::harvest}, {0us, 0us, verdict::harvest}}) {
+    history site{shortest};
+    EXPECT_EQ(site.min_bubble(), shortest);
+    for (int i = 0; i < remembered; ++i) site.add_length(length);
+    site.begin_bubble();
+    EXPECT_EQ(site.judge(), found) << shortest.count();
+  }
+}
+
 TEST(history, questions_change_nothing) {
   history site;
   for (int i = 0; i < remembered; ++i) site.add_length(29us);

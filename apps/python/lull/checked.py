@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program asks for, as the C library takes it. What it cannot take is an Error that names the argument."""
+
+from .binding import Error
+from .job import in_ns
+
+MAX_ARMED_AHEAD_S = 1000
+MAX_MIN_BUBBLE_S = 1
+
+
+def one_of(name, value, known):
+    if value not in known:
+        raise Error(f"{name} is {value!r}: it must be one of {', '.join(str(each) for each in known)}")
+    return known[value]
+
+
+def bytes_of(name, value):
+    if not 0 <= value < 1 << 64:
+        raise Error(f"{name} is {value}: it must be at least 0 and below 2**64")
+    return value
+
+
+def armed_ahead_us(seconds):
+    """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
+    if seconds is None:
+        return 0
+    if not 0 <= seconds <= MAX_ARMED_AHEAD_S:  # NaN, too
+        raise Error(f"armed_ahead is {seconds} seconds: it must be 0 to {MAX_ARMED_AHEAD_S}, or None")
+    return max(round(seconds * 1e6), 1) if seconds else -1
+
+
+def min_bubble_ns(seconds):
+    """As the C library takes it, where 0 stands for its own choice."""
+    if seconds is None:
+        return 0
+    if not 0 <= seconds <= MAX_MIN_BUBBLE_S:  # NaN, too
+        raise Error(f"min_bubble is {seconds} seconds: it must be 0 to {MAX_MIN_BUBBLE_S}, or None")
+    return max(in_ns(seconds), 1)
