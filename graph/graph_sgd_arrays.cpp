@@ -11,6 +11,12 @@ using any_sgd = graph_sgd<8>;  // whose constants are those of all
 
 constexpr std::uint64_t parts(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
 
+machine_array<placed_rating> moved_to(executor& machine, host_array<placed_rating>& from) {
+  machine_array<placed_rating> made{machine, std::span<placed_rating const>{from}};
+  from = host_array<placed_rating>{};  // `{}` would only clear it
+  return made;
+}
+
 double root_mean(double square, std::size_t count) {
   return count == 0 ? 0 : std::sqrt(square / static_cast<double>(count));
 }
@@ -24,13 +30,13 @@ void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings 
     to[at] = static_cast<float>((static_cast<double>(random.at(first + at) >> 11) * 0x1p-52 - 1) * reach);
 }
 
-graph_sgd_arrays::graph_sgd_arrays(executor& machine, rating_blocks const& blocks, std::span<rating const> held_out,
-                                   std::uint32_t users, std::uint32_t items, double mean,
-                                   graph_sgd_settings const& settings)
+graph_sgd_arrays::graph_sgd_arrays(executor& machine, host_array<placed_rating> ordered, rating_blocks const& blocks,
+                                   std::span<rating const> held_out, std::uint32_t users, std::uint32_t items,
+                                   double mean, graph_sgd_settings const& settings)
     : machine_(machine),
       settings_(settings),
       rounds_(settings.epochs * (std::uint64_t{blocks.phases} + any_sgd::other_phases)),
-      ordered_(machine, std::span<placed_rating const>{blocks.ordered}),
+      ordered_(moved_to(machine, ordered)),
       begins_(machine, std::span<std::uint64_t const>{blocks.begins}),
       held_out_(machine, held_out),
       user_factors_(machine, std::size_t{users} * settings.factors),

@@ -35,9 +35,12 @@ void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings 
 /// What a factorisation works on, on a machine. Must go before the machine does.
 class graph_sgd_arrays {
  public:
-  /// Users and items in `held_out` are below `users` and `items`. Throws limit_error, usage_error for other factors.
-  graph_sgd_arrays(executor& machine, rating_blocks const& blocks, std::span<rating const> held_out,
-                   std::uint32_t users, std::uint32_t items, double mean, graph_sgd_settings const& settings);
+  /// `ordered`: that of `blocks`, whose own may be empty by now; it is freed when it is on the machine, before the
+  /// factors take memory. Users and items in `held_out` are below `users` and `items`. Throws limit_error, usage_error
+  /// for other factors.
+  graph_sgd_arrays(executor& machine, host_array<placed_rating> ordered, rating_blocks const& blocks,
+                   std::span<rating const> held_out, std::uint32_t users, std::uint32_t items, double mean,
+                   graph_sgd_settings const& settings);
 
   /// `blocks`: groups × phases. `rows`: users and items.
   static std::uint64_t bytes(std::uint64_t ratings, std::uint64_t held_out, std::uint64_t groups, std::uint64_t blocks,

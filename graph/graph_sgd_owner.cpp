@@ -104,8 +104,8 @@ class graph_sgd_owner final : public task_owner {
         values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
     blocks_ = make_rating_blocks(training_, groups);
     training_.all = host_array<rating>{};  // `{}` would only clear it
-    arrays_.emplace(machine, blocks_, held_out_, training_.users, training_.items, mean_, settings_);
-    blocks_.ordered = host_array<placed_rating>{};
+    arrays_.emplace(machine, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
+                    settings_);
   } catch (std::bad_alloc const&) {
     throw limit_error{"graph_sgd: this computer's memory does not hold the ratings: take fewer"};
   }

@@ -227,7 +227,8 @@ TEST_P(Hub, IsSpreadOverItemsOfGraphSgd) {
   }
   host_array<rating> const held_out = hold_out(from, 0.1, 1);
   rating_blocks const blocks = make_rating_blocks(from, 4);
-  graph_sgd_arrays const arrays{*on, blocks, held_out, from.users, items, 3, {.factors = 8, .epochs = 1}};
+  graph_sgd_arrays const arrays{*on,        blocks.ordered, blocks, held_out,
+                                from.users, items,          3,      {.factors = 8, .epochs = 1}};
   job_description const described = arrays.describe();
   sgd task{};
   std::memcpy(static_cast<void*>(&task), described.functor.bytes, sizeof task);
