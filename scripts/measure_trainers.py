@@ -19,8 +19,8 @@ import measure_torch  # noqa: E402
 import trainer_pipelines  # noqa: E402
 
 SIZES = {  # large enough that the GPUs set the pace, not the hosts
-    "bf16": {"width": 4096, "layers": 4, "rows": 2048, "microbatches": 8, "dtype": "bfloat16"},
-    "fp32": {"width": 2048, "layers": 4, "rows": 512, "microbatches": 8, "dtype": "float32"},
+    "bf16": {"width": 8192, "layers": 4, "rows": 2048, "microbatches": 4, "dtype": "bfloat16"},
+    "fp32": {"width": 4096, "layers": 4, "rows": 512, "microbatches": 4, "dtype": "float32"},
 }
 
 if __name__ == "__main__":

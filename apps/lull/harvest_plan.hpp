@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/schedule.hpp>
 #include <lull/apps/lull/setting.hpp>
+#include <lull/host/bubble.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/profile/machine_profiles.hpp>
 

@@ -335,6 +335,14 @@ TEST_F(program, a_bound_on_slowdown_is_tried_and_told) {
   EXPECT_EQ(read["jobs"][0]["state"], "finished");  // behind the pairs, where there is no bound
 }
 
+TEST_F(program, bubbles_below_the_shortest_that_is_asked_for_are_passed_over) {
+  std::string const asked = "harvest --executor threads --task compute:rounds=20 --segment 100us --iterations 12 ";
+  json const told = json::parse(ask(asked + "--pairs 2 --json --min-bubble 1s").text);
+  EXPECT_GT(told["harvest"]["lost_us"]["too_short"], 0);
+  json const others = json::parse(ask(asked + "--pairs 2 --json --min-bubble 0s").text);
+  EXPECT_EQ(others["harvest"]["lost_us"]["too_short"], 0);
+}
+
 TEST_F(program, a_screen_that_is_gone_takes_no_report_with_it) {
   ask("run --executor threads --task compute:items=10,rounds=2 --report " + file("g.json") + " | exec 0<&- true #");
   EXPECT_EQ(report_in(file("g.json"))["jobs"].size(), 1U);
