@@ -139,7 +139,7 @@ typedef struct lull_options {
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`, for lull_suppose of each of its tasks; of
                              another machine or version: a line in the log says so. Null: none */
-  uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; at most 1 s; 0: 30 us */
+  uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; to 1 s; 0: 30 us; 1: any length */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */

@@ -48,8 +48,8 @@ struct runtime_options {
   /// (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
   /// No side work runs at a site whose last eight bubbles were all shorter; one in 64 is tried again. At most
-  /// `max_min_bubble`. A bubble with side work costs the trainer some microseconds, however long it is: what a message
-  /// on its way takes longer, and caches that are cold behind it.
+  /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
+  /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};

@@ -14,12 +14,12 @@
 #                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
 #                                   nccl:fp32:streams:1f1b nccl:bf16:graph:gpipe and so on, on two GPUs: of each number type, of streams and
-#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us behind
+#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us after
 #                                   it no bubble below 200 µs is harvested;
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
-#                                   gpt:1f1b gpt:interleaved straggler
+#                                   gpt:1f1b gpt:interleaved straggler; with :200us after it no bubble below 200 µs is harvested
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
@@ -56,11 +56,15 @@ measure() {
 
 several() {
   export LULL_LIBRARY="${LULL_LIBRARY:-$PWD/$build/apps/c/liblull.so}"
-  local -r torch=(python3 scripts/measure_torch.py --results "$results")
-  local -r trainers=(python3 scripts/measure_trainers.py --results "$results" --work observe+compute+streaming+equal)
+  local -r name=${1:-}
+  local given=(--results "$results")
+  [[ $name != *:200us ]] || given+=(--min-bubble 200)
+  local -r torch=(python3 scripts/measure_torch.py "${given[@]}")
+  local -r trainers=(python3 scripts/measure_trainers.py "${given[@]}" --work observe+compute+streaming+equal)
   local -r work=observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30+graph_sgd:count=2000000,epochs=100000
   mkdir -p "$results"
-  case ${1:-} in
+  set -- "${name%:200us}"
+  case $1 in
     torch:fp32 | torch:bf16) "${torch[@]}" --size "${1#torch:}" ;;
     megatron | deepspeed) "${trainers[@]}" --schedules "$1" ;;
     megatron_interleaved) "${trainers[@]}" --schedules "$1" --rooms 4 ;; # a send and a receive of two groups at once

@@ -4,7 +4,7 @@
 its records; with some of the schedules alone, torch_SIZE_SCHEDULE.json.
 
     scripts/measure_torch.py --results docs/results [--ranks 2] [--size fp32] [--schedules 1f1b,gpipe]
-        [--work observe+compute+streaming+mlp] [--scopes 12] [--straggler MS]
+        [--work observe+compute+streaming+mlp] [--scopes 12] [--straggler MS] [--min-bubble US]
 
 One pipeline a schedule. A scope is one `with lull.harvest(…)`, or lull.observe for `observe`. In each, groups of steps
 with Lull and with torch as it was take turns (ABBA); a step is as long as the slowest rank's. `first` and `second` of a
@@ -57,7 +57,7 @@ from measure_stage import (  # noqa: E402
 
 SIZES = {  # with these the GPUs set the pace, not the hosts; with bf16 the GPUs' power limit does
     "bf16": {"width": 8192, "layers": 4, "rows": 3072, "microbatches": 4, "dtype": "bfloat16"},
-    "fp32": {"width": 4096, "layers": 4, "rows": 1024, "microbatches": 4, "dtype": "float32"},
+    "fp32": {"width": 4096, "layers": 4, "rows": 2048, "microbatches": 4, "dtype": "float32"},
     # 3.6 billion weights in a GPT's blocks, as FreeRide's middle model has, for four ranks
     "gpt": {"width": 3072, "layers": 32, "rows": 1, "tokens": 1024, "microbatches": 4, "dtype": "bfloat16"},
 }
@@ -132,12 +132,12 @@ def work_of(name):
 class Rank:
     """One rank's part. Every decision is taken from times that all ranks know."""
 
-    def __init__(self, size, straggler_ms=0.0, rooms=0):
+    def __init__(self, size, straggler_ms=0.0, options=None):
         import torch
         import torch.distributed as dist
 
         self.torch, self.dist, self.size = torch, dist, size
-        self._straggler_ms, self._rooms = straggler_ms, rooms
+        self._straggler_ms, self._options = straggler_ms, options or {}  # of lull.harvest
         self.began = time.perf_counter()
         self._folder = tempfile.TemporaryDirectory()
         self.rank = int(os.environ["RANK"])
@@ -209,8 +209,7 @@ class Rank:
         import lull
 
         unread = f"{self._folder.name}/bubbles.txt"  # else it is printed
-        kept_off = {"rooms": self._rooms} if self._rooms else {}
-        with lull.observe(report=unread) if work is None else lull.harvest(work.tasks, **kept_off) as side:
+        with lull.observe(report=unread) if work is None else lull.harvest(work.tasks, **self._options) as side:
             if side.mode != ("observe" if work is None else "on"):
                 sys.exit(f"measure_torch.py: NOT RUN: Lull is {side.mode}: {side.why_off}")
             if work is not None:
@@ -318,6 +317,7 @@ def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     parser.add_argument("--scopes", type=int, default=12, help="of each row")
     parser.add_argument("--seconds", type=float, default=0, help="of groups a scope; twelve groups at a time")
     parser.add_argument("--rooms", type=int, default=0, help="groups of SMs kept off; 0: Lull's default")
+    parser.add_argument("--min-bubble", type=int, default=0, help="microseconds; 0: Lull's default")
     parser.add_argument("--straggler", type=float, default=0, help="milliseconds")
     parser.add_argument("--limit", type=float, default=570, help="seconds for all")
     parser.add_argument("--rows", default="", help=argparse.SUPPRESS)
@@ -337,7 +337,9 @@ def parse(arguments, schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
 def main(trained="torch", schedules=torch_pipeline.SCHEDULES, sizes=SIZES):
     given = parse(None, schedules, sizes)
     if "RANK" in os.environ:
-        rank_main(given, Rank(sizes[given.size], given.straggler, given.rooms))
+        options = {"rooms": given.rooms} if given.rooms else {}
+        options |= {"min_bubble": given.min_bubble / 1e6} if given.min_bubble else {}
+        rank_main(given, Rank(sizes[given.size], given.straggler, options))
         return
     results = pathlib.Path(given.results)
     section = torch_rows.section_of(trained, given, schedules)

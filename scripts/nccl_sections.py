@@ -22,7 +22,7 @@ def nccl(build, size, mode, schedule, shortest):
     launcher = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", str(LIMIT_S), "2"]
     command = [*launcher, f"{build}/bin/bench/nccl_pipeline", *arguments, "--limit", str(LIMIT_S)]
     found = read_json(shell(command, LIMIT_S + 5), ends=(0, 1))
-    return [row_of(["nccl_pipeline", *arguments], found, task) for task in TASKS]
+    return [row_of(["NCCL_NVLS_ENABLE=0", "nccl_pipeline", *arguments], found, task) for task in TASKS]
 
 
 def row_of(command, found, task):

@@ -282,7 +282,7 @@ SECTIONS = {
 
 
 def chosen(names):
-    """Sections in order; `step`, which is none, stands for every `step:…`. Raises ValueError for a name of none."""
+    """Sections in order; a prefix such as `step` stands for every `step:…`. Raises ValueError for a name of none."""
     found = []
     for name in names or SECTIONS:
         of_name = [name] if name in SECTIONS else [each for each in SECTIONS if each.startswith(f"{name}:")]

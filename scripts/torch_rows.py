@@ -73,6 +73,7 @@ def row_of(given, schedule, name, scopes):
     command = [pathlib.Path(sys.argv[0]).name, "--size", given.size, "--schedules", schedule, "--work", name]
     command += ["--straggler", str(given.straggler)] if given.straggler else []
     command += ["--rooms", str(given.rooms)] if given.rooms else []
+    command += ["--min-bubble", str(given.min_bubble)] if given.min_bubble else []
     row = {"schedule": schedule, "work": name, "rank_count": given.ranks, "straggler_ms": given.straggler}
     row |= {"rooms": given.rooms} if given.rooms else {}
     if name == "equal":
@@ -99,4 +100,5 @@ def section_of(trained, given, schedules):
     parts += [f"{given.ranks}_ranks"] if given.ranks != 2 else []
     parts += given.schedules if given.schedules != list(schedules) else []
     parts += ["straggler"] if given.straggler else []
+    parts += [f"{given.min_bubble}us"] if given.min_bubble else []
     return "_".join(parts)

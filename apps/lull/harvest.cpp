@@ -97,6 +97,7 @@ class harvest {
     config.microbatches = asked.microbatches;
     config.stage = asked.stage;
     config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
+    if (plan_.mode == side_mode::lull) config.min_bubble_us = static_cast<double>(plan_.min_bubble.count()) / 1e3;
     config.iterations = asked.iterations;
     config.pairs = asked.pairs;
     for (job_spec const& each : plan_.tasks) config.tasks.push_back(setting_of(each));

@@ -32,6 +32,8 @@ plan_of_harvest check(harvest_settings const& asked) {
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   if (asked.min_bubble) {
     made.min_bubble = duration_of(*asked.min_bubble, "--min-bubble");
+    if (made.mode != side_mode::lull)
+      throw usage_error{"--min-bubble needs --mode lull: only there bubbles are chosen"};
     if (made.min_bubble > max_min_bubble)
       throw usage_error{"--min-bubble " + *asked.min_bubble + " is longer than a second, the longest that is taken"};
   }

@@ -79,6 +79,7 @@ json value_of(report_config const& config) {
           {"microbatches", value_of(config.microbatches)},
           {"stage", value_of(config.stage)},
           {"segment_ms", value_of(config.segment_ms)},
+          {"min_bubble_us", value_of(config.min_bubble_us)},
           {"iterations", value_of(config.iterations)},
           {"pairs", value_of(config.pairs)},
           {"rooms", value_of(config.rooms)},

@@ -52,6 +52,7 @@ struct report_config {
   std::optional<std::uint32_t> microbatches;
   std::optional<std::uint32_t> stage;
   std::optional<double> segment_ms;  // of a forward
+  std::optional<double> min_bubble_us;
   std::optional<std::uint32_t> iterations;
   std::optional<std::uint32_t> pairs;
   std::optional<std::uint32_t> rooms;

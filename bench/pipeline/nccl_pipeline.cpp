@@ -33,8 +33,8 @@ struct options {
   std::string dtype = "bf16";
   bool graph = false;
   bench::stage_size size;
-  int rooms = -1;          // as measured
-  int min_bubble_us = -1;  // the runtime's own
+  int rooms = -1;  // as measured
+  int min_bubble_us = static_cast<int>(default_min_bubble / 1us);
   int scopes = 12;
   double seconds = 0;
   int verify_steps = 200;
@@ -147,7 +147,7 @@ bench::pipeline_scope_settings settings_of(options const& with, std::string cons
   return {.task = bench::work_kinds().at(task),
           .graph = with.graph,
           .rooms = rooms,
-          .min_bubble = with.min_bubble_us < 0 ? default_min_bubble : std::chrono::microseconds{with.min_bubble_us},
+          .min_bubble = std::chrono::microseconds{with.min_bubble_us},
           .seconds = with.seconds,
           .verify_steps = scope == 0 ? with.verify_steps : 0};
 }
@@ -158,7 +158,7 @@ nlohmann::json as_asked(options const& with) {
           {"mode", with.graph ? "graph" : "streams"},
           {"nccl", NCCL_VERSION_CODE},
           {"verify_steps", with.verify_steps},
-          {"min_bubble_us", with.min_bubble_us < 0 ? nlohmann::json(nullptr) : nlohmann::json(with.min_bubble_us)},
+          {"min_bubble_us", with.min_bubble_us},
           {"size",
            {{"tokens", with.size.tokens},
             {"width", with.size.width},
@@ -241,7 +241,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 100'000));
   app.add_option("--limit", with.limit, "the process ends after so many seconds")->check(CLI::Range(10, 3600));
   app.add_option("--rooms", with.rooms, "groups of SMs kept off; left out: as measured")->check(CLI::Range(0, 14));
-  app.add_option("--min-bubble-us", with.min_bubble_us, "no side work where bubbles are shorter; left out: 30")
+  app.add_option("--min-bubble-us", with.min_bubble_us, "no side work where bubbles are shorter")
+      ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("--tokens", with.size.tokens, "of a micro-batch")->check(CLI::Range(128, 65'536));
   app.add_option("--width", with.size.width, "of a layer")->check(CLI::Range(128, 16'384));

@@ -67,8 +67,7 @@ class gate {
   static constexpr std::uint64_t records = 256;
 
   /// `min_bubble`: as of site_table.
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value,
-       std::chrono::nanoseconds min_bubble = default_min_bubble);
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 

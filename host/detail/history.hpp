@@ -71,7 +71,7 @@ class history {
 
   explicit history(std::chrono::nanoseconds min_bubble = default_min_bubble) noexcept : min_bubble_(min_bubble) {}
 
-  /// A site is too short where its last bubbles were all shorter.
+  /// Where all remembered bubbles are shorter, the site is passed over.
   std::chrono::nanoseconds min_bubble() const noexcept { return min_bubble_; }
 
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {

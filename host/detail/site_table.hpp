@@ -32,7 +32,7 @@ class site_table {
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
   /// `min_bubble`: of the histories of sites.
-  explicit site_table(std::chrono::nanoseconds min_bubble = default_min_bubble) noexcept : min_bubble_(min_bubble) {}
+  explicit site_table(std::chrono::nanoseconds min_bubble) noexcept : min_bubble_(min_bubble) {}
 
   std::shared_ptr<site_state> const& find(std::string_view name) {
     // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look

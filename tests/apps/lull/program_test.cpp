@@ -94,7 +94,7 @@ TEST_F(program, impossible_settings_say_why) {
     expect_refused("harvest --max-slowdown " + bound,
                    "--max-slowdown: \"" + (bound == "''" ? "" : bound) + "\" is no share from 0.001% to 100%");
   expect_refused("harvest --min-bubble 2s", "--min-bubble 2s is longer than a second");
-  expect_refused("harvest --min-bubble -1us", "--min-bubble");
+  expect_refused("harvest --mode naive --min-bubble 100us", "--min-bubble needs --mode lull");
   expect_refused("harvest --executor threads --mode none --iterations 10 --max-slowdown 1%", "needs --mode lull");
   expect_refused("harvest --max-slowdown 1%", "--max-slowdown needs --iterations of 10 or more");
   expect_refused("harvest --iterations 100000000", "--iterations");

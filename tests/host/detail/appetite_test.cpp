@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 class appetites : public testing::Test {
  protected:
   appetites() {
-    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0));
+    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, default_min_bubble));
     dispatcher_ = std::make_unique<dispatcher>(machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
                                                job_memories::limits{}, default_min_bubble,
                                                std::function<void(std::string_view)>{});
