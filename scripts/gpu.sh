@@ -57,18 +57,18 @@ measure() {
 several() {
   export LULL_LIBRARY="${LULL_LIBRARY:-$PWD/$build/apps/c/liblull.so}"
   local -r name=${1:-}
+  local -r training=${name%:200us}
   local given=(--results "$results")
-  [[ $name != *:200us ]] || given+=(--min-bubble 200)
+  [[ $name == "$training" ]] || given+=(--min-bubble 200)
   local -r torch=(python3 scripts/measure_torch.py "${given[@]}")
   local -r trainers=(python3 scripts/measure_trainers.py "${given[@]}" --work observe+compute+streaming+equal)
   local -r work=observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30+graph_sgd:count=2000000,epochs=100000
   mkdir -p "$results"
-  set -- "${name%:200us}"
-  case $1 in
-    torch:fp32 | torch:bf16) "${torch[@]}" --size "${1#torch:}" ;;
-    megatron | deepspeed) "${trainers[@]}" --schedules "$1" ;;
-    megatron_interleaved) "${trainers[@]}" --schedules "$1" --rooms 4 ;; # a send and a receive of two groups at once
-    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${1#gpt:}" --work "$work" --scopes 6 --rooms 4 ;;
+  case $training in
+    torch:fp32 | torch:bf16) "${torch[@]}" --size "${training#torch:}" ;;
+    megatron | deepspeed) "${trainers[@]}" --schedules "$training" ;;
+    megatron_interleaved) "${trainers[@]}" --schedules "$training" --rooms 4 ;; # a send and a receive of two groups at once
+    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${training#gpt:}" --work "$work" --scopes 6 --rooms 4 ;;
     straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --rooms 4 --straggler 20 ;;
     *) usage ;;
   esac

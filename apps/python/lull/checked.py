@@ -20,12 +20,16 @@ def bytes_of(name, value):
     return value
 
 
+def _refuse_outside(name, seconds, most):
+    if not 0 <= seconds <= most:  # NaN, too
+        raise Error(f"{name} is {seconds} seconds: it must be 0 to {most}, or None")
+
+
 def armed_ahead_us(seconds):
     """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
     if seconds is None:
         return 0
-    if not 0 <= seconds <= MAX_ARMED_AHEAD_S:  # NaN, too
-        raise Error(f"armed_ahead is {seconds} seconds: it must be 0 to {MAX_ARMED_AHEAD_S}, or None")
+    _refuse_outside("armed_ahead", seconds, MAX_ARMED_AHEAD_S)
     return max(round(seconds * 1e6), 1) if seconds else -1
 
 
@@ -33,6 +37,5 @@ def min_bubble_ns(seconds):
     """As the C library takes it, where 0 stands for its own choice."""
     if seconds is None:
         return 0
-    if not 0 <= seconds <= MAX_MIN_BUBBLE_S:  # NaN, too
-        raise Error(f"min_bubble is {seconds} seconds: it must be 0 to {MAX_MIN_BUBBLE_S}, or None")
+    _refuse_outside("min_bubble", seconds, MAX_MIN_BUBBLE_S)
     return max(in_ns(seconds), 1)

@@ -214,32 +214,29 @@ class LoadedAtStart(fake_torch.WithFakeTorch):
         self.assertEqual(self.listed(*(f"pagerank:graph={'x' * 40_000}{number}" for number in range(2))), "pagerank")
 
 
-class MinBubble(fake_torch.WithFakeTorch):
-    def test_nanoseconds_or_what_stands_for_the_default(self):
-        for asked, passed in ((None, 0), (0, 1), (1e-4, 100_000), (1, 1_000_000_000)):
-            with self.subTest(asked), mock.patch.object(binding.load(), "lull_create", self.refuse):
-                with self.assertRaises(lull.Error), lull.harvest(executor="threads", min_bubble=asked):
-                    self.fail("it was entered")
-                self.assertEqual(self.min_bubble_ns, passed)
+class Durations(fake_torch.WithFakeTorch):
+    """Options in seconds, each with the C library's member."""
 
-    def refuse(self, options, _):
-        self.min_bubble_ns = options._obj.min_bubble_ns
-        return lull.Status.ERROR_ARGUMENT
+    def passed_on(self, member, **asked):
+        def refuse(options, _):
+            """A library of any age: an older one does not know the values."""
+            self.seen = getattr(options._obj, member)
+            return lull.Status.ERROR_ARGUMENT
 
-    def test_what_cannot_be(self):
-        for wrong in (-1, math.nan, math.inf, 1.5):
-            with (
-                self.subTest(wrong),
-                self.assertRaisesRegex(lull.Error, "min_bubble is .* seconds: it must be 0 to 1, or None"),
-            ):
-                with lull.harvest(executor="threads", min_bubble=wrong):
+        with mock.patch.object(binding.load(), "lull_create", refuse):
+            with self.assertRaises(lull.Error), lull.harvest(executor="threads", **asked):
+                self.fail("it was entered")
+        return self.seen
+
+    def assert_refused(self, name, values, limits):
+        for wrong in values:
+            with self.subTest(wrong), self.assertRaisesRegex(lull.Error, f"{name} is .* seconds: it must be {limits}"):
+                with lull.harvest(executor="threads", **{name: wrong}):
                     self.fail("it was entered")
             self.assert_restored()
         self.assertEqual(self.created, [])
 
-
-class ArmedAhead(fake_torch.WithFakeTorch):
-    def test_microseconds_or_what_stands_for_the_rest(self):
+    def test_armed_ahead_in_microseconds_or_what_stands_for_the_rest(self):
         for asked, passed in (
             (None, 0),
             (0, -1),
@@ -249,29 +246,22 @@ class ArmedAhead(fake_torch.WithFakeTorch):
             (2, 2_000_000),
             (1000, 1_000_000_000),
         ):
-            with self.subTest(asked), mock.patch.object(binding.load(), "lull_create", self.refuse):
-                with self.assertRaises(lull.Error), lull.harvest(executor="threads", armed_ahead=asked):
-                    self.fail("it was entered")
-                self.assertEqual(self.armed_ahead_us, passed)
+            with self.subTest(asked):
+                self.assertEqual(self.passed_on("armed_ahead_us", armed_ahead=asked), passed)
         with self.observe():
             pass
         self.assertEqual(self.created[-1].armed_ahead_us, 0)
 
-    def refuse(self, options, _):
-        """A library of any age: an older one does not know the values."""
-        self.armed_ahead_us = options._obj.armed_ahead_us
-        return lull.Status.ERROR_ARGUMENT
+    def test_armed_ahead_that_cannot_be(self):
+        self.assert_refused("armed_ahead", (-1, -1e-9, math.nan, math.inf, 1000.5), "0 to 1000, or None")
 
-    def test_what_cannot_be(self):
-        for wrong in (-1, -1e-9, math.nan, math.inf, 1000.5):
-            with (
-                self.subTest(wrong),
-                self.assertRaisesRegex(lull.Error, "armed_ahead is .* seconds: it must be 0 to 1000, or None"),
-            ):
-                with lull.harvest(executor="threads", armed_ahead=wrong):
-                    self.fail("it was entered")
-            self.assert_restored()
-        self.assertEqual(self.created, [])
+    def test_min_bubble_in_nanoseconds_or_what_stands_for_the_default(self):
+        for asked, passed in ((None, 0), (0, 1), (1e-4, 100_000), (1, 1_000_000_000)):
+            with self.subTest(asked):
+                self.assertEqual(self.passed_on("min_bubble_ns", min_bubble=asked), passed)
+
+    def test_min_bubble_that_cannot_be(self):
+        self.assert_refused("min_bubble", (-1, math.nan, math.inf, 1.5), "0 to 1, or None")
 
 
 class Streams(fake_torch.WithFakeTorch):
