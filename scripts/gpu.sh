@@ -19,7 +19,7 @@
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
-#                                   gpt:1f1b gpt:interleaved straggler; with :200us after it no bubble below 200 µs is harvested
+#                                   gpt:1f1b gpt:interleaved straggler killed_rank; with :200us after it no bubble below 200 µs is harvested
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
@@ -70,6 +70,7 @@ several() {
     megatron_interleaved) "${trainers[@]}" --schedules "$training" --rooms 4 ;; # a send and a receive of two groups at once
     gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${training#gpt:}" --work "$work" --scopes 6 --rooms 4 ;;
     straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --rooms 4 --straggler 20 ;;
+    killed_rank) python3 scripts/killed_rank.py --results "$results" --build "$build" ;;
     *) usage ;;
   esac
 }

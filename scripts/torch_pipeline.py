@@ -95,9 +95,9 @@ class Pipeline:
             self.stages.append(pipelining.PipelineStage(modules[-1], index, count, device))
         self.parameters = [parameter for module in modules for parameter in module.parameters()]
         if tokens:
-            self._optimizer = torch.optim.AdamW(self.parameters, learning_rate, fused=device.type == "cuda")
+            self.optimizer = torch.optim.AdamW(self.parameters, learning_rate, fused=device.type == "cuda")
         else:
-            self._optimizer = torch.optim.SGD(self.parameters, learning_rate)
+            self.optimizer = torch.optim.SGD(self.parameters, learning_rate)
         make = getattr(pipelining.schedules, kind)
         self._schedule = make(
             self.stages if per_rank > 1 else self.stages[0],
@@ -114,8 +114,8 @@ class Pipeline:
     def step(self):
         """Returns the losses of the micro-batches, on the last rank. Enqueues only."""
         losses = []
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
         given = (self._input,) if self._first else ()
         self._schedule.step(*given, **({"target": self._target, "losses": losses} if self._last else {}))
-        self._optimizer.step()
+        self.optimizer.step()
         return losses
