@@ -50,8 +50,7 @@ struct gate_ref {
   gate_line* line = nullptr;
   bubble_record* records = nullptr;  // (record_mask + 1,)
   std::uint64_t record_mask = 0;
-  opening_line* tells = nullptr;   // null: nobody is told
-  std::uint32_t* early = nullptr;  // not zero there: the bubble closes early; null: never
+  opening_line* tells = nullptr;  // null: nobody is told
 };
 
 /// Whether a count of 32 bits that may have wrapped has come as far as another.
@@ -94,12 +93,6 @@ LULL_HD void await_leaving(gate_line& line, std::uint64_t max_ns) noexcept {
   }
 }
 
-/// Behind the new value, in each closing edge: the next bubble of the site begins without an early close.
-template <class World>
-LULL_HD void end_early_close(gate_ref gate) noexcept {
-  if (gate.early != nullptr) World::template store<order::relaxed, scope::system>(*gate.early, 0U);
-}
-
 /// The opening edge of a captured graph: a replay repeats what the host gave it, so bubbles are counted here. Workers
 /// are launched ahead and wait until this has ended: it writes what they need and no more. Executables of one capture
 /// may overlap.
@@ -117,7 +110,6 @@ template <class World>
 LULL_HD bool close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32_t site,
                                  std::uint64_t max_ns) noexcept {
   World::template store<order::relaxed, scope::system>(gate.line->value, value);
-  end_early_close<World>(gate);
   // Issued together.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
   std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(gate.line->opened_ns);

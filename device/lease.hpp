@@ -12,11 +12,10 @@ namespace lull {
 struct exit_words {
   slot_line* slot = nullptr;
   gate_line* line = nullptr;
-  std::uint32_t* early = nullptr;
 };
 
-/// The things that end a block's stay, looked at together at every yield point and in every wait: the gate's value
-/// differs from the one that the block belongs to, or its bubble closes early; its lease is over; the slot is held.
+/// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's
+/// value differs from the one that the block belongs to; its lease is over; the slot is held.
 template <class World>
 class exit_check {
  public:
@@ -28,24 +27,19 @@ class exit_check {
   /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
   struct view {
     std::uint32_t value;
-    std::uint32_t early;
     std::uint64_t entry;
     std::uint64_t now_ns;
   };
   LULL_HD static view look(exit_words words) noexcept {
     // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is
     // published by it
-    return {World::template load<order::relaxed, scope::system>(words.line->value), early_of(words.early),
+    return {World::template load<order::relaxed, scope::system>(words.line->value),
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }
   LULL_HD leave_reason judge(view seen) const noexcept {
-    if (seen.value != value_ || seen.early != 0) return leave_reason::closed;
+    if (seen.value != value_) return leave_reason::closed;
     if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
     return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
-  }
-
-  LULL_HD static std::uint32_t early_of(std::uint32_t* word) noexcept {
-    return word != nullptr ? World::template load<order::relaxed, scope::system>(*word) : 0;
   }
 
  private:

@@ -36,7 +36,7 @@ class resident {
       : params_(params), block_(block), kept_(inside) {}
 
  protected:
-  LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line, params_.gate.early}; }
+  LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
   LULL_HD Task const& task() const noexcept { return *reinterpret_cast<Task const*>(kept_.task); }
 
   /// After the task's `advance`.

@@ -19,7 +19,7 @@ class stay {
   LULL_HD stay(worker_params const& params, Machine const& block) noexcept
       : params_(params), block_(block), kept_(block_.template keep<Kept>()) {}
 
-  LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line, params_.gate.early}; }
+  LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
 
   /// False: not inside, whatever was entered is left again.
   LULL_HD bool enter() noexcept {
@@ -40,8 +40,6 @@ class stay {
       bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
       opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     }
-    // It has closed, as far as this block is concerned.
-    if (exit_check<World>::early_of(params_.gate.early) != 0) value &= ~1U;
     exit_check<World> const stays{params_, value, started_ns};
     std::uint32_t const beside = block_.count_in(params_.sms);
     std::uint64_t const before = entry::enter(slot.entry);

@@ -16,7 +16,6 @@
 #include <lull/device/position.hpp>
 #include <lull/device/slot.hpp>
 #include <lull/host/closing.hpp>
-#include <lull/host/early_close.hpp>
 #include <lull/host/worker_kernel.hpp>
 
 namespace lull {
@@ -88,12 +87,6 @@ struct stream_found {
   kind is = plain;
   std::uint64_t capture = 0;  // captured: which; 0: CUDA cannot tell
   std::uint64_t id = 0;       // plain: unique among all streams of this process, past ones too; never 0
-};
-
-/// A word of the machine's that is not 0 once a peer has closed its bubble early, and how peers find it.
-struct early_word {
-  std::uint32_t* at = nullptr;
-  early_close_handle handle;
 };
 
 /// Memory that host and device both address.
@@ -285,10 +278,6 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
   /// only. Returns false where there is none to spare.
   virtual bool reserve_group() = 0;
 
-  /// Returns a word that is zero, in memory that other processes may reach. The first call of a process may wait for
-  /// the device. Throws limit_error. Peers may write to one that was returned.
-  virtual early_word take_early_word() = 0;
-  virtual void return_early_word(std::uint32_t* at) noexcept = 0;
   /// Enqueues lull::exchange on the control stream. `done` becomes 2 × id + 1 when it succeeded, and 2 × id when a
   /// block stayed inside longer than `limit_ns`.
   virtual void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,

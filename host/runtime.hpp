@@ -12,7 +12,6 @@
 
 #include <lull/host/bubble.hpp>
 #include <lull/host/closing.hpp>
-#include <lull/host/early_close.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/step_report.hpp>
@@ -111,12 +110,6 @@ class runtime {
   /// not open, or with another stream, only counts the call. Does not block or synchronise; allocates only under
   /// capture.
   void close(bubble_id id, stream_handle stream) noexcept;
-
-  /// Returns how a peer on this machine closes bubbles of this site early (host/early_close.hpp). Their length then
-  /// ends with that, but for captured bubbles. For bubbles that are opened, and graphs that are captured, after the
-  /// call; so call it before training starts: the first call of a process may wait for the device. At most 1,024 sites.
-  /// Throws usage_error, limit_error or device_error.
-  early_close_handle early_close_of(site where);
 
   /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
   /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.

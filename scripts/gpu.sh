@@ -15,7 +15,7 @@
 #                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
 #                                   nccl:fp32:streams:1f1b nccl:bf16:graph:gpipe and so on, on two GPUs: of each number type, of streams and
 #                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us after
-#                                   it no bubble below 200 µs is harvested, with :early senders close bubbles early;
+#                                   it no bubble below 200 µs is harvested;
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe

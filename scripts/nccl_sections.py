@@ -12,13 +12,13 @@ SIZES = {  # with fp32 a GPU stays below its power limit, and a step takes longe
     "bf16": ["--dtype", "bf16", "--tokens", "4096", "--verify-steps", "64"],
 }
 MODES = {"streams": [], "graph": ["--graph"]}
-HOW = {"": [], ":200us": ["--min-bubble-us", "200"], ":early": ["--early-close"]}
+SHORTEST = {"": [], ":200us": ["--min-bubble-us", "200"]}  # bubbles that are harvested
 
 
-def nccl(build, size, mode, schedule, how):
+def nccl(build, size, mode, schedule, shortest):
     """Two processes with a GPU each, and a row a task. `first` and `second` are every other scope of the run."""
     arguments = ["--schedule", schedule, "--task", ",".join(TASKS), "--scopes", "6"]
-    arguments += [*SIZES[size], *MODES[mode], *HOW[how]]
+    arguments += [*SIZES[size], *MODES[mode], *SHORTEST[shortest]]
     launcher = ["env", "NCCL_NVLS_ENABLE=0", "scripts/ranks.py", "--limit", str(LIMIT_S), "2"]
     command = [*launcher, f"{build}/bin/bench/nccl_pipeline", *arguments, "--limit", str(LIMIT_S)]
     found = read_json(shell(command, LIMIT_S + 5), ends=(0, 1))
@@ -36,12 +36,12 @@ def row_of(command, found, task):
 
 
 SECTIONS = {
-    f"nccl:{size}:{mode}:{schedule}{how}": (
+    f"nccl:{size}:{mode}:{schedule}{shortest}": (
         "as named",
-        lambda build, asked=(size, mode, schedule, how): nccl(build, *asked),
+        lambda build, asked=(size, mode, schedule, shortest): nccl(build, *asked),
     )
     for size in SIZES
     for mode in MODES
     for schedule in SCHEDULES
-    for how in HOW
+    for shortest in SHORTEST
 }

@@ -34,7 +34,6 @@ struct options {
   bool graph = false;
   bench::stage_size size;
   int rooms = -1;  // as measured
-  bool early_close = false;
   int min_bubble_us = static_cast<int>(default_min_bubble / 1us);
   int scopes = 12;
   double seconds = 0;
@@ -149,7 +148,6 @@ bench::pipeline_scope_settings settings_of(options const& with, std::string cons
           .graph = with.graph,
           .rooms = rooms,
           .min_bubble = std::chrono::microseconds{with.min_bubble_us},
-          .early_close = with.early_close,
           .seconds = with.seconds,
           .verify_steps = scope == 0 ? with.verify_steps : 0};
 }
@@ -161,7 +159,6 @@ nlohmann::json as_asked(options const& with) {
           {"nccl", NCCL_VERSION_CODE},
           {"verify_steps", with.verify_steps},
           {"min_bubble_us", with.min_bubble_us},
-          {"early_close", with.early_close},
           {"size",
            {{"tokens", with.size.tokens},
             {"width", with.size.width},
@@ -247,7 +244,6 @@ int main(int argc, char** argv) {
   app.add_option("--min-bubble-us", with.min_bubble_us, "no side work where bubbles are shorter")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
-  app.add_flag("--early-close", with.early_close, "a stage closes the bubble that waits for its message, just before");
   app.add_option("--tokens", with.size.tokens, "of a micro-batch")->check(CLI::Range(128, 65'536));
   app.add_option("--width", with.size.width, "of a layer")->check(CLI::Range(128, 16'384));
   app.add_option("--layers", with.size.layers, "of a stage")->check(CLI::Range(1, 64));

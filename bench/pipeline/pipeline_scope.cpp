@@ -67,7 +67,7 @@ class gpu_samples {
 /// Groups of steps, enqueued about a group ahead of the device.
 class trial {
  public:
-  trial(stage& trained, side_of_step side, bool graph) : stage_(trained), side_(std::move(side)) {
+  trial(stage& trained, runtime& side, bool graph) : stage_(trained), side_(side) {
     if (!graph) return;
     plain_ = std::make_unique<captured_step>(trained, nullptr);
     filled_ = std::make_unique<captured_step>(trained, &side);
@@ -104,41 +104,11 @@ class trial {
   }
 
   stage& stage_;
-  side_of_step const side_;
+  runtime& side_;
   std::unique_ptr<captured_step> plain_;
   std::unique_ptr<captured_step> filled_;
   std::vector<cuda_event> marks_;
 };
-
-/// How each rank's peers close its bubbles early. Collective.
-early_closes exchanged(runtime& side, stage const& trained, rank_place const& me, rendezvous& meeting) {
-  struct entry {
-    char site[56];
-    early_close_handle handle;
-  };
-  struct page {
-    std::array<entry, 128> all;
-  };
-  auto mine = std::make_unique<page>();
-  std::size_t count = 0;
-  for (std::string const& name : trained.sites()) {
-    entry& made = mine->all.at(count++);
-    name.copy(made.site, sizeof made.site - 1);
-    made.handle = side.early_close_of(site{name});
-  }
-  std::vector<page> const on_first = meeting.to_first(*mine);
-  early_closes found;
-  for (int rank = 0; rank < me.world; ++rank) {
-    if (me.rank == 0) *mine = on_first[static_cast<std::size_t>(rank)];
-    *mine = meeting.from_first(*mine);
-    if (rank == me.rank) continue;
-    for (entry const& each : mine->all) {
-      if (each.handle.process != 0)
-        found.emplace(std::pair{static_cast<std::uint32_t>(rank), std::string{each.site}}, early_close{each.handle});
-    }
-  }
-  return found;
-}
 
 /// What comes of so many steps from the start.
 std::uint64_t checksum_after(trial& runs, stage& trained, treatment what, int steps) {
@@ -255,7 +225,7 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   endless_work const work{side, with.task};
   wait_until_ready(side, trained.stream());
   meeting.barrier();
-  trial runs{trained, {side, with.early_close ? exchanged(side, trained, me, meeting) : early_closes{}}, with.graph};
+  trial runs{trained, side, with.graph};
   std::this_thread::sleep_for(100ms);  // the job reaches a graph's slots in the dispatcher's time
   meeting.barrier();
 

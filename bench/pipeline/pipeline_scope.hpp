@@ -17,9 +17,8 @@ struct pipeline_scope_settings {
   bool graph = false;  // each rank captures its step and replays it
   int rooms = 0;       // groups of SMs kept off
   std::chrono::nanoseconds min_bubble = default_min_bubble;
-  bool early_close = false;  // by the sender, in front of its message
-  double seconds = 0;        // of groups; twelve of them are measured in any case
-  int verify_steps = 0;      // whose results are compared; 0: none
+  double seconds = 0;    // of groups; twelve of them are measured in any case
+  int verify_steps = 0;  // whose results are compared; 0: none
 };
 
 /// Returns this rank's part of one scope: makes a runtime, submits a job, warms up, measures groups of steps with and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/bench/pipeline/stage.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <thread>
@@ -182,30 +181,20 @@ void stage::compute(step_action const& one) {
   LULL_CUDA(cudaEventRecord(virtual_stages_[one.virtual_stage].made[one.microbatch].get(), train_.get()));
 }
 
-/// Where the peer waits for what this one sends. Behind the last stage comes the first, with its next virtual stage.
-std::string stage::site_at_peer(step_action const& sent) const {
-  bool const is_forward = sent.pass == pass_kind::forward;
-  step_action there = sent;
-  if (is_forward && me_.rank == me_.world - 1) ++there.virtual_stage;
-  if (!is_forward && me_.rank == 0) --there.virtual_stage;
-  return site_of(there, schedule_);
-}
-
 /// Sends go on a stream of their own, as soon as what is sent is made. What they read is written again only when the
 /// other stage has answered.
-void stage::send(step_action const& one, side_of_step const* side) {
+void stage::send(step_action const& one) {
   LULL_CUDA(cudaStreamWaitEvent(sends_.get(), virtual_stages_[one.virtual_stage].made[one.microbatch].get(), 0));
-  if (side != nullptr && !side->early.empty()) side->early.at({one.peer, site_at_peer(one)}).send(sends_.get());
   links_.send(message(one, boundary::made), size_.activation(), size_.numbers, one.peer, sends_.get());
 }
 
-void stage::receive(step_action const& one, side_of_step const* side) {
+void stage::receive(step_action const& one, runtime* side) {
   std::optional<bubble> idle;
-  if (side != nullptr) idle.emplace(side->side, train_.get(), site{site_of(one, schedule_)});
+  if (side != nullptr) idle.emplace(*side, train_.get(), site{site_of(one, schedule_)});
   links_.receive(message(one, boundary::needed), size_.activation(), size_.numbers, one.peer, train_.get());
 }
 
-void stage::step(side_of_step const* side, last_send ends) {
+void stage::step(runtime* side, last_send ends) {
   for (layer_arrays& each : virtual_stages_) each.has_slopes = false;
   for (step_action const& each : order_) {
     switch (each.what) {
@@ -213,7 +202,7 @@ void stage::step(side_of_step const* side, last_send ends) {
         compute(each);
         break;
       case step_action::kind::send:
-        send(each, side);
+        send(each);
         break;
       case step_action::kind::receive:
         receive(each, side);
@@ -228,17 +217,6 @@ void stage::step(side_of_step const* side, last_send ends) {
   if (ends == last_send::flies) return;
   LULL_CUDA(cudaEventRecord(sent_.get(), sends_.get()));
   LULL_CUDA(cudaStreamWaitEvent(train_.get(), sent_.get(), 0));
-}
-
-std::vector<std::string> stage::sites() const {
-  std::vector<std::string> found;
-  for (step_action const& each : order_) {
-    if (each.what == step_action::kind::receive) found.push_back(site_of(each, schedule_));
-  }
-  std::ranges::sort(found);
-  auto const repeated = std::ranges::unique(found);
-  found.erase(repeated.begin(), repeated.end());
-  return found;
 }
 
 std::uint64_t stage::checksum() {
@@ -276,7 +254,7 @@ void stage::finish(std::chrono::seconds at_most) {
   }
 }
 
-captured_step::captured_step(stage& of, side_of_step const* side) {
+captured_step::captured_step(stage& of, runtime* side) {
   LULL_CUDA(cudaStreamBeginCapture(of.stream(), cudaStreamCaptureModeThreadLocal));
   of.step(side, last_send::is_waited_for);
   cudaGraph_t graph{};

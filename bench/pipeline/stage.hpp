@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cublas_v2.h>
@@ -16,7 +14,6 @@
 #include <lull/bench/pipeline/step_order.hpp>
 #include <lull/docs/examples/rendezvous.hpp>
 #include <lull/host/cuda/owned.hpp>
-#include <lull/host/early_close.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -34,15 +31,6 @@ struct stage_size {
   std::uint64_t weights() const noexcept {
     return static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(width);
   }
-};
-
-/// What closes the peers' bubbles early: of a peer, and of the site there.
-using early_closes = std::map<std::pair<std::uint32_t, std::string>, early_close>;
-
-/// What runs in a step's bubbles, and what closes those of its peers early; empty: nothing does.
-struct side_of_step {
-  runtime& side;
-  early_closes early;
 };
 
 /// Whether a captured step waits for its last send: a capture has to.
@@ -66,9 +54,7 @@ class stage {
   /// Everything as at the start. Enqueues.
   void reset();
   /// Enqueues a step, its receives in bubbles where `side` is not null. Collective.
-  void step(side_of_step const* side, last_send ends);
-  /// Where it waits in a step, each once.
-  std::vector<std::string> sites() const;
+  void step(runtime* side, last_send ends);
   /// Of weights, activations and gradients. Waits.
   std::uint64_t checksum();
   /// Waits for what was enqueued. Errors: limit_error when that takes longer; device_error when NCCL has failed.
@@ -96,9 +82,8 @@ class stage {
   void forward(step_action const& one);
   void input_gradients(step_action const& one);
   void weight_gradients(step_action const& one);
-  void send(step_action const& one, side_of_step const* side);
-  void receive(step_action const& one, side_of_step const* side);
-  std::string site_at_peer(step_action const& sent) const;
+  void send(step_action const& one);
+  void receive(step_action const& one, runtime* side);
   void* message(step_action const& one, boundary which);
   void* activation(step_action const& one, std::size_t layer);
   void* gradient(step_action const& one, std::size_t layer);
@@ -125,7 +110,7 @@ class stage {
 /// A step as a captured graph.
 class captured_step {
  public:
-  captured_step(stage& of, side_of_step const* side);
+  captured_step(stage& of, runtime* side);
   void launch(cudaStream_t stream) const { LULL_CUDA(cudaGraphLaunch(graph_.executable(), stream)); }
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the CUDA executor in a build without nvcc.
-#include <lull/host/cuda/early_word.hpp>
 #include <lull/host/cuda/make.hpp>
 #include <lull/host/cuda/nvtx.hpp>
 #include <lull/host/cuda/pool_memory.hpp>
@@ -22,9 +21,6 @@ tensor_map map_of_boxes(void const*, tensor_shape const&, std::uint32_t) { throw
 
 void* allocate_for_pool(int, std::size_t) noexcept { return nullptr; }
 void release_from_pool(void*, int) noexcept {}
-
-std::uint32_t* detail::map_early_word(early_close_handle const&, bool) { throw usage_error{why_no_cuda(0)}; }
-void detail::close_early(stream_handle, std::uint32_t*) {}
 
 std::uint64_t detail::begin_range(char const*) noexcept { return 0; }
 void detail::end_range(std::uint64_t) noexcept {}

@@ -136,11 +136,6 @@ bool cuda_executor::reserve_group() {
   return true;
 }
 
-early_word cuda_executor::take_early_word() {
-  cuda_device_guard const here{device_};
-  return detail::take_early_word_on(device_, [this](void* to, std::size_t bytes) { memory_.fill_zero(to, bytes); });
-}
-
 worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_processor) {
   if (!kernel) {
     throw usage_error{
@@ -205,17 +200,15 @@ void cuda_executor::write_word(stream_handle stream, std::uint32_t* word, std::u
 
 void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                                closing how) {
-  std::array<CUstreamBatchMemOpParams, 2 + max_steps> all{};
+  std::array<CUstreamBatchMemOpParams, 1 + max_steps> all{};
   unsigned count = 0;
   if (closes_ == edge_setter::kernel) {
-    detail::launch_close_edge(stream_of(stream), gate, value);
+    detail::launch_close_edge(stream_of(stream), gate.line, value);
   } else {
     all[count++] = writing(&gate.line->value, value);
-    if (gate.early != nullptr) all[count++] = writing(gate.early, 0);
   }
-  // Waits for what is true already: each takes a step, as the second write does.
-  for (auto left = how.longer - (count > 1 ? step : step.zero()); left.count() > 0 && count < all.size();
-       left -= step) {
+  // Waits for what is true already: each takes a step.
+  for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {
     auto& wait = all[count++].waitValue;
     wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     wait.address = reinterpret_cast<CUdeviceptr>(&gate.line->always_zero);

@@ -6,7 +6,6 @@
 
 #include <lull/host/cuda/conductor.hpp>
 #include <lull/host/cuda/device_guard.hpp>
-#include <lull/host/cuda/early_pool.hpp>
 #include <lull/host/cuda/memory.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/cuda/reserved_sms.hpp>
@@ -29,8 +28,6 @@ class cuda_executor final : public executor {
   void restore_thread(thread_state from) noexcept override { restore_thread_to(from); }
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
   bool reserve_group() override;
-  early_word take_early_word() override;
-  void return_early_word(std::uint32_t* at) noexcept override { detail::give_back_early_word_on(device_, at); }
   void* allocate(std::size_t bytes) override { return memory_.allocate(bytes); }
   void release(void* memory) noexcept override { memory_.release(memory); }
   bytes_left free_bytes() const override { return memory_.free_bytes(); }

@@ -19,16 +19,9 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
 
-__global__ void close_edge_kernel(gate_ref gate, std::uint32_t value) {
-  if (gate.line == nullptr) return;
+__global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
   // relaxed, system: as the memory operation that may stand in its place
-  cuda_world::store<order::relaxed, scope::system>(gate.line->value, value);
-  end_early_close<cuda_world>(gate);
-}
-
-__global__ void early_close_kernel(std::uint32_t* word) {
-  // relaxed, system: a hint to another GPU; nothing is published by it
-  if (word != nullptr) cuda_world::store<order::relaxed, scope::system>(*word, 1U);
+  if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
 }
 
 __global__ void await_leaving_kernel(gate_line* line, std::uint64_t max_ns) {
@@ -80,14 +73,9 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
   launch_one_thread(reinterpret_cast<void const*>(&open_edge_kernel), stream, arguments);
 }
 
-void launch_close_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value) {
-  void* arguments[] = {&gate, &value};
+void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value) {
+  void* arguments[] = {&line, &value};
   launch_one_thread(reinterpret_cast<void const*>(&close_edge_kernel), stream, arguments);
-}
-
-void launch_early_close(cudaStream_t stream, std::uint32_t* word) {
-  void* arguments[] = {&word};
-  launch_one_thread(reinterpret_cast<void const*>(&early_close_kernel), stream, arguments);
 }
 
 void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns) {
@@ -115,13 +103,11 @@ void load_kernels(cudaStream_t stream) {
   for (void const* kernel :
        {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
         reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
-        reinterpret_cast<void const*>(&keep_off_kernel), reinterpret_cast<void const*>(&early_close_kernel),
-        open_captured_edge(), close_captured_edge()}) {
+        reinterpret_cast<void const*>(&keep_off_kernel), open_captured_edge(), close_captured_edge()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
-  launch_close_edge(stream, {}, 0);
-  launch_early_close(stream, nullptr);
+  launch_close_edge(stream, nullptr, 0);
   launch_await_leaving(stream, nullptr, 0);
   launch_keep_off(stream, {});
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);

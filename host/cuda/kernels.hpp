@@ -19,16 +19,13 @@ static_assert(any_share < kept_off);
 
 /// The executor's own small kernels, launched. Enqueue only.
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
-void launch_close_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value);
+void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value);
 /// The stream goes on when the gate's blocks have begun to leave, or after `max_ns`.
 void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns);
 /// Worker blocks that come to an SM of the plan's `kept_off` leave at once from now on: they find it full.
 void launch_keep_off(cudaStream_t stream, sm_filter const& sms);
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,
                      std::uint64_t* done, std::uint64_t id);
-
-/// Bubbles that look at this word close early. For streams that are captured, and for others, too.
-void launch_early_close(cudaStream_t stream, std::uint32_t* word);
 
 /// Those of a captured graph, as handles: (gate, value), and (gate, value, site, how long to wait at most; ns).
 void const* open_captured_edge() noexcept;

@@ -58,24 +58,21 @@ open_result captured_gate::open(stream_handle stream, site where) {
     ++counts_[counted::abandoned];
     close_now(stream);
   }
-  gate_ref now = ref_;
-  now.early = sites_[at].what->early;
   std::vector<captured_worker> workers;
   for (captured_slot const& each : slots_) {
     worker_params params;
     params.slot = each.slot;
-    params.gate = now;
+    params.gate = ref_;
     params.withheld = withheld_;
     params.skip = at < max_sites ? skip_.data() + at : nullptr;
     if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, each.grid, params});
   }
-  opening_ = machine_.capture_open(stream, now, value_ + 1, workers);
+  opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
   ++value_;
   ++bubbles_;
   open_ = true;
   open_site_ = at;
-  open_early_ = now.early;
   ++counts_[counted::captured];
   return {{index_, bubbles_}, counted::captured};
 }
@@ -90,9 +87,7 @@ void captured_gate::close(bubble_id id, stream_handle stream) {
 }
 
 void captured_gate::close_now(stream_handle stream) {
-  gate_ref now = ref_;
-  now.early = open_early_;
-  machine_.capture_close(stream, now, value_ + 1, open_site_, opening_);
+  machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
   ++value_;
   open_ = false;
 }

@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,16 +39,11 @@ struct captured_type {
 /// its history. Thread-safe.
 class captured_sites {
  public:
-  explicit captured_sites(std::chrono::nanoseconds min_bubble, early_words const* early = nullptr)
-      : known_(min_bubble, early) {}
+  explicit captured_sites(std::chrono::nanoseconds min_bubble) : known_(min_bubble) {}
 
   std::shared_ptr<site_state> find(site where) {
     std::lock_guard const lock{mutex_};
     return known_.find(where.name);
-  }
-  void tell_early(std::string_view name, std::uint32_t* word) {
-    std::lock_guard const lock{mutex_};
-    known_.tell_early(name, word);
   }
   void note(site_state const& at) {
     std::lock_guard const lock{mutex_};
@@ -161,7 +155,6 @@ class captured_gate {
   std::uint64_t bubbles_ = 0;  // in the graph
   bool open_ = false;
   std::uint32_t open_site_ = 0;
-  std::uint32_t* open_early_ = nullptr;  // where a peer closes it early
   captured_opening opening_ = nullptr;
   std::deque<site_here> sites_;
   runtime_counts counts_;

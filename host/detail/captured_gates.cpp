@@ -11,12 +11,11 @@
 namespace lull::detail {
 
 captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds,
-                               std::chrono::nanoseconds min_bubble, early_words const* early,
-                               std::function<void(std::string_view)> log)
+                               std::chrono::nanoseconds min_bubble, std::function<void(std::string_view)> log)
     : machine_(machine),
       first_index_(first_index),
       log_(std::move(log)),
-      sites_(min_bubble, early),
+      sites_(min_bubble),
       withheld_(machine, 1),
       lines_(machine, max_gates),
       found_(machine, max_gates),

@@ -29,9 +29,9 @@ class captured_gates {
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
 
-  /// `first_index`: of its gates. `withholds`: what `withheld` is at first. `min_bubble`, `early`: as of site_table.
+  /// `first_index`: of its gates. `withholds`: what `withheld` is at first. `min_bubble`: as of site_table.
   captured_gates(executor& machine, std::uint32_t first_index, bool withholds, std::chrono::nanoseconds min_bubble,
-                 early_words const* early, std::function<void(std::string_view)> log);
+                 std::function<void(std::string_view)> log);
 
   /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.
   std::uint32_t* withheld() const noexcept { return withheld_.data(); }
@@ -54,8 +54,6 @@ class captured_gates {
   std::uint64_t looks() const noexcept { return looks_; }
   /// The last look found nothing to copy.
   bool all_collected() const noexcept { return unread_ == 0; }
-  /// As of site_table; for what is captured from now on.
-  void tell_early(std::string_view name, std::uint32_t* word) { sites_.tell_early(name, word); }
   /// The longest recent bubble.
   std::chrono::nanoseconds longest() const { return sites_.longest(); }
 

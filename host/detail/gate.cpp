@@ -14,15 +14,14 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble,
-           early_words const* early)
+gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble)
     : machine_(machine),
       index_(index),
       line_(machine, 1),
       ring_(machine, places * records),
       tells_(machine, 1),
       value_(first_value),
-      sites_(min_bubble, early),
+      sites_(min_bubble),
       pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   seen_.value = first_value;
@@ -113,7 +112,6 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .timed = timed,
                    .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
                    .halved = halved,
-                   .early = at->early,
                    .host_ahead = {},
                    .length = {},
                    .lease = lease_,
@@ -149,9 +147,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 void gate::end_bubble(stream_handle stream, closing how) {
   placed& now = placed_of(bubbles_);
   bool const host_ahead = !has_opened(bubbles_);
-  gate_ref with = ref_;
-  with.early = now.early;
-  machine_.close_edge(stream, with, value_ + 1, mark_of(bubbles_), now.timed, how);
+  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
   std::lock_guard const lock{mutex_};
   ++value_;
   open_ = false;
@@ -218,7 +214,6 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
-      each.params.gate.early = now.early;
       each.params.usual = now.where->past.usual_bubble();
       if (now.halved && each.grid.can_halve()) each.grid.halve();
       if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
@@ -320,11 +315,6 @@ runtime_counts gate::counts() const {
 bool gate::passed() const {
   std::lock_guard const lock{mutex_};
   return machine_.passed(seen_, value_);
-}
-
-void gate::tell_early(std::string_view name, std::uint32_t* word) noexcept {
-  std::lock_guard const lock{mutex_};
-  sites_.tell_early(name, word);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

@@ -66,9 +66,8 @@ class gate {
   /// Bubbles that the dispatcher may fall behind; then they are passed over.
   static constexpr std::uint64_t records = 256;
 
-  /// `min_bubble`, `early`: as of site_table.
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble,
-       early_words const* early = nullptr);
+  /// `min_bubble`: as of site_table.
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 
@@ -131,8 +130,6 @@ class gate {
   /// copied.
   bool passed() const;
   void note_lease(std::chrono::nanoseconds lease) noexcept;
-  /// As of site_table; for bubbles that are opened from now on.
-  void tell_early(std::string_view name, std::uint32_t* word) noexcept;
 
  private:
   struct placed {  // a bubble whose opening edge is enqueued
@@ -145,8 +142,7 @@ class gate {
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
     bool after_pause = false;
-    bool held_up = false;            // a kernel of the trainer waited for its workers
-    std::uint32_t* early = nullptr;  // where a peer closes it early
+    bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};
     std::optional<std::chrono::nanoseconds> length{};  // of an observed one, once its edges tell it
     std::chrono::nanoseconds lease{0};

@@ -16,7 +16,6 @@ runtime::~runtime() {
 }
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
-early_close_handle runtime::early_close_of(site where) { return state_->early_close_of(where); }
 void runtime::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept { state_->step(stream, number); }
 void runtime::skip_step() noexcept { return state_->in_child() ? void() : state_->steps().skip(); }
 void runtime::bound_slowdown(double most) { return state_->in_child() ? void() : state_->steps().bound(most); }

@@ -37,16 +37,15 @@ runtime::state::state(std::shared_ptr<executor> machine, runtime_options options
       asked_(options_.mode),
       forks_(detail::forks_now()),
       steps_(*machine_, asked_ == runtime_mode::on, options_.max_slowdown, options_.trainer, options_.log),
-      graphs_withhold_(!steps_.may_harvest()),
-      early_(*machine_) {
+      graphs_withhold_(!steps_.may_harvest()) {
   if (asked_ == runtime_mode::on && machine_->kind() == executor_kind::cuda)
     harvested_.emplace(machine_->place().device);
   device_guard const here{*machine_};
   if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
   for (std::uint32_t g = 0; g < max_gates; ++g)
-    gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0, options_.min_bubble, &early_));
+    gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0, options_.min_bubble));
   captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates),
-                                                       graphs_withhold_, options_.min_bubble, &early_, options_.log);
+                                                       graphs_withhold_, options_.min_bubble, options_.log);
   for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
   bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
   launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
@@ -97,16 +96,6 @@ job runtime::state::submit(job_description description) {
   dispatcher_->add(made);
   wake_->notify();
   return job{std::move(made)};
-}
-
-early_close_handle runtime::state::early_close_of(site where) {
-  if (in_child())
-    throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
-  device_guard const here{*machine_};
-  early_word const word = early_.make(where.name);
-  for (auto const& gate : gates_) gate->tell_early(where.name, word.at);
-  captured_->tell_early(where.name, word.at);
-  return word.handle;
 }
 
 open_result runtime::state::open(stream_handle stream, site where) noexcept {

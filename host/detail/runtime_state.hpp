@@ -37,7 +37,6 @@ class runtime::state {
   }
 
   job submit(job_description description);
-  early_close_handle early_close_of(site where);
   open_result open(stream_handle stream, site where) noexcept;
   void close(bubble_id id, stream_handle stream) noexcept;
   void step(stream_handle stream, std::optional<std::uint64_t> number) noexcept;
@@ -138,7 +137,6 @@ class runtime::state {
   std::atomic<bool> graphs_withhold_;  // side work, as their word on the machine says
   std::atomic<bool> gates_used_up_{false};
   std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
-  detail::early_words early_;
   std::vector<std::unique_ptr<detail::gate>> gates_;
   std::unique_ptr<detail::captured_gates> captured_;
   std::unique_ptr<detail::launcher> launcher_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <lull/host/detail/early_words.hpp>
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/detail/history.hpp>
 
@@ -26,7 +24,6 @@ struct site_state {
   history past;
   forecast opens;  // of a stream's bubbles; a replay is not forecast
   hold_ups held_up;
-  std::atomic<std::uint32_t*> early = nullptr;  // where a peer closes its bubbles early; null: none does
 };
 
 /// Sites by name. Not thread-safe.
@@ -34,9 +31,8 @@ class site_table {
  public:
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
-  /// `min_bubble`: of the histories of sites. `early`: null: no peer closes a bubble early.
-  explicit site_table(std::chrono::nanoseconds min_bubble, early_words const* early = nullptr) noexcept
-      : min_bubble_(min_bubble), early_(early) {}
+  /// `min_bubble`: of the histories of sites.
+  explicit site_table(std::chrono::nanoseconds min_bubble) noexcept : min_bubble_(min_bubble) {}
 
   std::shared_ptr<site_state> const& find(std::string_view name) {
     // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look
@@ -54,13 +50,8 @@ class site_table {
       by_use_.pop_back();
     }
     by_use_.push_front(std::make_shared<site_state>(std::string{name}, history{min_bubble_}));
-    if (early_ != nullptr) by_use_.front()->early = early_->find(name);
     by_name_.emplace(by_use_.front()->name, by_use_.begin());
     return by_use_.front();
-  }
-  /// From now on a peer closes the bubbles of that site early, if it is one of these.
-  void tell_early(std::string_view name, std::uint32_t* word) noexcept {
-    if (auto const known = by_name_.find(name); known != by_name_.end()) (*known->second)->early = word;
   }
   void clear() noexcept {
     by_name_.clear();
@@ -84,7 +75,6 @@ class site_table {
   using sites = std::list<std::shared_ptr<site_state>>;
 
   std::chrono::nanoseconds const min_bubble_;
-  early_words const* const early_;
   sites by_use_;                                                   // the one that was used last in front
   std::unordered_map<std::string_view, sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};

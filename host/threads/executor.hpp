@@ -10,7 +10,6 @@
 #include <lull/host/executor.hpp>
 #include <lull/host/job_memory.hpp>
 #include <lull/host/threads/block_pool.hpp>
-#include <lull/host/threads/early_word.hpp>
 #include <lull/host/threads/stream.hpp>
 
 namespace lull {
@@ -29,8 +28,6 @@ class threads_executor : public executor {
   void restore_thread(thread_state) noexcept override {}
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
   bool reserve_group() override { return false; }
-  early_word take_early_word() override { return detail::take_early_word_on_threads(); }
-  void return_early_word(std::uint32_t* at) noexcept override { detail::give_back_early_word(at); }
   stream_found look_at(stream_handle stream, thread_state) override;
   std::optional<std::uint64_t> capture_of(stream_handle stream) override;
   void* allocate(std::size_t bytes) override;
