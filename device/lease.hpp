@@ -41,6 +41,8 @@ class exit_check {
     if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
     return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
   }
+  LULL_HD std::uint64_t ends_ns() const noexcept { return ends_ns_; }
+  LULL_HD void end_at(std::uint64_t ns) noexcept { ends_ns_ = ns; }
 
  private:
   LULL_HD static std::uint64_t lease_of(worker_params const& params) noexcept {

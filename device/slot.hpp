@@ -86,6 +86,19 @@ struct usual_length {
   std::uint64_t until_ns = 0;   // to this; 0: they do not repeat
 };
 
+/// When blocks begin no chunk, because the bubbles of a site usually close then: they wait for that, and are out at
+/// once. From the opening on. A hint.
+struct rest_time {
+  std::uint32_t from_ns = 0;
+  std::uint32_t until_ns = 0;  // then they go on; 0: they do not rest
+};
+
+/// What a replayed bubble asks of its site; the host may change it at any time.
+struct site_words {
+  std::uint32_t skip;  // not zero: leave at once
+  rest_time rest;
+};
+
 /// All that a worker is launched with. Constant while the slot lives, so that it may be baked into a captured graph;
 /// what changes stands in the slot.
 struct worker_params {
@@ -93,11 +106,12 @@ struct worker_params {
   gate_ref gate;
   sm_filter sms{};
   std::uint64_t max_lease_ns = 0;     // where it is shorter than the slot's; 0: it is not
-  std::uint32_t* skip = nullptr;      // not zero there: leave at once; null: nobody is asked
-  std::uint32_t* withheld = nullptr;  // the same, for steps without side work
+  site_words* site = nullptr;         // of a captured bubble; null: nothing is asked
+  std::uint32_t* withheld = nullptr;  // not zero there: leave at once; null: nobody is asked
   std::uint32_t in_graph = 0;         // launched ahead of its opening edge, which it then waits for
   std::uint64_t bubble = 0;           // for which it was launched; 0: not one alone
   usual_length usual{};               // of its site's bubbles: a hint
+  rest_time rest{};                   // of a bubble that is not captured
 };
 
 /// The functor in a slot, as the task that it is.

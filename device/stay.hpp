@@ -33,7 +33,8 @@ class stay {
     std::uint64_t bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
     std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
     tagged_cursor found{World::template load<order::relaxed, scope::device>(slot.at)};
-    bool const skipped = is_set(params_.skip);
+    bool const skipped = params_.site != nullptr && is_set(&params_.site->skip);
+    rest_time const rest = rest_of_site();
     bool const withheld = is_set(params_.withheld);
     if (bubble < params_.bubble) {
       value = look_again(params_.gate.line, params_.bubble, started_ns);
@@ -61,7 +62,7 @@ class stay {
     }
     // relaxed: nothing is published; a closing edge that misses it costs time alone
     World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, std::uint64_t{1});
-    kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns};
+    kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns, rest};
     return true;
   }
 
@@ -76,6 +77,13 @@ class stay {
   /// relaxed: what a block that misses a change costs is one bubble
   LULL_HD static bool is_set(std::uint32_t* word) noexcept {
     return word != nullptr && World::template load<order::relaxed, scope::device>(*word) != 0;
+  }
+
+  /// relaxed: of two that do not belong together, one that is no hint at all costs time alone
+  LULL_HD rest_time rest_of_site() const noexcept {
+    if (params_.site == nullptr) return params_.rest;
+    return {World::template load<order::relaxed, scope::device>(params_.site->rest.from_ns),
+            World::template load<order::relaxed, scope::device>(params_.site->rest.until_ns)};
   }
 
   worker_params const& params_;

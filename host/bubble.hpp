@@ -18,6 +18,10 @@ namespace lull {
 /// `runtime_options::min_bubble` says otherwise.
 inline constexpr std::chrono::nanoseconds default_min_bubble = std::chrono::microseconds{30};
 
+/// So long before a bubble is expected to close no chunk is begun, unless `runtime_options::rest_before_close` says
+/// otherwise.
+inline constexpr std::chrono::nanoseconds default_rest_before_close = std::chrono::microseconds{10};
+
 /// The place of a bubble in the training step. The runtime keeps a history for each site.
 struct site {
   constexpr explicit site(std::string_view its_name) noexcept : name(its_name) {}

@@ -38,6 +38,9 @@ inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds
 /// The greatest `runtime_options::min_bubble`.
 inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
 
+/// The greatest `runtime_options::rest_before_close`.
+inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::milliseconds{1};
+
 struct runtime_options {
   executor_options machine;
   runtime_mode mode = runtime_mode::on;
@@ -51,6 +54,11 @@ struct runtime_options {
   /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
   /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
+  /// So long before a site's bubbles usually close, workers begin no more chunks and wait for the close: then they are
+  /// out within a microsecond. Only at sites whose bubbles are alike to an eighth of their length. A bubble that lasts
+  /// longer than usual is worked in again. 0: never. At most `max_rest_before_close`. In a captured graph this holds
+  /// for the first 64 sites (docs/decisions/rest-before-close.md).
+  std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};
   /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.

@@ -34,6 +34,7 @@ struct options {
   bool graph = false;
   bench::stage_size size;
   int rooms = -1;  // as measured
+  int rest_us = static_cast<int>(default_rest_before_close / 1us);
   int min_bubble_us = static_cast<int>(default_min_bubble / 1us);
   int scopes = 12;
   double seconds = 0;
@@ -148,6 +149,7 @@ bench::pipeline_scope_settings settings_of(options const& with, std::string cons
           .graph = with.graph,
           .rooms = rooms,
           .min_bubble = std::chrono::microseconds{with.min_bubble_us},
+          .rest_before_close = std::chrono::microseconds{with.rest_us},
           .seconds = with.seconds,
           .verify_steps = scope == 0 ? with.verify_steps : 0};
 }
@@ -159,6 +161,7 @@ nlohmann::json as_asked(options const& with) {
           {"nccl", NCCL_VERSION_CODE},
           {"verify_steps", with.verify_steps},
           {"min_bubble_us", with.min_bubble_us},
+          {"rest_us", with.rest_us},
           {"size",
            {{"tokens", with.size.tokens},
             {"width", with.size.width},
@@ -244,6 +247,9 @@ int main(int argc, char** argv) {
   app.add_option("--min-bubble-us", with.min_bubble_us, "no side work where bubbles are shorter")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--rest-us", with.rest_us, "side work rests so long before a bubble usually closes; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000));
   app.add_option("--tokens", with.size.tokens, "of a micro-batch")->check(CLI::Range(128, 65'536));
   app.add_option("--width", with.size.width, "of a layer")->check(CLI::Range(128, 16'384));
   app.add_option("--layers", with.size.layers, "of a stage")->check(CLI::Range(1, 64));

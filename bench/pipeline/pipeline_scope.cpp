@@ -210,6 +210,7 @@ runtime_options options_of(rank_place const& me, pipeline_scope_settings const& 
   return {.machine = {.kind = executor_kind::cuda, .device = me.local, .rooms = with.rooms},
           .mode = runtime_mode::on,
           .min_bubble = with.min_bubble,
+          .rest_before_close = with.rest_before_close,
           .tasks = {type_of(with.task)},
           .log = [rank = me.rank](std::string_view line) {
             std::fprintf(stderr, "rank %d: %.*s\n", rank, static_cast<int>(line.size()), line.data());

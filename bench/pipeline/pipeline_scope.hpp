@@ -17,6 +17,7 @@ struct pipeline_scope_settings {
   bool graph = false;  // each rank captures its step and replays it
   int rooms = 0;       // groups of SMs kept off
   std::chrono::nanoseconds min_bubble = default_min_bubble;
+  std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   double seconds = 0;    // of groups; twelve of them are measured in any case
   int verify_steps = 0;  // whose results are compared; 0: none
 };

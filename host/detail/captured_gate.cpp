@@ -2,6 +2,7 @@
 #include <lull/host/detail/captured_gate.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace lull::detail {
@@ -11,10 +12,20 @@ namespace {
 /// What a worker may stay where no room is kept for what a bubble waits for.
 constexpr std::uint64_t lease_without_rooms_ns = 200'000;
 
+/// So closely that the machine need not be told.
+bool is_alike(site_words const& one, site_words const& other) noexcept {
+  constexpr std::int64_t near_ns = 1'000;
+  auto const near = [](std::uint32_t a, std::uint32_t b) {
+    return std::abs(std::int64_t{a} - std::int64_t{b}) < near_ns;
+  };
+  return one.skip == other.skip && near(one.rest.from_ns, other.rest.from_ns) &&
+         near(one.rest.until_ns, other.rest.until_ns);
+}
+
 }  // namespace
 
 captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line,
-                             std::uint32_t* skips, std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
+                             site_words* words, std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                              std::span<captured_type const> types)
     : machine_(machine),
       known_sites_(sites),
@@ -22,15 +33,15 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
       capture_(capture),
       stream_(stream),
       ring_(machine, records),
-      skip_(machine, max_sites),
-      skips_(skips),
+      words_(machine, max_sites),
+      words_to_be_(words),
       withheld_(withheld),
       slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
       no_room_is_kept_(machine.place().owned_processors + machine.place().reserved_later == machine.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
-  std::fill_n(skips_, max_sites, 0U);
+  std::fill_n(words_to_be_, max_sites, site_words{});
   for (std::size_t t = 0; t < types.size(); ++t)
     slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});
 }
@@ -64,7 +75,7 @@ open_result captured_gate::open(stream_handle stream, site where) {
     params.slot = each.slot;
     params.gate = ref_;
     params.withheld = withheld_;
-    params.skip = at < max_sites ? skip_.data() + at : nullptr;
+    params.site = at < max_sites ? words_.data() + at : nullptr;
     if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
     workers.push_back({each.kernel, each.grid, params});
   }
@@ -125,7 +136,7 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
 }
 
 void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
-  if (std::exchange(skips_changed_, false)) lane.copy_in(skip_.data(), skips_, skip_.bytes());
+  if (std::exchange(words_changed_, false)) lane.copy_in(words_.data(), words_to_be_, words_.bytes());
   if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
 }
 
@@ -170,17 +181,17 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
                   .successor = {}});
 }
 
-/// Which sites' workers leave at once from now on, and which do no more.
+/// Which sites' workers leave at once from now on, and which do no more; and when they rest.
 void captured_gate::decide() {
   for (std::size_t i = 0; i < std::min(sites_.size(), max_sites); ++i) {
     site_here& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
     at.what->past.begin_bubble();
-    bool const skip = at.what->past.judge() != history::verdict::harvest;
-    if (skip == at.skipped) continue;
-    at.skipped = skip;
-    skips_[i] = skip ? 1 : 0;
-    skips_changed_ = true;
+    at.skipped = at.what->past.judge() != history::verdict::harvest;
+    site_words const wanted{at.skipped ? 1U : 0U, at.what->past.rest()};
+    if (is_alike(wanted, words_to_be_[i])) continue;
+    words_to_be_[i] = wanted;
+    words_changed_ = true;
   }
 }
 

@@ -39,7 +39,7 @@ struct captured_type {
 /// its history. Thread-safe.
 class captured_sites {
  public:
-  explicit captured_sites(std::chrono::nanoseconds min_bubble) : known_(min_bubble) {}
+  explicit captured_sites(site_limits limits) : known_(limits) {}
 
   std::shared_ptr<site_state> find(site where) {
     std::lock_guard const lock{mutex_};
@@ -65,7 +65,7 @@ class captured_sites {
 class captured_gate {
  public:
   static constexpr std::uint64_t records = 512;
-  static constexpr std::size_t max_sites = 64;  // that can be skipped; further ones never are
+  static constexpr std::size_t max_sites = 64;  // that can be skipped, and can rest; further ones never do
 
   /// Replayed bubbles [from, past), whose records are to be read.
   struct unread {
@@ -74,9 +74,9 @@ class captured_gate {
     std::uint64_t count() const noexcept { return past - from; }
   };
 
-  /// `line` is zero. `skips`: (max_sites,) of pinned memory, for this gate alone while it lives. `withheld`: as of
+  /// `line` is zero. `words`: (max_sites,) of pinned memory, for this gate alone while it lives. `withheld`: as of
   /// captured_gates.
-  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, std::uint32_t* skips,
+  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, site_words* words,
                 std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                 std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
@@ -134,10 +134,10 @@ class captured_gate {
   std::uint64_t const capture_;
   stream_handle const stream_;
   machine_array<bubble_record> ring_;  // (records,)
-  machine_array<std::uint32_t> skip_;  // (max_sites,)
-  std::uint32_t* const skips_;         // what stands there, or soon will
+  machine_array<site_words> words_;    // (max_sites,)
+  site_words* const words_to_be_;      // what stands there, or soon will
   std::uint32_t* const withheld_;
-  bool skips_changed_ = false;
+  bool words_changed_ = false;
   bool ring_is_mixed_ = false;
   machine_array<slot_line> slot_lines_;
   gate_ref ref_;

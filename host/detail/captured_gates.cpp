@@ -10,17 +10,17 @@
 
 namespace lull::detail {
 
-captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds,
-                               std::chrono::nanoseconds min_bubble, std::function<void(std::string_view)> log)
+captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
+                               std::function<void(std::string_view)> log)
     : machine_(machine),
       first_index_(first_index),
       log_(std::move(log)),
-      sites_(min_bubble),
+      sites_(limits),
       withheld_(machine, 1),
       lines_(machine, max_gates),
       found_(machine, max_gates),
       pinned_(machine, captured_gate::records + max_copied),
-      skips_(machine, max_gates * captured_gate::max_sites),
+      words_(machine, max_gates * captured_gate::max_sites),
       free_(max_gates) {
   std::iota(free_.rbegin(), free_.rend(), first_index_);
   std::uint32_t const first = withholds ? 1 : 0;
@@ -63,8 +63,8 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
       gate_line const zero{};
       gate_line* const line = lines_.data() + (index - first_index_);
       machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
-      std::uint32_t* const skips = skips_.data() + (index - first_index_) * captured_gate::max_sites;
-      made = std::make_shared<captured_gate>(machine_, sites_, index, line, skips, withheld(), capture, stream, types);
+      site_words* const words = words_.data() + (index - first_index_) * captured_gate::max_sites;
+      made = std::make_shared<captured_gate>(machine_, sites_, index, line, words, withheld(), capture, stream, types);
     } catch (limit_error const& full) {
       why = full.what();
     } catch (...) {

@@ -29,8 +29,8 @@ class captured_gates {
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
 
-  /// `first_index`: of its gates. `withholds`: what `withheld` is at first. `min_bubble`: as of site_table.
-  captured_gates(executor& machine, std::uint32_t first_index, bool withholds, std::chrono::nanoseconds min_bubble,
+  /// `first_index`: of its gates. `withholds`: what `withheld` is at first.
+  captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
                  std::function<void(std::string_view)> log);
 
   /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.
@@ -88,7 +88,7 @@ class captured_gates {
   machine_array<gate_line> lines_;         // (max_gates,)
   pinned_array<gate_line> found_;          // (max_gates,): copies of them
   pinned_array<bubble_record> pinned_;     // (captured_gate::records + max_copied,): zeros, and copies
-  pinned_array<std::uint32_t> skips_;      // (max_gates × captured_gate::max_sites,)
+  pinned_array<site_words> words_;         // (max_gates × captured_gate::max_sites,)
   std::vector<stream_handle> streams_;     // that reports have told of
   std::vector<copied> copied_;             // under way
   /// Their lines are under way; whether they were over before.

@@ -44,6 +44,12 @@ std::optional<runtime_mode> mode_from_environment() {
   throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
 }
 
+void require_up_to(char const* option, std::chrono::nanoseconds asked, std::chrono::nanoseconds most) {
+  if (asked.count() >= 0 && asked <= most) return;
+  throw usage_error{std::string{"runtime_options::"} + option + " is " + std::to_string(asked.count()) +
+                    " ns: it must be 0 to " + std::to_string(most.count())};
+}
+
 }  // namespace
 
 std::optional<std::string> launches_that_block() {
@@ -78,10 +84,8 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind) {
     throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
                       " ns: it must be 0 to " + std::to_string(max_armed_ahead.count()) + ", or left out"};
   }
-  if (asked.min_bubble.count() < 0 || asked.min_bubble > max_min_bubble) {
-    throw usage_error{"runtime_options::min_bubble is " + std::to_string(asked.min_bubble.count()) +
-                      " ns: it must be 0 to " + std::to_string(max_min_bubble.count())};
-  }
+  require_up_to("min_bubble", asked.min_bubble, max_min_bubble);
+  require_up_to("rest_before_close", asked.rest_before_close, max_rest_before_close);
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };

@@ -14,14 +14,14 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble)
+gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits)
     : machine_(machine),
       index_(index),
       line_(machine, 1),
       ring_(machine, places * records),
       tells_(machine, 1),
       value_(first_value),
-      sites_(min_bubble),
+      sites_(limits),
       pinned_(machine, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   seen_.value = first_value;
@@ -215,6 +215,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
       each.params.usual = now.where->past.usual_bubble();
+      if (!each.kernel.conducts) each.params.rest = now.where->past.rest();
       if (now.halved && each.grid.can_halve()) each.grid.halve();
       if (!ended) each.params.max_lease_ns = static_cast<std::uint64_t>(now.lease.count());
     }

@@ -66,8 +66,7 @@ class gate {
   /// Bubbles that the dispatcher may fall behind; then they are passed over.
   static constexpr std::uint64_t records = 256;
 
-  /// `min_bubble`: as of site_table.
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, std::chrono::nanoseconds min_bubble);
+  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 

@@ -56,6 +56,12 @@ struct harvest_seen {
   bool host_late = false;                  // the bubble had opened by then
 };
 
+/// What a runtime asks of every site.
+struct site_limits {
+  std::chrono::nanoseconds min_bubble = default_min_bubble;
+  std::chrono::nanoseconds rest_before_close = default_rest_before_close;
+};
+
 /// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is
 /// launched, and how long a worker launched at open may stay.
 class history {
@@ -69,10 +75,10 @@ class history {
 
   enum class verdict { harvest, too_short, handed_back };
 
-  explicit history(std::chrono::nanoseconds min_bubble = default_min_bubble) noexcept : min_bubble_(min_bubble) {}
+  explicit history(site_limits limits = {}) noexcept : limits_(limits) {}
 
   /// Where all remembered bubbles are shorter, the site is passed over.
-  std::chrono::nanoseconds min_bubble() const noexcept { return min_bubble_; }
+  std::chrono::nanoseconds min_bubble() const noexcept { return limits_.min_bubble; }
 
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
     lengths_.add({length, since_look});
@@ -92,6 +98,17 @@ class history {
   /// Of the last 32 bubbles. They repeat where half of them may be alike: in order of length, each exceeds those before
   /// it by at most 200 us or a 64th. Nothing until eight were measured.
   usual_length usual_bubble() const noexcept { return lengths_.usual(); }
+
+  /// When work in a bubble rests, because bubbles like it have closed then. Nothing where they do not repeat closely:
+  /// an eighth of the bubble at the most is given up.
+  rest_time rest() const noexcept {
+    usual_length const usual = usual_bubble();
+    auto const before = static_cast<std::uint64_t>(limits_.rest_before_close.count());
+    if (before == 0 || usual.until_ns == 0 || usual.until_ns + max_lateness_ns > ~std::uint32_t{0}) return {};
+    if (8 * (usual.until_ns - usual.from_ns + before) > usual.from_ns) return {};
+    return {static_cast<std::uint32_t>(usual.from_ns - before),
+            static_cast<std::uint32_t>(usual.until_ns + max_lateness_ns)};
+  }
 
   /// Counts a bubble that comes now; the two questions below are about this one.
   void begin_bubble() noexcept {
@@ -113,6 +130,7 @@ class history {
 
  private:
   static constexpr std::size_t remembered = 8;
+  static constexpr std::uint64_t max_lateness_ns = 20'000;  // of a close that is no later than usual
 
   class lengths {
    public:
@@ -180,11 +198,11 @@ class history {
   };
 
   verdict usual() const noexcept {
-    if (lengths_.full() && longest() < min_bubble_) return verdict::too_short;
+    if (lengths_.full() && longest() < limits_.min_bubble) return verdict::too_short;
     return handed_back_.always() ? verdict::handed_back : verdict::harvest;
   }
 
-  std::chrono::nanoseconds min_bubble_;
+  site_limits limits_;
   lengths lengths_;
   streak handed_back_;
   streak host_behind_;

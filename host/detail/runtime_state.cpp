@@ -42,10 +42,11 @@ runtime::state::state(std::shared_ptr<executor> machine, runtime_options options
     harvested_.emplace(machine_->place().device);
   device_guard const here{*machine_};
   if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.machine.device);
+  site_limits const limits{options_.min_bubble, options_.rest_before_close};
   for (std::uint32_t g = 0; g < max_gates; ++g)
-    gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0, options_.min_bubble));
+    gates_.push_back(std::make_unique<detail::gate>(*machine_, g, 0, limits));
   captured_ = std::make_unique<detail::captured_gates>(*machine_, static_cast<std::uint32_t>(max_gates),
-                                                       graphs_withhold_, options_.min_bubble, options_.log);
+                                                       graphs_withhold_, limits, options_.log);
   for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
   bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
   launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});

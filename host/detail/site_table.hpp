@@ -31,8 +31,7 @@ class site_table {
  public:
   static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
 
-  /// `min_bubble`: of the histories of sites.
-  explicit site_table(std::chrono::nanoseconds min_bubble) noexcept : min_bubble_(min_bubble) {}
+  explicit site_table(site_limits limits) noexcept : limits_(limits) {}
 
   std::shared_ptr<site_state> const& find(std::string_view name) {
     // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look
@@ -49,7 +48,7 @@ class site_table {
       by_name_.erase(by_use_.back()->name);
       by_use_.pop_back();
     }
-    by_use_.push_front(std::make_shared<site_state>(std::string{name}, history{min_bubble_}));
+    by_use_.push_front(std::make_shared<site_state>(std::string{name}, history{limits_}));
     by_name_.emplace(by_use_.front()->name, by_use_.begin());
     return by_use_.front();
   }
@@ -74,7 +73,7 @@ class site_table {
  private:
   using sites = std::list<std::shared_ptr<site_state>>;
 
-  std::chrono::nanoseconds const min_bubble_;
+  site_limits const limits_;
   sites by_use_;                                                   // the one that was used last in front
   std::unordered_map<std::string_view, sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};

@@ -193,7 +193,7 @@ TEST(history, one_bubble_in_64_tries_the_close_again) {
 TEST(history, of_another_shortest_bubble_goes_by_it) {
   for (auto const& [shortest, length, found] :
        {std::tuple{100us, 99us, verdict::too_short}, {100us, 100us, verdict::harvest}, {0us, 0us, verdict::harvest}}) {
-    history site{shortest};
+    history site{{.min_bubble = shortest}};
     EXPECT_EQ(site.min_bubble(), shortest);
     for (int i = 0; i < remembered; ++i) site.add_length(length);
     site.begin_bubble();
