@@ -137,14 +137,14 @@ typedef struct lull_options {
   uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
-  char const* profile;    /* with max_slowdown: file of `lull profile --out`, for lull_suppose of each of its tasks; of
-                             another machine or version: a line in the log says so. Null: none */
+  char const* profile; /* with max_slowdown: file of `lull profile --out`, for lull_suppose of its tasks; null: none */
   uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; to 1 s; 0: 30 us; 1: any length */
+  int32_t rest_us; /* side work rests so long before a bubble usually closes; to 1000; 0: Lull chooses; -1: never */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
    current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of

@@ -43,6 +43,12 @@ std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
   return std::chrono::microseconds{std::max(us, 0)};
 }
 
+std::chrono::nanoseconds rest_before_close(std::int32_t us) {
+  constexpr auto most = static_cast<std::int32_t>(max_rest_before_close / std::chrono::microseconds{1});
+  if (in_range(us, -1, most, "options->rest_us") == 0) return default_rest_before_close;
+  return std::chrono::microseconds{std::max(us, 0)};
+}
+
 std::chrono::nanoseconds min_bubble(std::uint64_t ns) {
   auto const max_ns = static_cast<std::uint64_t>(max_min_bubble.count());
   if (ns > max_ns) {
@@ -66,6 +72,7 @@ runtime_options read_options(lull_options const& asked) {
   if (at_least(asked.team_width, 0, "options->team_width") != 0) made.machine.team_width = asked.team_width;
   made.armed_ahead = armed_ahead(asked.armed_ahead_us);
   if (asked.min_bubble_ns != 0) made.min_bubble = min_bubble(asked.min_bubble_ns);
+  made.rest_before_close = rest_before_close(asked.rest_us);
   made.machine.memory_limit_bytes = asked.memory_limit_bytes;
   auto const mode = one_of<lull_mode>(asked.mode, 4, "options->mode");
   if (mode == LULL_MODE_OFF) made.mode = runtime_mode::off;

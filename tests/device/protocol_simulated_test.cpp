@@ -30,6 +30,7 @@ class scenario {
         width_(draw(3) == 0 ? 2 + static_cast<int>(draw(2)) : 1) {
     for (int g = 0; g < 2; ++g) gates_.emplace_back(0xfffffffcU);
     slots_.resize(2);
+    sites_.resize(2);
     for (int g = 0; g < 2; ++g) params_.push_back({&slots_[g], gates_[g].ref(), {}});
     task_ = arrays_.task();
     task_.first_round = first_round_;
@@ -37,6 +38,7 @@ class scenario {
     task_.broken = broken;
     task_.feeds = draw(3) == 0 ? 1 : 0;
     pulls_ = draw(3) == 0;
+    rests_ = draw(2) == 0;
   }
 
   /// The first thing that went wrong, or nothing.
@@ -81,6 +83,16 @@ class scenario {
 
   std::uint64_t draw_lease() { return draw(4) == 0 ? 200 + draw(2000) : 1'000'000; }
 
+  /// Before, in and behind a bubble; short enough that some of its time is left.
+  rest_time draw_rest(std::uint64_t bubble) {
+    std::uint64_t const from = draw(300 + bubble * 100);
+    return {static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(draw(3) == 0 ? 0 : from + draw(400))};
+  }
+  static void tell_rest(site_words& site, rest_time rest) {
+    simulated_world::store<order::relaxed, scope::device>(site.rest.from_ns, rest.from_ns);
+    simulated_world::store<order::relaxed, scope::device>(site.rest.until_ns, rest.until_ns);
+  }
+
   void fill(slot_line& slot) {
     slot_content const content = content_of(task_, &cursor_.words, draw_lease());
     slot.at = tagged_cursor{0x7ffd, content.at}.word();  // the generation wraps at the third exchange
@@ -119,12 +131,15 @@ class scenario {
     std::uint32_t value = line.value;
     bool const in_graph = draw(2) == 0;  // edges of a captured graph
     params_[g].in_graph = in_graph ? 1 : 0;
+    if (rests_ && in_graph) params_[g].site = &sites_[g];
+    if (rests_ && !in_graph) params_[g].rest = draw_rest(1);
     for (std::uint64_t bubble = 1; !over(); ++bubble) {
       if (in_graph) {
         open_captured_gate<simulated_world>(gates_[g].ref(), ++value);
       } else {
         open_gate<simulated_world>(gates_[g].ref(), ++value, bubble);
       }
+      if (rests_) tell_rest(sites_[g], draw_rest(bubble));
       launch(params_[g]);
       if (draw(4) == 0) launch(params_[g]);  // a successor in the same bubble
       // Bubbles and leases grow, for a chunk that is always handed back never ends.
@@ -186,9 +201,11 @@ class scenario {
   int width_;
   std::vector<test_gate> gates_;
   std::vector<slot_line> slots_;
+  std::vector<site_words> sites_;
   std::vector<worker_params> params_;
   probe_task task_;
   bool pulls_ = false;  // the same, claiming by itself
+  bool rests_ = false;  // before its bubbles close
 };
 
 std::uint64_t number_from(char const* variable, std::uint64_t otherwise) {

@@ -73,15 +73,24 @@ class record {
     std::lock_guard const lock{mutex_};
     return std::all_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.second == "nothing"; });
   }
-  void told(usual_length const& usual) {
+  void told(usual_length const& usual, rest_time rest) {
     std::lock_guard const lock{mutex_};
     usual_ = usual;
+    rest_ = rest;
   }
   /// What the last worker was told of its site's bubbles.
   usual_length usual() {
     std::lock_guard const lock{mutex_};
     return usual_;
   }
+  /// When it was told to rest.
+  rest_time rest() {
+    std::lock_guard const lock{mutex_};
+    return rest_;
+  }
+  /// What the last captured worker asks.
+  std::atomic<site_words*> site = nullptr;
+
   std::string in(slot_line const* slot) {
     std::lock_guard const lock{mutex_};
     return slots_[slot];
@@ -111,6 +120,7 @@ class record {
   std::map<void const*, std::string> names_;
   std::map<slot_line const*, std::string> slots_;
   usual_length usual_;
+  rest_time rest_;
   bool holds_exchanges_ = false;
   std::vector<std::function<void()>> held_;
 };
@@ -180,7 +190,7 @@ class recording_executor final : public threads_executor {
               start_when when) override {
     std::string const stay =
         params.max_lease_ns != 0 ? " for " + std::to_string(params.max_lease_ns / 1000) + " us" : "";
-    into_.told(params.usual);
+    into_.told(params.usual, params.rest);
     if (into_.since_look_ns != 0)
       params.gate.records[params.bubble & params.gate.record_mask].since_look_ns = into_.since_look_ns;
     std::string const half = grid.blocks == 1 ? " of 1 block" : "";
@@ -198,6 +208,7 @@ class recording_executor final : public threads_executor {
   captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                 std::span<captured_worker const> workers) override {
     into_.note("capture_open with " + std::to_string(workers.size()));
+    if (!workers.empty()) into_.site = workers.back().params.site;
     return threads_executor::capture_open(stream, gate, value, workers);
   }
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,

@@ -204,6 +204,14 @@ TEST_F(runtime_recorded, a_shortest_bubble_out_of_range_is_refused) {
   EXPECT_EQ(make(with)->summary().settings().harvest.worth, 1s);
 }
 
+TEST_F(runtime_recorded, a_rest_out_of_range_is_refused) {
+  auto with = options();
+  for (auto const wrong : {1ms + 1ns, -1ns}) {
+    with.rest_before_close = wrong;
+    EXPECT_THROW(make(with), usage_error) << wrong.count();
+  }
+}
+
 TEST_F(runtime_recorded, sites_of_bubbles_below_the_shortest_are_passed_over) {
   auto with = options();
   with.min_bubble = 1s;

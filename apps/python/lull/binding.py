@@ -62,6 +62,7 @@ class Options(ctypes.Structure):
         ("saved_bytes", ctypes.c_uint64),
         ("profile", ctypes.c_char_p),
         ("min_bubble_ns", ctypes.c_uint64),
+        ("rest_us", ctypes.c_int32),
     ]
 
 

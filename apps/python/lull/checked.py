@@ -6,6 +6,7 @@ from .job import in_ns
 
 MAX_ARMED_AHEAD_S = 1000
 MAX_MIN_BUBBLE_S = 1
+MAX_REST_S = 0.001
 
 
 def one_of(name, value, known):
@@ -25,12 +26,21 @@ def _refuse_outside(name, seconds, most):
         raise Error(f"{name} is {seconds} seconds: it must be 0 to {most}, or None")
 
 
-def armed_ahead_us(seconds):
-    """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
+def _us_or_never(name, seconds, most):
     if seconds is None:
         return 0
-    _refuse_outside("armed_ahead", seconds, MAX_ARMED_AHEAD_S)
+    _refuse_outside(name, seconds, most)
     return max(round(seconds * 1e6), 1) if seconds else -1
+
+
+def armed_ahead_us(seconds):
+    """As the C library takes it: 0: Lull chooses, -1: only when the bubble is open."""
+    return _us_or_never("armed_ahead", seconds, MAX_ARMED_AHEAD_S)
+
+
+def rest_us(seconds):
+    """As the C library takes it: 0: Lull chooses, -1: never."""
+    return _us_or_never("rest_before_close", seconds, MAX_REST_S)
 
 
 def min_bubble_ns(seconds):

@@ -61,7 +61,8 @@ class Runtime(Made):
     format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
     seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
     bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles were shorter, in
-    seconds; None: 30 µs. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
+    seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble usually closes; None: 10 µs; 0:
+    never. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
     0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
     memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had. `profile`: file of
     `lull.profile`, for `suppose` of each of its tasks. `checkpoint`: folder where tasks are saved, every
@@ -81,6 +82,7 @@ class Runtime(Made):
         saved_bytes: int = 0,
         armed_ahead: float | None = None,
         min_bubble: float | None = None,
+        rest_before_close: float | None = None,
         max_slowdown: float = 0,
         trainer: int = 0,
         profile: str | os.PathLike[str] | None = None,
@@ -101,6 +103,7 @@ class Runtime(Made):
             processors=processors,
             armed_ahead_us=checked.armed_ahead_us(armed_ahead),
             min_bubble_ns=checked.min_bubble_ns(min_bubble),
+            rest_us=checked.rest_us(rest_before_close),
             memory_limit_bytes=checked.bytes_of("memory_limit_bytes", memory_limit_bytes),
             reserve_bytes=checked.bytes_of("reserve_bytes", reserve_bytes),
             saved_bytes=checked.bytes_of("saved_bytes", saved_bytes),

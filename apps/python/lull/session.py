@@ -294,6 +294,7 @@ def harvest(
     hook_allocator: bool = False,
     armed_ahead: float | None = None,
     min_bubble: float | None = None,
+    rest_before_close: float | None = None,
     max_slowdown: float = 0,
     trainer: int = 0,
     profile: str | os.PathLike[str] | None = None,
@@ -314,7 +315,8 @@ def harvest(
     workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
     init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
     0: workers are enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last
-    eight bubbles were shorter, in seconds; None: 30 µs. `max_slowdown`: by how much training steps may take
+    eight bubbles were shorter, in seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble
+    usually closes; None: 10 µs; 0: never. `max_slowdown`: by how much training steps may take
     longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
     optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
     In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
@@ -343,6 +345,7 @@ def harvest(
         "hook_allocator": hook_allocator,
         "armed_ahead": armed_ahead,
         "min_bubble": min_bubble,
+        "rest_before_close": rest_before_close,
         "max_slowdown": max_slowdown,
         "trainer": trainer,
         "profile": profile,

@@ -72,6 +72,18 @@ TEST(options, say_below_which_length_bubbles_are_passed_over) {
   }
 }
 
+TEST(options, say_how_long_before_a_close_side_work_rests) {
+  lull_options asked = on_threads();
+  for (auto const& [us, found] : {std::pair{0, default_rest_before_close}, {-1, 0ns}, {1, 1us}, {1000, 1ms}}) {
+    asked.rest_us = us;
+    EXPECT_EQ(read_options(asked).rest_before_close, found) << us;
+  }
+  for (std::int32_t const us : {-2, 1001}) {
+    asked.rest_us = us;
+    EXPECT_THROW(read_options(asked), refusal) << us;
+  }
+}
+
 TEST(options, name_each_type_once) {
   EXPECT_EQ(loaded(""), 0U);
   EXPECT_EQ(loaded("compute"), 1U);

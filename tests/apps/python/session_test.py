@@ -260,6 +260,12 @@ class Durations(fake_torch.WithFakeTorch):
             with self.subTest(asked):
                 self.assertEqual(self.passed_on("min_bubble_ns", min_bubble=asked), passed)
 
+    def test_rest_before_close_in_microseconds_or_never(self):
+        for asked, passed in ((None, 0), (0, -1), (1e-9, 1), (1e-5, 10), (1e-3, 1000)):
+            with self.subTest(asked):
+                self.assertEqual(self.passed_on("rest_us", rest_before_close=asked), passed)
+        self.assert_refused("rest_before_close", (-1, math.nan, math.inf, 0.0011), "0 to 0.001, or None")
+
     def test_min_bubble_that_cannot_be(self):
         self.assert_refused("min_bubble", (-1, math.nan, math.inf, 1.5), "0 to 1, or None")
 

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 class appetites : public testing::Test {
  protected:
   appetites() {
-    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, default_min_bubble));
+    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, site_limits{}));
     dispatcher_ = std::make_unique<dispatcher>(machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
                                                job_memories::limits{}, default_min_bubble,
                                                std::function<void(std::string_view)>{});
@@ -66,7 +66,7 @@ class appetites : public testing::Test {
 
   std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 1});
   std::vector<std::unique_ptr<gate>> gates_;
-  captured_gates captured_{*machine_, 1, false, default_min_bubble, {}};
+  captured_gates captured_{*machine_, 1, false, site_limits{}, {}};
   device_clock clock_;
   std::map<std::uint64_t, double> chances_;
   std::unique_ptr<dispatcher> dispatcher_;

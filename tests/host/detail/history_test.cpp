@@ -201,6 +201,31 @@ TEST(history, of_another_shortest_bubble_goes_by_it) {
   }
 }
 
+TEST(history, work_rests_before_bubbles_that_are_alike_usually_close) {
+  history site;
+  EXPECT_EQ(site.rest().until_ns, 0U);  // nothing is known
+  for (int i = 0; i < remembered; ++i) site.add_length(1000us + i * 1us);
+  EXPECT_EQ(site.rest().from_ns, 990'000U);
+  EXPECT_EQ(site.rest().until_ns, 1'027'000U);  // as late as a close that is no later than usual may be
+}
+
+TEST(history, work_does_not_rest_where_that_would_take_much_of_the_bubble) {
+  for (auto const& [length, spread, rests] :
+       {std::tuple{80us, 0us, true}, {79us, 0us, false}, {800us, 90us, true}, {800us, 91us, false}}) {
+    history site{{.rest_before_close = 10us}};
+    for (int i = 0; i < remembered; ++i) site.add_length(length + i % 2 * spread);
+    EXPECT_EQ(site.rest().until_ns != 0, rests) << length.count() << " + " << spread.count();
+  }
+  history never{{.rest_before_close = 0us}};
+  history of_hours;
+  for (int i = 0; i < remembered; ++i) {
+    never.add_length(1ms);
+    of_hours.add_length(5s);
+  }
+  EXPECT_EQ(never.rest().until_ns, 0U);
+  EXPECT_EQ(of_hours.rest().until_ns, 0U);  // more than its words hold
+}
+
 TEST(history, questions_change_nothing) {
   history site;
   for (int i = 0; i < remembered; ++i) site.add_length(29us);

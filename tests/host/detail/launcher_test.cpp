@@ -42,7 +42,7 @@ class launching : public testing::Test {
   explicit launching(int streams = 2) {
     for (int g = 0; g < streams; ++g) {
       streams_.push_back(std::make_unique<held_stream>());
-      gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0, default_min_bubble));
+      gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0, site_limits{}));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
       gates_.back()->stand(0, {threads_worker<probe_task>(),
