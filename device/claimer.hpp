@@ -30,14 +30,11 @@ class claimer {
   /// `beside`: blocks that were inside before this one.
   LULL_HD claimer(exit_check<World> const& stays, cursor* at, std::uint64_t blocks, std::uint64_t beside,
                   std::uint64_t opened_ns, rest_time rest = {}) noexcept
-      : blocks_(blocks), home_(places_of_a_block * beside), lease_ends_ns_(stays.ends_ns()) {
+      : blocks_(blocks), home_(places_of_a_block * beside) {
     known_.cursor = at;
     known_.stays = stays;
     account_.opened_ns = opened_ns;
-    // To rest is to have come to the end of a lease, and not to leave: yield points need no look more.
-    if (rest.until_ns == 0 || opened_ns + rest.from_ns >= lease_ends_ns_) return;
-    rests_until_ns_ = opened_ns + rest.until_ns;
-    known_.stays.end_at(opened_ns + rest.from_ns);
+    rests_.begin(known_.stays, opened_ns, rest);
   }
 
   /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a
@@ -48,7 +45,7 @@ class claimer {
     bool exhausted = false;
     directive const found = try_next(done, words, why, exhausted);
     if (found.count != 0) return found;
-    return must_leave(why) ? depart(why, 0, World::now_ns()) : next(words, task, exhausted);
+    return rests_.must_leave(why) ? depart(why, 0, World::now_ns()) : next(words, task, exhausted);
   }
 
   /// The yield point, for everything that can be found there. Every round of its loop polls. `exhausted`: it has just
@@ -73,7 +70,7 @@ class claimer {
   template <class Task>
   LULL_HD directive next_behind(exit_look<World> const& within, exit_words words, Task const& task) noexcept {
     leave_reason const why = within.ended ? known_.stays.judge(within.seen) : leave_reason::stay;
-    return must_leave(why) ? depart(why, 0, within.seen.now_ns) : next(words, task);
+    return rests_.must_leave(why) ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
   /// For a team that is still busy: another chunk of the current phase, which cannot end meanwhile. Nothing is
@@ -210,8 +207,9 @@ class claimer {
         // acquire: what earlier phases wrote, and the limit and the position of this one
         tagged const ticket{World::template load<order::acquire, scope::device>(known_.cursor->ticket)};
         if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) {
-          if (must_leave(why)) return depart(why, waits_since_ns, view.now_ns);
-          rest(view.now_ns);
+          if (rests_.must_leave(why)) return depart(why, waits_since_ns, view.now_ns);
+          commit_deferred();
+          rests_.end_if_over(known_.stays, view.now_ns);
           wait(waits_since_ns);
           continue;
         }
@@ -361,17 +359,6 @@ class claimer {
     if (account_.first_ns == 0) account_.first_ns = World::now_ns();
   }
 
-  LULL_HD bool must_leave(leave_reason why) const noexcept {
-    return why != leave_reason::stay && (why != leave_reason::lease || rests_until_ns_ == 0);
-  }
-  /// A look at a time when no chunk is begun.
-  LULL_HD void rest(std::uint64_t now_ns) noexcept {
-    commit_deferred();
-    if (now_ns < rests_until_ns_) return;
-    rests_until_ns_ = 0;  // the bubble is longer than usual
-    known_.stays.end_at(lease_ends_ns_);
-  }
-
   LULL_HD directive depart(leave_reason why, std::uint64_t waits_since_ns, std::uint64_t saw_ns) noexcept {
     account_.saw_ns = saw_ns;
     account_.why = why;
@@ -404,8 +391,7 @@ class claimer {
   std::uint64_t committed_ = 0;
   block_account account_;
   std::uint64_t reported_ns_ = 0;  // when it told the host of a phase last
-  std::uint64_t lease_ends_ns_ = 0;
-  std::uint64_t rests_until_ns_ = 0;  // 0: it does not rest, or no more
+  rests<World> rests_;
 };
 
 }  // namespace lull

@@ -54,6 +54,32 @@ class exit_check {
   std::uint32_t value_ = 0;
 };
 
+/// When a block rests (rest_time): a stay ends there as at the end of its lease, so that yield points look at nothing
+/// more; but the block does not leave.
+template <class World>
+class rests {
+ public:
+  LULL_HD void begin(exit_check<World>& stays, std::uint64_t opened_ns, rest_time rest) noexcept {
+    lease_ends_ns_ = stays.ends_ns();
+    if (rest.until_ns == 0 || opened_ns + rest.from_ns >= lease_ends_ns_) return;
+    until_ns_ = opened_ns + rest.until_ns;
+    stays.end_at(opened_ns + rest.from_ns);
+  }
+  LULL_HD bool must_leave(leave_reason why) const noexcept {
+    return why != leave_reason::stay && (why != leave_reason::lease || until_ns_ == 0);
+  }
+  /// The bubble may be longer than usual.
+  LULL_HD void end_if_over(exit_check<World>& stays, std::uint64_t now_ns) noexcept {
+    if (now_ns < until_ns_) return;
+    until_ns_ = 0;
+    stays.end_at(lease_ends_ns_);
+  }
+
+ private:
+  std::uint64_t lease_ends_ns_ = 0;
+  std::uint64_t until_ns_ = 0;  // 0: it does not rest, or no more
+};
+
 /// What ended a stay, as the thread that polls within a call saw it; read behind the call.
 template <class World>
 struct exit_look {
