@@ -32,11 +32,11 @@ import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
 from measure_torch import SIZES  # noqa: E402
 
-STEPS = 60
-SAVED_EVERY = 10  # steps
-KILLED_AFTER = 17  # steps of a process, the last of which are enqueued and not yet done
+STEPS = 30
+SAVED_EVERY = 10  # steps; a checkpoint of all ranks has 20 GB
+KILLED_AFTER = 13  # steps of a process, the last of which are enqueued and not yet done
 CHECKPOINT_EVERY_S = 0.2  # of side jobs
-LIMIT_S = 120  # of each training
+LIMIT_S = 150  # of each training
 
 
 class Training:
@@ -123,7 +123,7 @@ def harvested(given):
         first = training.steps
         while training.steps < STEPS:
             training.step()
-            if training.steps % SAVED_EVERY == 0:
+            if training.steps % SAVED_EVERY == 0 and training.steps < STEPS:
                 training.save()
             if training.rank == given.kill and training.steps - first == KILLED_AFTER:
                 time.sleep(0.02)  # so that the device is in the middle of them
