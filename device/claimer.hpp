@@ -45,7 +45,8 @@ class claimer {
     bool exhausted = false;
     directive const found = try_next(done, words, why, exhausted);
     if (found.count != 0) return found;
-    return rests_.must_leave(why) ? depart(why, 0, World::now_ns()) : next(words, task, exhausted);
+    return rests_.must_leave(why) ? depart(why, 0, World::now_ns())
+                                  : next(words, task, exhausted && why == leave_reason::stay);
   }
 
   /// The yield point, for everything that can be found there. Every round of its loop polls. `exhausted`: it has just

@@ -69,8 +69,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   using base = stay<World, kept_conducting<World>, single_thread>;
   using kept = kept_conducting<World>;
   using base::enter, base::kept_, base::leave, base::words;
-  static constexpr std::uint32_t max_failures = 3;          // the next bubble tries again, so often
-  static constexpr std::uint64_t max_lateness_ns = 20'000;  // of a close that is no later than usual
+  static constexpr std::uint32_t max_failures = 3;  // the next bubble tries again, so often
 
  public:
   /// The first call in a bubble.
@@ -143,7 +142,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     if (first.stretch.nodes != 0 && now_ns + first.stretch.took_ns + usual.spread_ns <= opened_ns + usual.min_ns)
       return {first.stretched, first.stretch.nodes, 0};
     if (is_first || !repeats(usual)) return one;
-    std::uint64_t const late_ns = opened_ns + usual.until_ns + max_lateness_ns;
+    std::uint64_t const late_ns = opened_ns + usual.until_ns + usual_length::max_lateness_ns;
     bool const outlasts = now_ns + first.one.took_ns > opened_ns + usual.from_ns && now_ns < late_ns;
     return outlasts ? plan{1, first.one.nodes, late_ns} : one;
   }

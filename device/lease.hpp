@@ -15,7 +15,7 @@ struct exit_words {
 };
 
 /// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's
-/// value differs from the one that the block belongs to; its lease is over; the slot is held.
+/// value differs from the one that the block belongs to; its lease is over, or it rests; the slot is held.
 template <class World>
 class exit_check {
  public:
@@ -54,14 +54,14 @@ class exit_check {
   std::uint32_t value_ = 0;
 };
 
-/// When a block rests (rest_time): a stay ends there as at the end of its lease, so that yield points look at nothing
-/// more; but the block does not leave.
+/// When a block rests (rest_time): its stay ends there as at the end of its lease, so that yield points look at nothing
+/// more; but the block does not leave. A rest that would outlast the lease is none.
 template <class World>
 class rests {
  public:
   LULL_HD void begin(exit_check<World>& stays, std::uint64_t opened_ns, rest_time rest) noexcept {
     lease_ends_ns_ = stays.ends_ns();
-    if (rest.until_ns == 0 || opened_ns + rest.from_ns >= lease_ends_ns_) return;
+    if (rest.until_ns == 0 || opened_ns + rest.until_ns >= lease_ends_ns_) return;
     until_ns_ = opened_ns + rest.until_ns;
     stays.end_at(opened_ns + rest.from_ns);
   }

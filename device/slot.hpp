@@ -80,6 +80,8 @@ static_assert(std::is_trivially_copyable_v<slot_line> && offsetof(slot_line, fun
 
 /// How long the last bubbles of a site were.
 struct usual_length {
+  static constexpr std::uint64_t max_lateness_ns = 20'000;  // of a close that is no later than usual
+
   std::uint64_t min_ns = 0;     // the shortest; 0: not known
   std::uint64_t spread_ns = 0;  // of those that repeat; else three of four are longer than the shortest by no more
   std::uint64_t from_ns = 0;    // those that repeat are as long as this,

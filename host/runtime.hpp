@@ -54,10 +54,11 @@ struct runtime_options {
   /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
   /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
-  /// So long before a site's bubbles usually close, workers begin no more chunks and wait for the close: then they are
-  /// out within a microsecond. Only at sites whose bubbles are alike to an eighth of their length. A bubble that lasts
-  /// longer than usual is worked in again. 0: never. At most `max_rest_before_close`. In a captured graph this holds
-  /// for the first 64 sites (docs/decisions/rest-before-close.md).
+  /// So long before a site's bubbles usually close, workers begin no more chunks, and hand back those that poll: then
+  /// they wait for the close alone. Only where half of the last 32 bubbles, or of the eight that there are, were alike
+  /// to an eighth of their length, and within the lease. A bubble that lasts longer is worked in again. 0: never. At
+  /// most `max_rest_before_close`. In a captured graph this holds for the first 64 sites
+  /// (docs/decisions/rest-before-close.md).
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};

@@ -198,7 +198,7 @@ def parse():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--size", choices=SIZES, default="gpt")
     parser.add_argument("--schedule", choices=torch_pipeline.SCHEDULES, default="1f1b")
-    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--kills", type=int, choices=(1, 2), default=2, help="a third would come behind the last step")
     parser.add_argument("--sweeps", type=int, default=8000, help="of each side job")
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--kill", type=int, help=argparse.SUPPRESS)

@@ -26,7 +26,7 @@ enum class lost_cause {
   too_short,   // the site's bubbles are shorter than they cost
   no_job,      // nothing was submitted
   starved,     // the task had no input
-  phase_wait,  // a phase was exhausted and its last chunks not yet committed
+  phase_wait,  // a phase was exhausted and its last chunks not yet committed, or blocks rested before the close
   lease,       // the worker's time was over, the bubble not
   rooms,       // SMs that were kept off
   grain,       // what had been done of chunks that were handed back and started again, or a site where all of them are

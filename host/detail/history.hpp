@@ -104,10 +104,11 @@ class history {
   rest_time rest() const noexcept {
     usual_length const usual = usual_bubble();
     auto const before = static_cast<std::uint64_t>(limits_.rest_before_close.count());
-    if (before == 0 || usual.until_ns == 0 || usual.until_ns + max_lateness_ns > ~std::uint32_t{0}) return {};
+    if (before == 0 || usual.until_ns == 0 || usual.until_ns + usual_length::max_lateness_ns > ~std::uint32_t{0})
+      return {};
     if (8 * (usual.until_ns - usual.from_ns + before) > usual.from_ns) return {};
     return {static_cast<std::uint32_t>(usual.from_ns - before),
-            static_cast<std::uint32_t>(usual.until_ns + max_lateness_ns)};
+            static_cast<std::uint32_t>(usual.until_ns + usual_length::max_lateness_ns)};
   }
 
   /// Counts a bubble that comes now; the two questions below are about this one.
@@ -130,7 +131,6 @@ class history {
 
  private:
   static constexpr std::size_t remembered = 8;
-  static constexpr std::uint64_t max_lateness_ns = 20'000;  // of a close that is no later than usual
 
   class lengths {
    public:

@@ -12,6 +12,7 @@
 
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/worker.hpp>
+#include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 
 namespace lull {
@@ -30,15 +31,19 @@ class resting : public testing::TestWithParam<int> {
   void begin(rest_time rest, std::uint32_t polls = 0, site_words* site = nullptr) {
     probe_task task = arrays_.task();
     task.polls = polls;
+    begin_with(task, rest, site);
+  }
+  template <class Task>
+  void begin_with(Task const& task, rest_time rest, site_words* site = nullptr) {
     slot_.at = tagged_cursor{0, &cursor_.words}.word();
-    slot_.lease_ns = 3'600'000'000'000;
+    slot_.lease_ns = lease_ns_;
     std::memcpy(slot_.functor.bytes, &task, sizeof task);
     worker_params params{&slot_, gate_.ref(), {}};
     params.bubble = 1;
     params.rest = rest;
     params.site = site;
     machine_.open_edge(trainer_, gate_.ref(), 1, 1, *mark_, false);
-    worker_kernel const kernel = threads_worker<probe_task>();
+    worker_kernel const kernel = threads_worker<Task>();
     machine_.launch(kernel, machine_.load(kernel, 0), params, mark_.get(), start_when::opened);
   }
   template <class So>
@@ -63,6 +68,8 @@ class resting : public testing::TestWithParam<int> {
     return gate_.record(1);
   }
   probe_arrays arrays_{{40, 1, 30}};
+  float sink_ = 0;
+  std::uint64_t lease_ns_ = 3'600'000'000'000;
 
  private:
   test_cursor cursor_{1, 64};
@@ -107,6 +114,35 @@ TEST_P(resting, chunks_that_poll_are_handed_back_and_nobody_leaves) {
   bubble_record const& told = close();
   EXPECT_EQ(told.handed_back, blocks);  // once each, and at the close there is nothing in hand
   EXPECT_EQ(told.lease_blocks, 0U);
+}
+
+TEST_P(resting, chunks_that_end_are_followed_by_none) {
+  begin_with(compute_task{&sink_, 1U << 30, 1, 100'000}, {second, for_ever});
+  until_all_are_in();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_EQ(working(), blocks);
+  bubble_record const& told = close();
+  EXPECT_GT(told.chunks, 0U);
+  EXPECT_EQ(told.lease_blocks, 0U);
+}
+
+TEST_P(resting, a_lease_that_ends_before_a_rest_does_is_kept) {
+  lease_ns_ = second;
+  begin({second / 2, for_ever}, ~std::uint32_t{0});
+  until_all_are_out();
+  bubble_record const& told = close();
+  EXPECT_EQ(told.lease_blocks, blocks);
+  EXPECT_GE(told.last_out_ns - told.opened_ns, second);
+  EXPECT_LT(told.last_out_ns - told.opened_ns, 3ULL * second);
+}
+
+TEST_P(resting, a_lease_holds_behind_a_rest_too) {
+  lease_ns_ = second;
+  begin({1, 2}, ~std::uint32_t{0});
+  until_all_are_out();
+  bubble_record const& told = close();
+  EXPECT_EQ(told.lease_blocks, blocks);
+  EXPECT_GE(told.last_out_ns - told.opened_ns, second);
 }
 
 TEST_P(resting, without_it_all_is_done_at_once) {

@@ -63,6 +63,18 @@ TEST_F(runtime_rests, never_where_that_is_asked_for) {
   EXPECT_EQ(seen.rest().until_ns, 0U);
 }
 
+TEST_F(runtime_rests, never_in_jobs_that_are_graphs) {
+  runtime_options with = options();
+  with.armed_ahead = {};
+  side_ = make(std::move(with));
+  job_description conducting = description("a graph", ~std::uint32_t{0});
+  conducting.type.threads.conducts = true;
+  job_ = side_->submit(conducting);
+  await(*side_, job_, job_state::placed);
+  ASSERT_TRUE(step_until([&] { return seen.usual().until_ns != 0; }));
+  EXPECT_EQ(seen.rest().until_ns, 0U);
+}
+
 TEST_F(runtime_rests, in_replayed_bubbles_too) {
   make_with(10us);
   trainer.begin_capture();
