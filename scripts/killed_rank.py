@@ -30,7 +30,7 @@ sys.path[:0] = [
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
-from measure_torch import SIZES  # noqa: E402
+from measure_torch import SIZES, write_whole  # noqa: E402
 
 STEPS = 30
 SAVED_EVERY = 10  # steps; a checkpoint of all ranks has 20 GB
@@ -56,7 +56,6 @@ class Training:
         self._file = pathlib.Path(given.folder, f"training.rank{self.rank}.pt")
         if self._file.exists():
             self._load()
-        self.begun_at = self.steps
 
     def _load(self):
         saved = self.torch.load(self._file)
@@ -140,7 +139,10 @@ def rank_main(given):
 
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False
-    plain(given) if given.kill is None else harvested(given)
+    if given.kill is None:
+        plain(given)
+    else:
+        harvested(given)
 
 
 def launched(given, folder, *more):
@@ -224,7 +226,7 @@ def main():
         row = compared(given, pathlib.Path(folder))
     made |= {"rows": [measured.once(sys.argv[:1], row)], "after": measured.condition()}
     file = pathlib.Path(given.results, "killed_rank.json")
-    file.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(made, indent=1) + "\n")
     print(f"killed_rank: {file}")
     if not all((*row["training_equal"], *row["side_work_equal"])):
         sys.exit("killed_rank.py: not equal")
