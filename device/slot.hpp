@@ -88,8 +88,8 @@ struct usual_length {
   std::uint64_t until_ns = 0;   // to this; 0: they do not repeat
 };
 
-/// When blocks begin no chunk, because the bubbles of a site usually close then: they wait for that, and are out at
-/// once. From the opening on. A hint.
+/// When blocks begin no chunk, because the bubbles of a site usually close then: they wait for that, with no chunk to
+/// end before they leave. From the opening on. A hint.
 struct rest_time {
   std::uint32_t from_ns = 0;
   std::uint32_t until_ns = 0;  // then they go on; 0: they do not rest
