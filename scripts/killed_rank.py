@@ -3,7 +3,7 @@
 """A rank of a training that is killed in the middle of a step: the training begins again from its last checkpoint, and
 the side jobs of all ranks go on from theirs. Writes docs/results/killed_rank.json.
 
-    scripts/killed_rank.py --results docs/results [--ranks 4] [--size gpt] [--schedule 1f1b] [--kills 2]
+    scripts/killed_rank.py --results docs/results [--ranks 4] [--size gpt] [--schedule 1f1b] [--kills 1]
 
 A pipeline is trained twice on as many GPUs: without Lull and without a kill; and beside a side job a rank, killed and
 begun again. That one goes on until its steps are done and all side jobs are over. Its losses and weights must be those
@@ -13,6 +13,7 @@ own every few steps, as trainers do; Lull keeps those of the side jobs.
 LULL_LIBRARY names the C library where the package is not installed, --build where `lull` is."""
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import os
@@ -150,12 +151,10 @@ def launched(given, folder, *more):
     began = time.monotonic()
     command = [*sys.argv, "--folder", str(folder), *map(str, more)]
     code = torch_pipeline.launch(command, count=given.ranks, limit=LIMIT_S)
-    files = sorted(folder.glob("begun.*"))
-    return {
-        "exit": code,
-        "seconds": round(time.monotonic() - began, 1),
-        "begun": [json.loads(file.read_text(encoding="utf-8")) for file in files],
-    }
+    seconds = round(time.monotonic() - began, 1)
+    print(f"killed_rank: {' '.join(map(str, more)) or 'without a kill'}: exit {code} after {seconds} s", flush=True)
+    begun = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("begun.*"))]
+    return {"exit": code, "seconds": seconds, "begun": begun}
 
 
 def equal_tensors(one, other):
@@ -167,7 +166,7 @@ def equal_tensors(one, other):
 
 def equal_results(given, folder, rank):
     result = folder / f"run.{rank}"
-    command = [f"{given.build}/bin/lull", "run", "--task", job_of(given, rank, result)]
+    command = [f"{given.build}/bin/lull", "run", "--device", str(rank), "--task", job_of(given, rank, result)]
     subprocess.run(command, check=True, timeout=LIMIT_S, stdout=subprocess.DEVNULL)
     return result.read_bytes() == (folder / f"harvested.{rank}").read_bytes()
 
@@ -180,6 +179,7 @@ def compared(given, folder):
     runs.append(launched(given, folder, "--kill", -1))
     if runs[0]["exit"] or runs[-1]["exit"] or not all(run["exit"] == 128 + signal.SIGKILL for run in runs[1:-1]):
         sys.exit(f"killed_rank.py: NOT RUN: {runs}")
+    at_once = concurrent.futures.ThreadPoolExecutor(given.ranks)
     return {
         "schedule": given.schedule,
         "rank_count": given.ranks,
@@ -189,7 +189,7 @@ def compared(given, folder):
             equal_tensors(folder / f"plain.rank{rank}.pt", folder / f"harvested.rank{rank}.pt")
             for rank in range(given.ranks)
         ],
-        "side_work_equal": [equal_results(given, folder, rank) for rank in range(given.ranks)],
+        "side_work_equal": list(at_once.map(lambda rank: equal_results(given, folder, rank), range(given.ranks))),
     }
 
 
@@ -200,7 +200,7 @@ def parse():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--size", choices=SIZES, default="gpt")
     parser.add_argument("--schedule", choices=torch_pipeline.SCHEDULES, default="1f1b")
-    parser.add_argument("--kills", type=int, choices=(1, 2), default=2, help="a third would come behind the last step")
+    parser.add_argument("--kills", type=int, choices=(1, 2), default=1, help="a third would come behind the last step")
     parser.add_argument("--sweeps", type=int, default=8000, help="of each side job")
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--kill", type=int, help=argparse.SUPPRESS)
