@@ -10,7 +10,7 @@ namespace lull::detail {
 /// components (graph/components.hpp), where the sources stand.
 struct component_forest {
   static constexpr std::uint32_t none = 0xffff'ffff;  // no vertex has this id
-  static constexpr std::uint32_t max_climb = 12;      // steps of a join
+  static constexpr std::uint32_t max_climb = 12;      // steps of a join, where the caller sets no other limit
   static constexpr std::uint32_t abreast = 4;         // pairs that a thread joins at once
 
   std::uint32_t* parent;  // (vertices,) u32
@@ -41,12 +41,12 @@ struct component_forest {
     LULL_HD bool open(std::uint32_t i) const noexcept { return high[i] != low[i]; }
   };
 
-  /// Makes the trees of each pair one. Returns whether it gave one up.
-  LULL_HD bool join(pairs& some) const noexcept {
+  /// Makes the trees of each pair one, in at most `limit` steps. Returns whether it gave one up.
+  LULL_HD bool join(pairs& some, std::uint32_t limit = max_climb) const noexcept {
     for (std::uint32_t step = 0;; ++step) {
       bool open = false;
       for (std::uint32_t i = 0; i < abreast; ++i) open |= some.open(i);
-      if (!open || step == max_climb) return open;
+      if (!open || step == limit) return open;
       std::uint32_t above_high[abreast];
       std::uint32_t above_low[abreast];
       for (std::uint32_t i = 0; i < abreast; ++i) {

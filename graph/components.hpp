@@ -42,8 +42,9 @@ struct components_progress {
 /// be left out for the same reason. `rest` follows only if `far` left something open: a longer row outside that tree,
 /// or a join given up. In any other graph `rest` takes the place of `far`, and reads every edge once.
 ///
-/// Bounds: a join climbs `max_climb` steps from both ends and then gives up; so does a vertex on its way to the root
-/// when trees are made flat. A word of the progress tells, and the pass, or the phase, is repeated with flatter trees.
+/// Bounds: a join climbs `max_climb` steps from both ends, in `near` `near_climb`, and then gives up; so does a vertex
+/// on its way to the root when trees are made flat. A word of the progress tells, and the pass, or the phase, is
+/// repeated with flatter trees; `near` is not, since the next pass joins what it gave up.
 /// A join from a flat tree needs a second step only where another thread has joined two trees meanwhile, so that each
 /// repetition has fewer trees. A phase that flattens makes the ways to the roots a `max_climb`-th as long.
 ///
@@ -121,7 +122,8 @@ struct basic_components {
   static constexpr std::uint32_t none = forest::none;
   static constexpr std::uint32_t at_once = 8;  // edges whose loads a thread has in flight
   static constexpr std::uint32_t abreast = forest::abreast;
-  static constexpr std::uint32_t hooked = 2;  // neighbours
+  static constexpr std::uint32_t hooked = 2;      // neighbours
+  static constexpr std::uint32_t near_climb = 4;  // steps of a join of roots; what it gives up has flat trees later
   static_assert(Tile % at_once == 0, "a tile falls into groups of edges, one for each thread");
 
   LULL_HD components_pass pass_after(components_progress const& ended) const noexcept {
@@ -246,7 +248,7 @@ struct basic_components {
       for (std::uint32_t first = 0; first < Reach; first += abreast) {
         forest::pairs pairs;
         for (std::uint32_t i = 0; i < abreast; ++i) pairs.set(i, vertex, target[first + i]);
-        open |= trees().join(pairs);
+        open |= trees().join(pairs, RootsOnly ? near_climb : max_climb);
       }
       if (!RootsOnly && edges_here > Reach) open |= !trees().joined(vertex, giant);
     }
