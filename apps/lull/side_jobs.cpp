@@ -59,13 +59,17 @@ void side_jobs::serve() {
       bool const ending = ending_;
       bool const stopping = stopping_;
       std::size_t left = 0;
+      bool reading = false;
       for (std::size_t t = 0; t < tasks_.size(); ++t) {
-        for (task::one& one : tasks_[t]->jobs) left += look_after(t, one, ending, stopping) ? 1 : 0;
+        for (task::one& one : tasks_[t]->jobs) {
+          left += look_after(t, one, ending, stopping) ? 1 : 0;
+          reading |= one.reading.valid();
+        }
       }
       left_ = left;
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
-      if (stopping && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
+      if (stopping && !reading && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
       if (now >= give_up)
         throw limit_error{
             "a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a "
@@ -81,13 +85,15 @@ void side_jobs::serve() {
 /// True: it goes on, or another in its place.
 bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool stopping) {
   task& of = *tasks_[index];
-  if (one.over) return false;
+  if (one.over && !one.reading.valid()) return false;
   try {
-    if (one.job->over()) {
-      note(index, one);
+    if (one.over || one.job->over()) {
+      if (!one.over) {
+        note(index, one);
+        read_results(of, one, ending);
+      }
+      if (!is_read(one)) return true;
       if (!ending && !of.closed) {
-        // now, or what has finished would be lost where the next one is stopped
-        if (!of.written && one.job->progress().state == job_state::finished) of.written = one.job->owner().write();
         one.job->owner().reset();
         submit(one, owned_job::from::the_start);
       } else if (one.job->progress().state != job_state::failed) {
@@ -105,7 +111,26 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
   } catch (std::exception const& problem) {
     complain(of, problem.what());
   }
-  return !one.over;
+  return !one.over || one.reading.valid();
+}
+
+/// Of the first job of a task that finishes: all are the same work, and each copy from the machine disturbs the
+/// trainer. They are written where another follows: what has finished would be lost if that one were stopped.
+void side_jobs::read_results(task& of, task::one& one, bool ending) {
+  if (one.job->progress().state != job_state::finished || std::exchange(of.is_read, true)) return;
+  one.reading = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
+    side_.machine().adopt_thread();
+    of.figures = owner.figures();
+    if (follows) of.written = owner.write();
+  });
+}
+
+/// Throws what went wrong in reading.
+bool side_jobs::is_read(task::one& one) {
+  if (!one.reading.valid()) return true;
+  if (one.reading.wait_for(0s) != std::future_status::ready) return false;
+  one.reading.get();
+  return true;
 }
 
 /// A task that failed does not end the others.
@@ -135,9 +160,6 @@ void side_jobs::note(std::size_t index, task::one& one) {
   if (made.finished) {
     std::uint64_t const failures = one.job->owner().failures();
     made.result.failures = failures;
-    // Read once: the jobs of a task are the same work, and each copy from the machine disturbs the trainer.
-    if (!of.figures) of.figures = one.job->owner().figures();
-    made.result.figures = *of.figures;
     if (failures != 0) complain(of, named_failures(failures));
     if (kept_ == results_kept::all) made.like_first = of.same.holds_for(one.job->owner());
     ++ended_;
@@ -154,7 +176,7 @@ void side_jobs::note(std::size_t index, task::one& one) {
 bool side_jobs::is_spare(task const& of, task::one const& one) const {
   return std::any_of(of.jobs.begin(), of.jobs.end(), [&](task::one const& other) {
     if (&other == &one) return false;
-    return other.over ? other.job->progress().state == job_state::finished : other.order < one.order;
+    return other.job->progress().state == job_state::finished || (!other.over && other.order < one.order);
   });
 }
 
@@ -249,7 +271,10 @@ void side_jobs::share_chunks(std::optional<std::uint64_t> in_bubbles,
 
 std::vector<job_result> side_jobs::results() const {
   std::vector<job_result> found;
-  for (noted const& each : noted_) found.push_back(each.result);
+  for (noted const& each : noted_) {
+    found.push_back(each.result);
+    if (each.finished) found.back().figures = tasks_[each.task]->figures;
+  }
   return found;
 }
 

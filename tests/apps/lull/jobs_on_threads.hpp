@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -56,11 +57,12 @@ class spoilt_owner final : public task_owner {
   }
   std::vector<std::string> write() override {
     ++written;
-    return {};
+    return while_writing();
   }
 
   int verified = 0;
   int written = 0;
+  std::function<std::vector<std::string>()> while_writing = [] { return std::vector<std::string>{}; };
 
  private:
   void spoil() {

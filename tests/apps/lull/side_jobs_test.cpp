@@ -14,6 +14,7 @@
 
 #include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/finish.hpp>
+#include <lull/host/error.hpp>
 #include <lull/tests/apps/lull/jobs_on_threads.hpp>
 
 namespace lull {
@@ -74,6 +75,61 @@ TEST_F(jobs_on_threads, what_has_finished_is_written_though_the_next_is_stopped)
   EXPECT_TRUE(jobs.ended_tasks()[0].written.has_value());
   EXPECT_EQ(seen.written, 1);
   EXPECT_TRUE(finish(jobs.ended_tasks(), results_judged::no).all_finished);
+}
+
+/// An owner that writes until `go_on` is set.
+struct slow_writer {
+  std::atomic<bool> writes = false;
+  std::atomic<bool> go_on = false;
+  bool was_told = false;  // to go on, and did not give up
+
+  std::unique_ptr<spoilt_owner> make() {
+    auto owner = std::make_unique<spoilt_owner>();
+    owner->while_writing = [this] {
+      writes = true;
+      for (int i = 0; i < 10'000 && !go_on; ++i) std::this_thread::sleep_for(1ms);
+      was_told = go_on;
+      return std::vector<std::string>{"written"};
+    };
+    return owner;
+  }
+};
+
+TEST_F(jobs_on_threads, the_others_go_on_while_results_are_written) {
+  slow_writer slow;
+  side_jobs& jobs =
+      start(tasks(asked("slow", slow.make()), asked("quick", std::make_unique<spoilt_owner>())), results_kept::none);
+  train_until([&] { return slow.writes.load(); });
+  std::uint64_t const before = jobs.ended();
+  train(before + 3);
+  slow.go_on = true;
+  jobs.finish(trainer_, at_once);
+  EXPECT_TRUE(slow.was_told);
+  EXPECT_EQ(jobs.ended_tasks()[0].written, std::vector<std::string>{"written"});
+}
+
+TEST_F(jobs_on_threads, a_job_whose_results_are_written_follows_itself) {
+  slow_writer slow;
+  side_jobs& jobs = keep_busy(list(slow.make()));
+  train_until([&] { return slow.writes.load(); });
+  EXPECT_EQ(jobs.ended(), 1U);
+  slow.go_on = true;
+  train(3);
+  jobs.finish(trainer_, never);
+  expect_all_finished(3);
+  EXPECT_TRUE(jobs.verify(0).ok);
+}
+
+TEST_F(jobs_on_threads, results_that_cannot_be_written_end_their_task_alone) {
+  auto owner = std::make_unique<spoilt_owner>();
+  owner->while_writing = []() -> std::vector<std::string> { throw limit_error{"the disk is full"}; };
+  side_jobs& jobs = start(tasks(asked("lost", std::move(owner)), asked("other", std::make_unique<spoilt_owner>())),
+                          results_kept::none);
+  train_until([&] { return jobs.failed(); });
+  std::uint64_t const before = jobs.ended();
+  train(before + 3);
+  jobs.finish(trainer_, never);
+  EXPECT_EQ(logged(), "job 'lost' failed: the disk is full\n");
 }
 
 TEST_F(jobs_on_threads, a_wrong_job_between_right_ones_is_found) {
