@@ -79,6 +79,12 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
   command.add_option("--min-bubble", into.min_bubble, "no side work where bubbles are shorter, such as 100us [30us]")
       ->type_name("TIME");
   command
+      .add_option(
+          "--rest-before-close", into.rest_before_close,
+          "where bubbles are alike, begin no work so long before the next one is expected to close; 0us: always "
+          "begin [10us]")
+      ->type_name("TIME");
+  command
       .add_option("--max-slowdown", into.max_slowdown,
                   "withhold side work in so many iterations that they take at most so much longer in the mean, such as "
                   "0.5%; with --iterations of 100 or more")

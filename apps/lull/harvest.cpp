@@ -75,6 +75,7 @@ std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
   runtime_options made = options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms});
   made.min_bubble = plan.min_bubble;
+  made.rest_before_close = plan.rest_before_close;
   made.max_slowdown = plan.max_slowdown;
   return made;
 }
@@ -97,7 +98,11 @@ class harvest {
     config.microbatches = asked.microbatches;
     config.stage = asked.stage;
     config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
-    if (plan_.mode == side_mode::lull) config.min_bubble_us = static_cast<double>(plan_.min_bubble.count()) / 1e3;
+    if (plan_.mode == side_mode::lull) {
+      runtime_options const used = options_of(plan_, asked);
+      config.min_bubble_us = static_cast<double>(used.min_bubble.count()) / 1e3;
+      config.rest_before_close_us = static_cast<double>(used.rest_before_close.count()) / 1e3;
+    }
     config.iterations = asked.iterations;
     config.pairs = asked.pairs;
     for (job_spec const& each : plan_.tasks) config.tasks.push_back(setting_of(each));

@@ -16,6 +16,17 @@ namespace {
 constexpr std::uint32_t min_bounded = 10;                       // iterations
 constexpr std::uint64_t max_segments = std::uint64_t{1} << 22;  // segments and gaps of one replay
 
+/// A time of how side work uses bubbles, where one is asked for.
+void take_time(std::optional<std::string> const& asked, std::string const& option, std::chrono::nanoseconds longest,
+               side_mode mode, std::chrono::nanoseconds& into) {
+  if (!asked) return;
+  into = duration_of(*asked, option);
+  if (mode != side_mode::lull) throw usage_error{option + " needs --mode lull: only there side work yields"};
+  if (into > longest)
+    throw usage_error{option + " " + *asked + " is longer than " +
+                      std::to_string(longest / std::chrono::milliseconds{1}) + " ms, the longest that is taken"};
+}
+
 }  // namespace
 
 plan_of_harvest check(harvest_settings const& asked) {
@@ -30,13 +41,8 @@ plan_of_harvest check(harvest_settings const& asked) {
   }
   if (asked.checkpoint.folder && made.mode != side_mode::lull)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
-  if (asked.min_bubble) {
-    made.min_bubble = duration_of(*asked.min_bubble, "--min-bubble");
-    if (made.mode != side_mode::lull)
-      throw usage_error{"--min-bubble needs --mode lull: only there bubbles are chosen"};
-    if (made.min_bubble > max_min_bubble)
-      throw usage_error{"--min-bubble " + *asked.min_bubble + " is longer than a second, the longest that is taken"};
-  }
+  take_time(asked.min_bubble, "--min-bubble", max_min_bubble, made.mode, made.min_bubble);
+  take_time(asked.rest_before_close, "--rest-before-close", max_rest_before_close, made.mode, made.rest_before_close);
   if (asked.max_slowdown) {
     made.max_slowdown = share_of(*asked.max_slowdown, "--max-slowdown");
     if (asked.iterations < min_bounded)

@@ -80,6 +80,7 @@ json value_of(report_config const& config) {
           {"stage", value_of(config.stage)},
           {"segment_ms", value_of(config.segment_ms)},
           {"min_bubble_us", value_of(config.min_bubble_us)},
+          {"rest_before_close_us", value_of(config.rest_before_close_us)},
           {"iterations", value_of(config.iterations)},
           {"pairs", value_of(config.pairs)},
           {"rooms", value_of(config.rooms)},

@@ -53,6 +53,7 @@ struct report_config {
   std::optional<std::uint32_t> stage;
   std::optional<double> segment_ms;  // of a forward
   std::optional<double> min_bubble_us;
+  std::optional<double> rest_before_close_us;
   std::optional<std::uint32_t> iterations;
   std::optional<std::uint32_t> pairs;
   std::optional<std::uint32_t> rooms;

@@ -90,13 +90,6 @@ TEST_F(program, impossible_settings_say_why) {
   expect_refused("harvest --timeline " + file("t.svg"), "write '" + file("t.trace.json") + "' and open it at https");
   expect_refused("harvest --trace " + file("t.svg"), "open it at https://ui.perfetto.dev");
   expect_refused("harvest --microbatches 0", "micro-batches is 0");
-  for (std::string const bound : {"5", "0%", "101%", "nan%", "x%", "0.5%x", "0x10%", "1e-322%", "''"})
-    expect_refused("harvest --max-slowdown " + bound,
-                   "--max-slowdown: \"" + (bound == "''" ? "" : bound) + "\" is no share from 0.001% to 100%");
-  expect_refused("harvest --min-bubble 2s", "--min-bubble 2s is longer than a second");
-  expect_refused("harvest --mode naive --min-bubble 100us", "--min-bubble needs --mode lull");
-  expect_refused("harvest --executor threads --mode none --iterations 10 --max-slowdown 1%", "needs --mode lull");
-  expect_refused("harvest --max-slowdown 1%", "--max-slowdown needs --iterations of 10 or more");
   expect_refused("harvest --iterations 100000000", "--iterations");
   expect_refused("harvest --segment 0", "out of range");
   expect_refused("harvest --stages 1024 --microbatches 1024 --iterations 100000", "longer than 4194304");
@@ -320,27 +313,6 @@ TEST_F(program, a_job_file_may_name_several_tasks) {
   for (json const& one : read["jobs"]) EXPECT_EQ(one["verified"], true);
   EXPECT_EQ(read["jobs"][0]["chunks"], 20U);
   EXPECT_EQ(read["jobs"][1]["chunks"], 8U);
-}
-
-TEST_F(program, a_bound_on_slowdown_is_tried_and_told) {
-  outcome const found =
-      ask("harvest --executor threads --task compute:rounds=20 --segment 200us --iterations 12 --pairs 2 "
-          "--max-slowdown 20% --json");
-  ASSERT_EQ(found.code, 0) << found.text;
-  json const read = json::parse(found.text);
-  EXPECT_EQ(read["steps"]["marked"], 24U);
-  EXPECT_EQ(read["steps"]["max_slowdown_pct"], 20);
-  EXPECT_GT(read["steps"]["withheld"], 0U);
-  EXPECT_GT(read["harvest"]["lost_us"]["withheld"], 0);
-  EXPECT_EQ(read["jobs"][0]["state"], "finished");  // behind the pairs, where there is no bound
-}
-
-TEST_F(program, bubbles_below_the_shortest_that_is_asked_for_are_passed_over) {
-  std::string const asked = "harvest --executor threads --task compute:rounds=20 --segment 100us --iterations 12 ";
-  json const told = json::parse(ask(asked + "--pairs 2 --json --min-bubble 1s").text);
-  EXPECT_GT(told["harvest"]["lost_us"]["too_short"], 0);
-  json const others = json::parse(ask(asked + "--pairs 2 --json --min-bubble 0s").text);
-  EXPECT_EQ(others["harvest"]["lost_us"]["too_short"], 0);
 }
 
 TEST_F(program, a_screen_that_is_gone_takes_no_report_with_it) {

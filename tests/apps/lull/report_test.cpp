@@ -42,6 +42,7 @@ report full_report() {
                    .stage = 0,
                    .segment_ms = 2,
                    .min_bubble_us = 30,
+                   .rest_before_close_us = 10,
                    .iterations = 5,
                    .pairs = 10,
                    .rooms = 2,
@@ -86,8 +87,8 @@ TEST(Report, KeysAreThoseOfTheSchema) {
   EXPECT_EQ(value["machine"]["gpu"]["power"]["limit_w"], 700);
   EXPECT_EQ(value["config"].dump(),
             R"({"mode":"lull","schedule":"1f1b","stages":4,"microbatches":8,"stage":0,"segment_ms":2.0,)"
-            R"("min_bubble_us":30.0,"iterations":5,"pairs":10,"rooms":2,"verify":true,"tasks":[{"name":"pagerank",)"
-            R"("options":{"damping":"0.85","graph":"a,\"b\".el"},"library":null}]})");
+            R"("min_bubble_us":30.0,"rest_before_close_us":10.0,"iterations":5,"pairs":10,"rooms":2,"verify":true,)"
+            R"("tasks":[{"name":"pagerank","options":{"damping":"0.85","graph":"a,\"b\".el"},"library":null}]})");
   EXPECT_EQ(value["bubbles"].dump(), R"({"count":200,"harvested":198,"skipped":2,"total_ms":900.5})");
   EXPECT_EQ(value["drain_us"].dump(), R"({"n":198,"p50":2.4,"p99":3.1,"p999":3.3,"max":3.3})");
   EXPECT_EQ(value["start_us"]["p50"], 3.9);
