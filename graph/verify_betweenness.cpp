@@ -17,16 +17,23 @@ constexpr std::uint32_t unreached = ~0U;
 
 /// How many shortest paths: mantissa × 2^exponent.
 struct path_number {
-  long double mantissa = 0;  // 0, or from 1/2 to below 1
+  static constexpr int step = 8'000;  // of exponents: the product of two mantissas is finite
+  static constexpr long double max_mantissa = 0x1p8000L;
+
+  long double mantissa = 0;
   std::int32_t exponent = 0;
   std::uint32_t depth = unreached;  // of the vertex that they lead to
 
   void add(path_number const& more) {
-    std::int32_t const common = mantissa == 0 ? more.exponent : std::max(exponent, more.exponent);
-    int carried = 0;
-    mantissa = std::frexp(std::ldexp(mantissa, exponent - common) + std::ldexp(more.mantissa, more.exponent - common),
-                          &carried);
-    exponent = common + carried;
+    if (exponent < more.exponent) {
+      mantissa = std::ldexp(mantissa, exponent - more.exponent);
+      exponent = more.exponent;
+    }
+    mantissa += exponent == more.exponent ? more.mantissa : std::ldexp(more.mantissa, more.exponent - exponent);
+    if (mantissa > max_mantissa) {
+      mantissa = std::ldexp(mantissa, -step);
+      exponent += step;
+    }
   }
 };
 
@@ -34,7 +41,7 @@ struct path_number {
 class counted_search {
  public:
   counted_search(csr const& out, std::uint32_t source) : found_(out.vertices()), order_{source} {
-    found_[source] = {0.5L, 1, 0};
+    found_[source] = {1, 0, 0};
     for (std::size_t next = 0; next < order_.size(); ++next) {
       std::uint32_t const from = order_[next];
       for (std::uint64_t edge = out.offsets[from]; edge < out.offsets[from + 1ULL]; ++edge) {

@@ -12,9 +12,7 @@ GRAPHS = {
     "bfs": [(f"bfs:{graph}", "always") for graph in ("kronecker=22", "uniform=22", "kronecker=24", "grid=2048")],
     "components": [(f"components:{graph}", "always") for graph in ("kronecker=22", "uniform=22")],
     "kcore": [(f"kcore:{graph}", "always") for graph in ("kronecker=20", "kronecker=22", "uniform=22")],
-    "betweenness": [
-        (f"betweenness:{graph}", "always") for graph in ("kronecker=22", "uniform=22", "kronecker=24", "grid=2048")
-    ],
+    "betweenness": [(f"betweenness:{graph}", "always") for graph in ("kronecker=22", "uniform=22", "grid=2048")],
     "sssp": [(f"sssp:{graph}", "none") for graph in ("kronecker=22", "uniform=22", "kronecker=24", "grid=2048")],
     "triangles": [(f"triangles:{graph}", "never") for graph in ("kronecker=20", "kronecker=22")],
 }

@@ -49,7 +49,7 @@ TASKS = {
         cut=("50us", "5ms"),
         resumed=f"{SWEEPS}3000",
     ),
-    "bfs": graph_task(harvest="sources={folder}/sources.txt", tasks=4, resumed="sources={folder}/sources.txt"),
+    "bfs": graph_task(harvest="sources={folder}/sources.txt", tasks=2, resumed="sources={folder}/sources.txt"),
     "bfs_together": graph_task(
         task="bfs",
         chunks="sources={folder}/sources.txt,at_once=64",

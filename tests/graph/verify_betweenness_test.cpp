@@ -57,6 +57,45 @@ TEST(VerifyBetweenness, SaysWhatItLookedAt) {
   EXPECT_GT(verdict.bound, 0x1p-53);
 }
 
+/// A chain of diamonds, each of which doubles the paths and splits in half what is behind it; and what lies on each of
+/// its vertices, from vertex 0 on, with `behind` vertices behind the chain.
+struct chain {
+  std::vector<std::vector<std::uint32_t>> rows;
+  values found;
+
+  chain(std::uint32_t count, std::uint32_t behind) {
+    for (std::uint32_t at = 0; at < count; ++at) {
+      std::uint32_t const first = 3 * at;
+      rows.insert(rows.end(), {{first + 1, first + 2}, {first + 3}, {first + 3}});
+      double const all = behind + 3.0 * (count - at);
+      found.insert(found.end(), {at == 0 ? 0 : all, (all - 2) / 2, (all - 2) / 2});
+    }
+  }
+};
+
+TEST(VerifyBetweenness, CountsPathsBeyondALongDouble) {
+  chain made{20'000, 0};
+  made.rows.emplace_back();
+  made.found.push_back(0);
+  EXPECT_EQ(verdict_on(from_rows(made.rows), {0}, made.found), "");
+  std::swap(made.found[3], made.found[6]);
+  EXPECT_NE(verdict_on(from_rows(made.rows), {0}, made.found), "");
+}
+
+/// A vertex to which one way leads with 2^8,000 paths, the other with twice as many, in either order.
+TEST(VerifyBetweenness, AddsNumbersOfPathsAboutTheLargestMantissa) {
+  constexpr std::uint32_t count = 8'000;
+  constexpr std::uint32_t end = 3 * count;
+  for (bool const more_first : {false, true}) {
+    chain made{count, 6};
+    std::vector<std::uint32_t> const next =
+        more_first ? std::vector{end + 1, end + 2, end + 3} : std::vector{end + 3, end + 1, end + 2};
+    made.rows.insert(made.rows.end(), {next, {end + 4}, {end + 4}, {end + 5}, {end + 6}, {end + 6}, {}});
+    made.found.insert(made.found.end(), {6, 5 / 6.0, 5 / 6.0, 4 / 3.0, 2 / 3.0, 1 / 3.0, 0});
+    EXPECT_EQ(verdict_on(from_rows(made.rows), {0}, made.found), "") << more_first;
+  }
+}
+
 TEST(VerifyBetweenness, RejectsWhatIsNoCentrality) {
   values const right = brandes(small_graph(), sources{0});
   for (double const wrong : {-1e-300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
