@@ -31,7 +31,9 @@ csr searches(csr const& rows, unsigned threads) {
                          auto const up_to_v = static_cast<std::uint32_t>(at - rows.offsets[u]);
                          auto const of_v = lengths[v];
                          auto const shorter = std::min(up_to_v, of_v);
-                         to[kept] = of_v <= up_to_v ? edge{u, v} : edge{v, u};
+                         std::uint32_t const ends[] = {v, u};  // indexed: a branch would go either way at random
+                         bool const of_u = of_v <= up_to_v;
+                         to[kept] = {ends[of_u], ends[!of_u]};
                          lookups[kept] = static_cast<float>(shorter);
                          kept += shorter != 0 ? 1 : 0;
                        });
