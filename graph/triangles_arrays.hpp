@@ -100,7 +100,12 @@ class triangles_arrays {
       offsets_ = {machine, std::span<std::uint32_t const>{offsets}};
     }
     targets_ = {machine, std::span<std::uint32_t const>{rows.targets}};
-    pairs_ = {machine, std::span<triangle_pair const>{plan.pairs}};
+    pairs_ = {machine, plan.searched.edges()};
+    std::size_t written = 0;
+    visit_pairs(plan, [&](std::span<triangle_pair const> some) {
+      pairs_.write(some, written);
+      written += some.size();
+    });
     items_ = {machine, std::span<triangle_item const>{plan.items}};
     counts_ = {machine, vertex_.size()};
     total_ = {machine, 1};

@@ -40,7 +40,7 @@ class triangles_owner final : public task_owner {
     std::uint64_t const undirected = input_.generated_by().empty() ? size.edges : size.edges / 2;
     std::uint64_t const items = counting::expected_items(undirected);
     std::uint64_t const orienting = 10 * size.edges + 24 * size.vertices;  // see orient
-    std::uint64_t const planning = undirected * (sizeof(std::uint32_t) + 20) + items * sizeof(triangle_item) +
+    std::uint64_t const planning = undirected * (sizeof(std::uint32_t) + 18) + items * sizeof(triangle_item) +
                                    16 * size.vertices;  // see plan_triangles
     return {.machine_bytes = counting::bytes(size.vertices, undirected, items),
             .host_bytes =

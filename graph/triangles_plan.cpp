@@ -83,16 +83,14 @@ class item_cutter {
   bool open_ = false;
 };
 
-/// `pairs` of the row `searched.offsets` says, with their lookups in `before`.
-std::vector<triangle_item> cut(csr const& rows, csr const& searched, host_array<triangle_pair> const& pairs,
-                               triangles_limits const& limits) {
+std::vector<triangle_item> cut(csr const& rows, csr const& searched, triangles_limits const& limits) {
   std::vector<triangle_item> items;
   item_cutter cutter{limits, items};
   for (std::uint32_t row = 0; row < rows.vertices(); ++row) {
     auto const end = rows.offsets[row + 1ULL];
     auto const add_pairs = [&](std::uint64_t list_begin, std::uint64_t list_end) {
       for (auto pair = searched.offsets[row]; pair < searched.offsets[row + 1ULL]; ++pair) {
-        cutter.add(pair, pairs[pair].before, list_begin, list_end);
+        cutter.add(pair, static_cast<std::uint32_t>(searched.weights[pair]), list_begin, list_end);
       }
     };
     if (length_of(rows, row) <= limits.list) {
@@ -117,20 +115,23 @@ triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, u
     throw limit_error("the graph has " + std::to_string(rows.edges()) +
                       " undirected edges, but triangles are counted among at most 4294967295: take a smaller one");
   }
-  csr const searched = searches(rows, threads);
-  triangles_plan plan;
-  plan.pairs.resize(searched.edges());
-  detail::for_each_part(detail::edge_parts(searched), threads, [&](std::size_t part) {
-    detail::visit_part(searched, part, [&](std::uint32_t row, std::uint64_t at) {
-      plan.pairs[at] = {row, searched.targets[at], static_cast<std::uint32_t>(searched.weights[at])};
-    });
-  });
-  plan.items = cut(rows, searched, plan.pairs, limits);
-  std::uint32_t before = 0;
-  for (auto& pair : plan.pairs) {
-    before += std::exchange(pair.before, before);
-  }
+  triangles_plan plan{searches(rows, threads), {}};
+  plan.items = cut(rows, plan.searched, limits);
   return plan;
+}
+
+void visit_pairs(triangles_plan const& plan, std::function<void(std::span<triangle_pair const>)> const& see) {
+  csr const& searched = plan.searched;
+  std::vector<triangle_pair> some(detail::part_edges);
+  std::uint32_t before = 0;
+  for (std::size_t part = 0; part < detail::edge_parts(searched); ++part) {
+    std::size_t count = 0;
+    detail::visit_part(searched, part, [&](std::uint32_t row, std::uint64_t at) {
+      some[count++] = {row, searched.targets[at], before};
+      before += static_cast<std::uint32_t>(searched.weights[at]);
+    });
+    see(std::span{some}.first(count));
+  }
 }
 
 }  // namespace lull
