@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/edge_weights.hpp>
 #include <lull/graph/parallel.hpp>
@@ -14,8 +13,16 @@
 namespace lull {
 namespace {
 
+/// Of a weight from 0 on.
 bool is_whole(float weight) noexcept {
-  return weight <= static_cast<float>(max_whole_weight) && weight == std::trunc(weight);
+  return weight <= static_cast<float>(max_whole_weight) &&
+         weight == static_cast<float>(static_cast<std::uint32_t>(weight));
+}
+
+[[noreturn]] void refuse(csr const& graph, std::uint64_t edge) {
+  throw usage_error("the edge from vertex " + std::to_string(detail::row_of(graph, edge)) + " to " +
+                    std::to_string(graph.targets[edge]) + " weighs " + std::to_string(graph.weights[edge]) +
+                    ": a weight must be from 0 to 2^96");
 }
 
 }  // namespace
@@ -23,16 +30,13 @@ bool is_whole(float weight) noexcept {
 weight_kind kind_of_weights(csr const& graph, unsigned threads) {
   std::atomic<bool> all_whole{true};
   detail::for_each_part(detail::edge_parts(graph), detail::set_up_threads(threads), [&](std::size_t part) {
+    auto const end = std::min((part + 1) * detail::part_edges, graph.edges());
     bool whole = true;
-    detail::visit_part(graph, part, [&](std::uint32_t source, std::uint64_t edge) {
+    for (auto edge = part * detail::part_edges; edge < end; ++edge) {
       float const weight = graph.weights[edge];
-      if (!(weight >= 0 && weight <= max_real_weight)) {
-        throw usage_error("the edge from vertex " + std::to_string(source) + " to " +
-                          std::to_string(graph.targets[edge]) + " weighs " + std::to_string(weight) +
-                          ": a weight must be from 0 to 2^96");
-      }
+      if (!(weight >= 0 && weight <= max_real_weight)) refuse(graph, edge);
       whole = whole && is_whole(weight);
-    });
+    }
     if (!whole) all_whole = false;
   });
   return all_whole ? weight_kind::whole : weight_kind::real;
@@ -44,8 +48,9 @@ void draw_weights(csr& graph, std::uint64_t seed, std::uint32_t max, unsigned th
   graph.weights.resize(graph.targets.size());
   detail::for_each_part(detail::edge_parts(graph), detail::set_up_threads(threads), [&](std::size_t part) {
     detail::visit_part(graph, part, [&](std::uint32_t source, std::uint64_t edge) {
-      auto const [low, high] = std::minmax(source, graph.targets[edge]);
-      std::uint64_t const drawn = random.below(std::uint64_t{high} << 32 | low, max);
+      std::uint64_t const low = std::min(source, graph.targets[edge]);
+      std::uint64_t const high = source ^ graph.targets[edge] ^ low;  // std::minmax would branch at random
+      std::uint64_t const drawn = random.below(high << 32 | low, max);
       graph.weights[edge] = static_cast<float>(1 + drawn);
     });
   });
