@@ -34,9 +34,10 @@ std::vector<std::filesystem::path> graph_input::files() const {
   return {is_shipped() ? shipped("debian12-packages.el.gz") : values_->path("graph")};
 }
 
-csr graph_input::load() const {
+csr graph_input::load() {
   csr made = load_graph(files().front().string(), {.symmetric = symmetric_});
-  if (wanted_ == weights::dropped) made.weights = {};
+  has_weights_ = !made.weights.empty();
+  if (wanted_ == weights::dropped) made.weights = host_array<float>{};  // `{}` would only clear it
   return made;
 }
 
@@ -77,14 +78,18 @@ csr graph_input::generate() const {
 csr graph_input::take() {
   csr made = !generated_by().empty() ? generate() : read_.vertices() != 0 ? std::exchange(read_, {}) : load();
   if (wanted_ != weights::needed) return made;
-  if (made.weights.empty()) {
-    draw_weights(made, static_cast<std::uint64_t>(values_->integer("weight_seed")),
-                 static_cast<std::uint32_t>(values_->integer("max_weight")));
+  if (draws_weights()) {
+    draw(made);
   } else if (values_->given("max_weight") || values_->given("weight_seed")) {
     throw usage_error(task_ + ": " + files().front().string() +
                       " has weights: leave out max_weight and weight_seed, which are for drawn ones");
   }
   return made;
+}
+
+void graph_input::draw(csr& graph) const {
+  draw_weights(graph, static_cast<std::uint64_t>(values_->integer("weight_seed")),
+               static_cast<std::uint32_t>(values_->integer("max_weight")));
 }
 
 }  // namespace lull

@@ -75,6 +75,11 @@ class graph_input {
   /// usage_error where options would draw weights that the file has.
   csr take();
 
+  /// Whether the graph's weights are drawn; known after `size` or `take`.
+  bool draws_weights() const noexcept { return wanted_ == weights::needed && !has_weights_; }
+  /// Gives the graph the weights that `take` drew for it, again.
+  void draw(csr& graph) const;
+
   /// For std::bad_alloc, wherever the task meets it.
   limit_error too_large() const;
 
@@ -93,7 +98,7 @@ class graph_input {
   static std::filesystem::path shipped(char const* name);
 
  private:
-  csr load() const;
+  csr load();
   csr generate() const;
   bool is_random() const { return values_->given("kronecker") || values_->given("uniform"); }
 
@@ -102,6 +107,7 @@ class graph_input {
   weights wanted_;
   symmetric_entries symmetric_;
   csr read_;
+  bool has_weights_ = false;  // of its own
 };
 
 }  // namespace lull

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <lull/graph/csr.hpp>
-#include <lull/graph/edge_ranges.hpp>
 #include <lull/graph/edge_weights.hpp>
-#include <lull/graph/parallel.hpp>
 #include <lull/graph/sssp.hpp>
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/array.hpp>
@@ -16,6 +14,7 @@
 #include <lull/host/task/owner.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lull {
@@ -25,11 +24,13 @@ namespace lull {
 template <class Task>
 class sssp_arrays {
  public:
-  /// `out` holds the edges and weights as loaded and must be valid, `kind` what kind_of_weights says of them.
+  /// `out` holds the edges as loaded and must be valid; its own weights are not looked at. `weights` has one for each
+  /// edge, and is freed when they are on the machine. `kind` is what kind_of_weights says of them.
   /// `sources`: one for each search, at least one, each a vertex. `delta`: how far a bucket reaches, above 0; rounded
   /// up where weights are whole. Throws limit_error, with the figures, where the machine's memory does not suffice or
   /// the graph is larger than a queue can be; std::bad_alloc where that of the host does not suffice.
-  sssp_arrays(executor& machine, csr const& out, weight_kind kind, std::span<std::uint32_t const> sources, double delta)
+  sssp_arrays(executor& machine, csr const& out, host_array<float> weights, weight_kind kind,
+              std::span<std::uint32_t const> sources, double delta)
       : machine_(&machine), vertices_(out.vertices()), edges_(out.edges()), kind_(kind), delta_(word_of_delta(delta)) {
     if (vertices_ > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
       throw limit_error("sssp: a graph of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
@@ -37,7 +38,7 @@ class sssp_arrays {
                         " vertices and " + std::to_string(queue_mark::max_edges) + " edges");
     }
     try {
-      fill(machine, out, sources);
+      fill(machine, out, std::move(weights), sources);
     } catch (limit_error const& reason) {
       throw limit_error("shortest paths over " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges from " + std::to_string(sources.size()) + " sources take " +
@@ -139,24 +140,24 @@ class sssp_arrays {
     return static_cast<std::uint32_t>(std::min(std::max(std::ceil(delta), 1.0), max));
   }
 
-  host_array<std::uint32_t> words_of_weights(csr const& out) const {
-    host_array<std::uint32_t> words(out.edges());
-    detail::for_each_part(detail::edge_parts(out), detail::set_up_threads(0), [&](std::size_t part) {
-      std::uint64_t const begin = part * detail::part_edges;
-      std::uint64_t const end = std::min(begin + detail::part_edges, edges_);
-      for (std::uint64_t edge = begin; edge < end; ++edge) {
-        float const weight = out.weights[edge] + 0.0F;  // of two zeros the positive one
-        words[edge] =
-            kind_ == weight_kind::whole ? static_cast<std::uint32_t>(weight) : std::bit_cast<std::uint32_t>(weight);
-      }
-    });
-    return words;
+  void write_weights(std::span<float const> weights) {
+    std::vector<std::uint32_t> some(std::size_t{1} << 16);  // all at once would be as many as the edges
+    for (std::size_t begin = 0; begin < weights.size(); begin += some.size()) {
+      auto const part = weights.subspan(begin, std::min(some.size(), weights.size() - begin));
+      std::transform(part.begin(), part.end(), some.begin(), [whole = kind_ == weight_kind::whole](float weight) {
+        weight += 0.0F;  // of two zeros the positive one
+        return whole ? static_cast<std::uint32_t>(weight) : std::bit_cast<std::uint32_t>(weight);
+      });
+      weights_.write(std::span{some}.first(part.size()), begin);
+    }
   }
 
-  void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
+  void fill(executor& machine, csr const& out, host_array<float> weights, std::span<std::uint32_t const> sources) {
     offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
     targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
-    weights_ = {machine, std::span<std::uint32_t const>{words_of_weights(out)}};
+    weights_ = {machine, edges_};
+    write_weights(weights);
+    weights = host_array<float>{};  // `{}` would only clear it
     sources_ = {machine, sources};
     distances_ = {machine, sources.size() * vertices_};
     labels_ = {machine, sources.size() * vertices_};

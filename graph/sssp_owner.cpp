@@ -48,10 +48,11 @@ class sssp_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     sources_.find(size.vertices);
     std::uint64_t const weights = size.edges * sizeof(float);
-    std::uint64_t const graph = size.bytes() + weights;
+    std::uint64_t const kept = input_.draws_weights() ? 0 : weights;  // drawn ones are drawn again to verify
+    std::uint64_t const graph = size.bytes() + kept;
     bool const generated = !input_.generated_by().empty();
     std::uint64_t const making = generated ? size.bytes() / 2 : 0;  // beside what stays; see generate.hpp
-    std::uint64_t const judging = size.vertices * (sizeof(sssp_found) + 12);
+    std::uint64_t const judging = size.vertices * (sizeof(sssp_found) + 12) + weights - kept;
     return {.machine_bytes = sssp_arrays<sssp>::bytes(size.vertices, size.edges, sources_.count()),
             .host_bytes = graph - std::min(graph, input_.held_bytes()),
             .preparing_bytes = std::max({making, weights, judging}),
@@ -68,7 +69,8 @@ class sssp_owner final : public task_owner {
     kind_ = kind_of(out);
     sources_.find_in(out);
     double const delta = values_.has("delta") ? values_.real("delta") : near_far_delta(out);
-    arrays_.emplace(machine, out, kind_, sources_.all(), delta);
+    host_array<float> weights = input_.draws_weights() ? std::move(out.weights) : out.weights;
+    arrays_.emplace(machine, out, std::move(weights), kind_, sources_.all(), delta);
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
@@ -96,14 +98,10 @@ class sssp_owner final : public task_owner {
       return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources.size()) +
                          " searches are done"};
     }
-    std::string last;
-    for (std::size_t search = 0; search < sources.size(); ++search) {
-      sssp_verdict const verdict = verify_sssp(out_, kind_, sources[search], arrays_->found(search));
-      if (!verdict.ok) return {false, "from vertex " + std::to_string(sources[search]) + ": " + verdict.message};
-      last = verdict.message;
-    }
-    return {true,
-            sources.size() == 1 ? last : std::to_string(sources.size()) + " searches, of which the last: " + last};
+    if (input_.draws_weights()) input_.draw(out_);
+    verification made = verify_found(sources);
+    if (input_.draws_weights()) out_.weights = host_array<float>{};  // `{}` would only clear it
+    return made;
   }
 
   std::vector<std::string> write() override {
@@ -135,6 +133,17 @@ class sssp_owner final : public task_owner {
     return "a vertex is " + std::to_string(sssp_distance::unreached) +
            " or farther from its source, which a distance of 32 bits does not hold: divide the weights, or give one of "
            "them a fraction, so that distances are floats";
+  }
+
+  verification verify_found(std::span<std::uint32_t const> sources) const {
+    std::string last;
+    for (std::size_t search = 0; search < sources.size(); ++search) {
+      sssp_verdict const verdict = verify_sssp(out_, kind_, sources[search], arrays_->found(search));
+      if (!verdict.ok) return {false, "from vertex " + std::to_string(sources[search]) + ": " + verdict.message};
+      last = verdict.message;
+    }
+    return {true,
+            sources.size() == 1 ? last : std::to_string(sources.size()) + " searches, of which the last: " + last};
   }
 
   weight_kind kind_of(csr const& out) const try {

@@ -174,7 +174,7 @@ TEST_P(Hub, IsSpreadOverItemsOfSssp) {
   csr graph = two_hubs();
   draw_weights(graph, 1, 1);  // equal ones: an item's vertices, of an edge each, lie side by side
   for (std::uint32_t const source : {strangers, 0U}) {
-    sssp_arrays<sssp> const arrays{*on, graph, weight_kind::whole, std::vector{source}, 3};
+    sssp_arrays<sssp> const arrays{*on, graph, graph.weights, weight_kind::whole, std::vector{source}, 3};
     sssp const task = arrays.task();
     expect_bounded(*on, task, {bytes_of(task.on.targets, graph.edges()), bytes_of(task.on.weights, graph.edges())},
                    source == strangers ? 4 * hub_pages() : 0);

@@ -117,7 +117,7 @@ template <class Task>
 sssp_arrays<Task> arrays_of(executor& machine, named_graph const& one, sources const& from) {
   csr const& graph = one.graph;
   weight_kind const kind = graph.edges() == 0 ? weight_kind::whole : kind_of_weights(graph);
-  return {machine, graph, kind, from, one.delta};
+  return {machine, graph, graph.weights, kind, from, one.delta};
 }
 
 sssp_verdict verdict_on(named_graph const& one, std::uint32_t source, std::vector<sssp_found> const& found) {

@@ -33,7 +33,9 @@ class small_sssp_owner final : public task_owner {
     for (float& weight : graph_.weights) weight = (weight - 1) / 8;  // some are 0
   }
 
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, kind_of_weights(graph_), sources_, 2.5); }
+  void prepare(executor& machine) override {
+    arrays_.emplace(machine, graph_, graph_.weights, kind_of_weights(graph_), sources_, 2.5);
+  }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_sssp const task = arrays_.value().task();
