@@ -29,6 +29,27 @@ machine_array<std::uint64_t> copied(executor& machine, host_array<std::uint64_t>
   return {machine, std::span<std::uint64_t const>{degrees}};
 }
 
+/// Few have a high degree: those are compared, the others counted.
+template <class Degree>
+host_array<std::uint32_t> falling(std::span<Degree const> degrees) {
+  constexpr std::uint64_t high = 1ULL << 16;
+  std::vector<std::uint64_t> ends(high + 1);  // of the places of this degree and of higher ones; `high`: or more
+  for (std::uint64_t const degree : degrees) {
+    ++ends[std::min(degree, high)];
+  }
+  for (auto degree = high; degree > 0; --degree) {
+    ends[degree - 1] += ends[degree];
+  }
+  auto const compared = static_cast<std::ptrdiff_t>(ends[high]);
+  host_array<std::uint32_t> places(degrees.size());
+  for (auto place = static_cast<std::uint32_t>(degrees.size()); place-- > 0;) {
+    places[--ends[std::min<std::uint64_t>(degrees[place], high)]] = place;
+  }
+  std::stable_sort(places.begin(), places.begin() + compared,
+                   [&](std::uint32_t a, std::uint32_t b) { return degrees[a] > degrees[b]; });
+  return places;
+}
+
 }  // namespace
 
 host_array<std::uint64_t> out_degrees(csr const& graph, unsigned threads) {
@@ -66,24 +87,7 @@ machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& gr
   return copied(machine, in_degrees(read(machine, graph)));
 }
 
-/// Few have a high degree: those are compared, the others counted.
-host_array<std::uint32_t> by_falling_degree(std::span<std::uint64_t const> degrees) {
-  constexpr std::uint64_t high = 1ULL << 16;
-  std::vector<std::uint64_t> ends(high + 1);  // of the places of this degree and of higher ones; `high`: or more
-  for (auto const degree : degrees) {
-    ++ends[std::min(degree, high)];
-  }
-  for (auto degree = high; degree > 0; --degree) {
-    ends[degree - 1] += ends[degree];
-  }
-  auto const compared = static_cast<std::ptrdiff_t>(ends[high]);
-  host_array<std::uint32_t> places(degrees.size());
-  for (auto place = static_cast<std::uint32_t>(degrees.size()); place-- > 0;) {
-    places[--ends[std::min(degrees[place], high)]] = place;
-  }
-  std::stable_sort(places.begin(), places.begin() + compared,
-                   [&](std::uint32_t a, std::uint32_t b) { return degrees[a] > degrees[b]; });
-  return places;
-}
+host_array<std::uint32_t> by_falling_degree(std::span<std::uint64_t const> degrees) { return falling(degrees); }
+host_array<std::uint32_t> by_falling_degree(std::span<std::uint32_t const> degrees) { return falling(degrees); }
 
 }  // namespace lull

@@ -23,5 +23,6 @@ machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& gr
 /// The places of fewer than 2³² degrees by falling degree, equal ones by rising place; (degrees,) u32. Does not look at
 /// a graph. Throws std::bad_alloc.
 host_array<std::uint32_t> by_falling_degree(std::span<std::uint64_t const> degrees);
+host_array<std::uint32_t> by_falling_degree(std::span<std::uint32_t const> degrees);
 
 }  // namespace lull

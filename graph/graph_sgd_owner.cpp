@@ -102,8 +102,9 @@ class graph_sgd_owner final : public task_owner {
     if (training_.all.empty()) read_inputs();
     std::uint32_t const groups =
         values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
-    blocks_ = make_rating_blocks(training_, groups);
+    blocks_ = make_rating_blocks(training_, degrees_, groups);
     training_.all = host_array<rating>{};  // `{}` would only clear it
+    degrees_ = {};
     arrays_.emplace(machine, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
                     settings_);
   } catch (std::bad_alloc const&) {
@@ -199,7 +200,8 @@ class graph_sgd_owner final : public task_owner {
       throw usage_error("graph_sgd: " + advice);
     }
     mean_ = static_cast<double>(static_cast<float>(mean_of(training_.all)));
-    spread_ = spread_of(training_);
+    degrees_ = degrees_of(training_);
+    spread_ = spread_of(degrees_);
   }
 
   /// Epochs before the job stopped.
@@ -250,6 +252,7 @@ class graph_sgd_owner final : public task_owner {
   ratings training_;
   host_array<rating> held_out_;
   double mean_ = 0;
+  rating_degrees degrees_;
   rating_spread spread_{};
   rating_blocks blocks_;
   std::optional<graph_sgd_arrays> arrays_;

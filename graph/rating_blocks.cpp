@@ -16,24 +16,8 @@ namespace {
 
 constexpr std::uint32_t max_block = rating_blocks::max_block;
 
-struct degrees {
-  host_array<std::uint64_t> of_user;
-  host_array<std::uint64_t> of_item;
-};
-
-degrees degrees_of(ratings const& from) {
-  degrees made;
-  made.of_user.assign(from.users, 0);
-  made.of_item.assign(from.items, 0);
-  for (rating const& each : from.all) {
-    ++made.of_user[each.user];
-    ++made.of_item[each.item];
-  }
-  return made;
-}
-
 /// A group for each of those that have so many ratings: the heaviest first, into the lightest group.
-host_array<std::uint16_t> balanced(host_array<std::uint64_t> const& counts, std::uint32_t groups) {
+host_array<std::uint16_t> balanced(host_array<std::uint32_t> const& counts, std::uint32_t groups) {
   constexpr int group_bits = 12;
   static_assert(rating_blocks::max_groups == 1U << group_bits);
   // A heap with the lightest on top; its load and, below that, its number in one word, so that one comparison decides.
@@ -42,7 +26,7 @@ host_array<std::uint16_t> balanced(host_array<std::uint64_t> const& counts, std:
   host_array<std::uint16_t> found(counts.size());
   for (std::uint32_t const each : by_falling_degree(counts)) {
     found[each] = static_cast<std::uint16_t>(heap.front() & (rating_blocks::max_groups - 1));
-    std::uint64_t const sum = heap.front() + (counts[each] << group_bits);
+    std::uint64_t const sum = heap.front() + (std::uint64_t{counts[each]} << group_bits);
     std::size_t at = 0;
     for (std::size_t next; (next = 2 * at + 1) < groups; at = next) {
       if (next + 1 < groups && heap[next + 1] < heap[next]) ++next;
@@ -54,28 +38,31 @@ host_array<std::uint16_t> balanced(host_array<std::uint64_t> const& counts, std:
   return found;
 }
 
+/// The ratings must be in order of their items.
 void find_places(std::span<placed_rating> block) {
   for (std::size_t at = 0; at < block.size(); ++at) {
-    auto const first = [&](auto member) {
-      std::size_t before = 0;
-      while (block[before].*member != block[at].*member) ++before;
-      return static_cast<std::uint16_t>(before);
-    };
-    block[at].user_place = first(&placed_rating::user);
-    block[at].item_place = first(&placed_rating::item);
+    std::size_t user_place = 0;
+    while (block[user_place].user != block[at].user) ++user_place;
+    bool const same_item = at != 0 && block[at - 1].item == block[at].item;
+    block[at].user_place = static_cast<std::uint16_t>(user_place);
+    block[at].item_place = same_item ? block[at - 1].item_place : static_cast<std::uint16_t>(at);
   }
 }
 
 void sort_by_item(std::span<placed_rating> block) {
-  constexpr std::size_t few = 32;  // are put in their places one by one: a stable sort would take memory for each block
+  constexpr std::size_t few = 32;  // are put where their rank is: a stable sort would take memory for each block
   auto const before = [](placed_rating const& a, placed_rating const& b) { return a.item < b.item; };
   if (block.size() > few) return std::stable_sort(block.begin(), block.end(), before);
-  for (std::size_t at = 1; at < block.size(); ++at) {
-    placed_rating const moved = block[at];
-    std::size_t to = at;
-    for (; to > 0 && before(moved, block[to - 1]); --to) block[to] = block[to - 1];
-    block[to] = moved;
+  std::uint32_t items[few];
+  placed_rating sorted[few];
+  for (std::size_t at = 0; at < block.size(); ++at) items[at] = block[at].item;
+  for (std::size_t at = 0; at < block.size(); ++at) {
+    std::uint32_t rank = 0;  // added up without branches, which would go either way at random
+    for (std::size_t other = 0; other < at; ++other) rank += items[other] <= items[at] ? 1 : 0;
+    for (std::size_t other = at + 1; other < block.size(); ++other) rank += items[other] < items[at] ? 1 : 0;
+    sorted[rank] = block[at];
   }
+  std::copy_n(sorted, block.size(), block.data());
 }
 
 /// The ratings of a stratum, of which each group of users has those of one group of items.
@@ -138,12 +125,25 @@ class stratum {
 
 }  // namespace
 
-rating_spread spread_of(ratings const& from) {
-  degrees const rated = degrees_of(from);
-  std::uint64_t heaviest = 1;
-  for (std::uint64_t const each : rated.of_user) heaviest = std::max(heaviest, each);
-  for (std::uint64_t const each : rated.of_item) heaviest = std::max(heaviest, each);
-  return {from.all.size(), heaviest, std::min(from.users, from.items)};
+rating_degrees degrees_of(ratings const& from) {
+  rating_degrees made;
+  made.of_user.assign(from.users, 0);
+  made.of_item.assign(from.items, 0);
+  for (rating const& each : from.all) {
+    ++made.of_user[each.user];
+    ++made.of_item[each.item];
+  }
+  return made;
+}
+
+rating_spread spread_of(rating_degrees const& degrees) {
+  rating_spread made{0, 1, std::min(degrees.of_user.size(), degrees.of_item.size())};
+  for (std::uint64_t const each : degrees.of_user) {
+    made.count += each;
+    made.heaviest = std::max(made.heaviest, each);
+  }
+  for (std::uint64_t const each : degrees.of_item) made.heaviest = std::max(made.heaviest, each);
+  return made;
 }
 
 std::uint32_t suitable_groups(rating_spread const& of) {
@@ -158,14 +158,13 @@ std::uint64_t expected_phases(rating_spread const& of, std::uint32_t groups) {
   return at_least + at_least / 4 + 1;
 }
 
-rating_blocks make_rating_blocks(ratings const& from, std::uint32_t groups) {
+rating_blocks make_rating_blocks(ratings const& from, rating_degrees const& degrees, std::uint32_t groups) {
   constexpr std::uint64_t max_blocks = 1ULL << 30;
   if (groups == 0 || groups > rating_blocks::max_groups)
     throw usage_error{"blocks of ratings: " + std::to_string(groups) + " groups are outside 1 to " +
                       std::to_string(rating_blocks::max_groups)};
-  degrees const rated = degrees_of(from);
-  auto const user_group = balanced(rated.of_user, groups);
-  auto const item_group = balanced(rated.of_item, groups);
+  auto const user_group = balanced(degrees.of_user, groups);
+  auto const item_group = balanced(degrees.of_item, groups);
 
   // In stratum s users' group g meets items' group g + s.
   auto const stratum_of = [&](rating const& each) {
