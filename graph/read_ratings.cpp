@@ -81,6 +81,7 @@ class rating_reader {
     while (separates(*at)) ++at;
   }
   static char const* to_end(char const* at, char const* end) noexcept {
+    if (*at == '\n') return at;
     return static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
   }
   void check_length(char const* begin, char const* end) const {
@@ -90,22 +91,26 @@ class rating_reader {
   std::uint32_t read_id(char const*& at, char const* end, char const* whose, std::uint64_t& count) const {
     std::uint64_t id = 0;
     char const* rest = read_digits(at, 9, id);
-    bool read = rest != at && ends_word(*rest);
-    if (is_digit(*rest)) {  // a long number
-      auto const [past, code] = std::from_chars(at, end, id);
-      rest = past;
-      read = code == std::errc{} && ends_word(*past);
-    }
-    if (!read)
-      refuse(std::string{"expected the id of "} + (*whose == 'i' ? "an " : "a ") + whose +
-             ", a whole number from 0, got " + quote({at, to_end(at, end)}));
-    if (id >= limits_.max_ids)
-      refuse(std::string{whose} + " " + std::to_string(id) +
-             " is not below the limit max_ids = " + std::to_string(limits_.max_ids));
+    if (rest == at || !ends_word(*rest)) rest = read_long_id(at, end, whose, id);
+    if (id >= limits_.max_ids) refuse_id(whose, id);
     count = std::max(count, id + 1);
     at = rest;
     skip(at);
     return static_cast<std::uint32_t>(id);
+  }
+
+  /// Returns where the id ends. Refuses what is none.
+  char const* read_long_id(char const* at, char const* end, char const* whose, std::uint64_t& id) const {
+    auto const [rest, code] = std::from_chars(at, end, id);
+    if (code != std::errc{} || !ends_word(*rest))
+      refuse(std::string{"expected the id of "} + (*whose == 'i' ? "an " : "a ") + whose +
+             ", a whole number from 0, got " + quote({at, to_end(at, end)}));
+    return rest;
+  }
+
+  [[noreturn]] void refuse_id(char const* whose, std::uint64_t id) const {
+    refuse(std::string{whose} + " " + std::to_string(id) +
+           " is not below the limit max_ids = " + std::to_string(limits_.max_ids));
   }
 
   /// A value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division rounds
