@@ -90,7 +90,7 @@ class sssp_owner final : public task_owner {
   std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
   std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
-  verification verify() override {
+  verification verify() override try {
     sssp_progress const end = arrays_.value().progress();
     auto const sources = sources_.all();
     if (end.too_far != 0) return {false, too_far()};
@@ -102,6 +102,8 @@ class sssp_owner final : public task_owner {
     verification made = verify_found(sources);
     if (input_.draws_weights()) out_.weights = host_array<float>{};  // `{}` would only clear it
     return made;
+  } catch (std::bad_alloc const&) {
+    throw input_.too_large();
   }
 
   std::vector<std::string> write() override {

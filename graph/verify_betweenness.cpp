@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <lull/graph/verify_betweenness.hpp>
 #include <lull/host/error.hpp>
 #include <random>
@@ -18,6 +19,7 @@ constexpr std::uint32_t unreached = ~0U;
 /// How many shortest paths: mantissa × 2^exponent.
 struct path_number {
   static constexpr int step = 8'000;  // of exponents: the product of two mantissas is finite
+  static_assert(std::numeric_limits<long double>::max_exponent > 2 * step + 2);
   static constexpr long double max_mantissa = 0x1p8000L;
 
   long double mantissa = 0;

@@ -37,7 +37,7 @@ STEPS = 30
 SAVED_EVERY = 10  # steps; a checkpoint of all ranks has 20 GB
 KILLED_AFTER = 13  # steps of a process, the last of which are enqueued and not yet done
 CHECKPOINT_EVERY_S = 0.2  # of side jobs
-LIMIT_S = 150  # of each training
+LIMIT_S = 150  # of each training, and of a side job by itself
 
 
 class Training:
@@ -146,13 +146,13 @@ def rank_main(given):
         harvested(given)
 
 
-def launched(given, folder, *more):
-    """The exit code, the seconds, and where each rank began."""
+def launched(given, folder, what, *more):
+    """The exit code, the seconds, and where each rank began. `what` says it to who waits."""
     began = time.monotonic()
     command = [*sys.argv, "--folder", str(folder), *map(str, more)]
     code = torch_pipeline.launch(command, count=given.ranks, limit=LIMIT_S)
     seconds = round(time.monotonic() - began, 1)
-    print(f"killed_rank: {' '.join(map(str, more)) or 'without a kill'}: exit {code} after {seconds} s", flush=True)
+    print(f"killed_rank: {what}: exit {code} after {seconds} s", flush=True)
     begun = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("begun.*"))]
     return {"exit": code, "seconds": seconds, "begun": begun}
 
@@ -172,14 +172,15 @@ def equal_results(given, folder, rank):
 
 
 def compared(given, folder):
-    runs = [launched(given, folder)]
+    runs = [launched(given, folder, "without Lull")]
     for number in range(given.kills):
         rank = (2 * number + 1) % given.ranks
-        runs.append({"killed": rank, **launched(given, folder, "--kill", rank)})
-    runs.append(launched(given, folder, "--kill", -1))
+        runs.append({"killed": rank, **launched(given, folder, f"rank {rank} killed", "--kill", rank)})
+    runs.append(launched(given, folder, "to the end", "--kill", -1))
     if runs[0]["exit"] or runs[-1]["exit"] or not all(run["exit"] == 128 + signal.SIGKILL for run in runs[1:-1]):
         sys.exit(f"killed_rank.py: NOT RUN: {runs}")
-    at_once = concurrent.futures.ThreadPoolExecutor(given.ranks)
+    with concurrent.futures.ThreadPoolExecutor(given.ranks) as at_once:
+        side_work_equal = list(at_once.map(lambda rank: equal_results(given, folder, rank), range(given.ranks)))
     return {
         "schedule": given.schedule,
         "rank_count": given.ranks,
@@ -189,7 +190,7 @@ def compared(given, folder):
             equal_tensors(folder / f"plain.rank{rank}.pt", folder / f"harvested.rank{rank}.pt")
             for rank in range(given.ranks)
         ],
-        "side_work_equal": list(at_once.map(lambda rank: equal_results(given, folder, rank), range(given.ranks))),
+        "side_work_equal": side_work_equal,
     }
 
 

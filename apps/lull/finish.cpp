@@ -12,7 +12,7 @@ bool is_whole(ended_task const& task) {  // else what failed may be tried again
   return task.finished == nullptr || task.finished->failures() == 0;
 }
 
-/// Of a task that finished: its verdict, and what it wrote.
+/// Of a task that finished: its verdict, and what it wrote, now or before.
 void finish_one(ended_task const& task, results_judged judged, std::vector<std::string>& lines,
                 std::optional<bool>& verified) {
   if (judged == results_judged::yes) {
@@ -20,7 +20,8 @@ void finish_one(ended_task const& task, results_judged judged, std::vector<std::
     verified = found.ok;
     lines.push_back((found.ok ? "verified: " : "WRONG RESULT: ") + found.message);
   }
-  for (std::string& each : task.finished->write()) lines.push_back(std::move(each));
+  std::vector<std::string> const told = task.written ? *task.written : task.finished->write();
+  lines.insert(lines.end(), told.begin(), told.end());
 }
 
 }  // namespace

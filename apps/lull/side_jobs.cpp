@@ -55,21 +55,17 @@ void side_jobs::submit(task::one& which, owned_job::from begin) {
 void side_jobs::serve() {
   try {
     side_.machine().adopt_thread();
-    for (auto give_up = std::chrono::steady_clock::time_point::max();; std::this_thread::sleep_for(look_again)) {
+    for (auto give_up = std::chrono::steady_clock::now() + max_goodbye;; std::this_thread::sleep_for(look_again)) {
       bool const ending = ending_;
       bool const stopping = stopping_;
       std::size_t left = 0;
-      bool reading = false;
       for (std::size_t t = 0; t < tasks_.size(); ++t) {
-        for (task::one& one : tasks_[t]->jobs) {
-          left += look_after(t, one, ending, stopping) ? 1 : 0;
-          reading |= one.reading.valid();
-        }
+        for (task::one& one : tasks_[t]->jobs) left += look_after(t, one, ending, stopping) ? 1 : 0;
       }
       left_ = left;
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
-      if (stopping && !reading && give_up == std::chrono::steady_clock::time_point::max()) give_up = now + max_goodbye;
+      if (!stopping || reading_.valid()) give_up = now + max_goodbye;
       if (now >= give_up)
         throw limit_error{
             "a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a "
@@ -85,14 +81,11 @@ void side_jobs::serve() {
 /// True: it goes on, or another in its place.
 bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool stopping) {
   task& of = *tasks_[index];
-  if (one.over && !one.reading.valid()) return false;
+  if (one.over && !one.is_to_be_read && !is_being_read(one)) return false;
   try {
     if (one.over || one.job->over()) {
-      if (!one.over) {
-        note(index, one);
-        read_results(of, one, ending);
-      }
-      if (!is_read(one)) return true;
+      if (!one.over) note(index, one);
+      if (!read_results(of, one, ending)) return true;
       if (!ending && !of.closed) {
         one.job->owner().reset();
         submit(one, owned_job::from::the_start);
@@ -111,25 +104,25 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
   } catch (std::exception const& problem) {
     complain(of, problem.what());
   }
-  return !one.over || one.reading.valid();
+  return !one.over || one.is_to_be_read || is_being_read(one);
 }
 
 /// Of the first job of a task that finishes: all are the same work, and each copy from the machine disturbs the
-/// trainer. They are written where another follows: what has finished would be lost if that one were stopped.
-void side_jobs::read_results(task& of, task::one& one, bool ending) {
-  if (one.job->progress().state != job_state::finished || std::exchange(of.is_read, true)) return;
-  one.reading = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
-    side_.machine().adopt_thread();
-    of.figures = owner.figures();
-    if (follows) of.written = owner.write();
-  });
-}
-
-/// Throws what went wrong in reading.
-bool side_jobs::is_read(task::one& one) {
-  if (!one.reading.valid()) return true;
-  if (one.reading.wait_for(0s) != std::future_status::ready) return false;
-  one.reading.get();
+/// trainer. They are written where another follows: what has finished would be lost if that one were stopped. One after
+/// the other, for each takes memory. True: that is over, or there is nothing to read. Throws what went wrong.
+bool side_jobs::read_results(task& of, task::one& one, bool ending) {
+  if (!reading_.valid() && std::exchange(one.is_to_be_read, false)) {
+    reading_ = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
+      side_.machine().adopt_thread();
+      of.figures = owner.figures();
+      if (follows) of.written = owner.write();
+    });
+    read_ = &one;
+  }
+  if (!is_being_read(one)) return !one.is_to_be_read;
+  if (reading_.wait_for(0s) != std::future_status::ready) return false;
+  read_ = nullptr;
+  reading_.get();
   return true;
 }
 
@@ -162,6 +155,7 @@ void side_jobs::note(std::size_t index, task::one& one) {
     made.result.failures = failures;
     if (failures != 0) complain(of, named_failures(failures));
     if (kept_ == results_kept::all) made.like_first = of.same.holds_for(one.job->owner());
+    one.is_to_be_read = !std::exchange(of.has_finished, true);
     ++ended_;
   }
   if (noted_.size() == max_results) {

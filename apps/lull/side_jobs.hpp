@@ -32,9 +32,10 @@ struct side_task_asked {
 };
 
 /// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that
-/// starve make way, and submits those that end again, from a reset task. The results of the first that finishes are
-/// read and written while the others go on. A task that fails, or whose owner counts failures, is left; the others go
-/// on. The runtime has the next job go on in the same bubble where one ends or starves.
+/// starve make way, and submits those that end again, from a reset task. The results of the first job of a task
+/// that finishes are read and written while other jobs go on, those of one task after those of another. A task that
+/// fails, or whose owner counts failures, is left; the others go on. The runtime has the next job go on in the same
+/// bubble where one ends or starves.
 class side_jobs {
  public:
   /// Jobs that are listed one by one; of those that went well the last ones.
@@ -88,16 +89,16 @@ class side_jobs {
     std::unique_ptr<checkpoints> saves;
     same_result same;
     std::uint64_t max_rounds = 0;
-    bool closed = false;   // no job of it any more
-    bool is_read = false;  // the first job that finished is, or was; what it found:
+    bool closed = false;        // no job of it any more
+    bool has_finished = false;  // a job of it; what the first found:
     std::vector<task_figure> figures;
     std::optional<std::vector<std::string>> written;  // its lines, where another was to follow it
     struct one {
       std::unique_ptr<owned_job> job;
-      std::future<void> reading = {};  // of its results, on a thread of its own; it is over, and may yet follow itself
       bool over = false;
-      bool told = false;        // of a problem in saving it
-      std::uint64_t order = 0;  // of submission
+      bool is_to_be_read = false;  // over, and the first that finished
+      bool told = false;           // of a problem in saving it
+      std::uint64_t order = 0;     // of submission
     };
     std::vector<one> jobs;
   };
@@ -113,8 +114,8 @@ class side_jobs {
   void serve();
   bool look_after(std::size_t index, task::one& one, bool ending, bool stopping);
   void note(std::size_t index, task::one& one);
-  void read_results(task& of, task::one& one, bool ending);
-  static bool is_read(task::one& one);
+  bool read_results(task& of, task::one& one, bool ending);
+  bool is_being_read(task::one const& one) const { return read_ == &one; }
   bool is_spare(task const& of, task::one const& one) const;
   bool another_waits(task::one const& one) const;
   void complain(task& of, std::string const& problem);
@@ -123,6 +124,8 @@ class side_jobs {
   results_kept const kept_;
   log_line const log_;
   std::vector<std::unique_ptr<task>> tasks_;
+  std::future<void> reading_;        // of one job's results, on a thread of its own
+  task::one const* read_ = nullptr;  // that job
   std::uint64_t submitted_ = 0;
   std::vector<noted> noted_;
   std::optional<std::uint64_t> last_chunks_ = 0;  // of the bubbles of `finish`

@@ -32,8 +32,8 @@ struct task_figure {
 enum class account { none, begun, resumed };
 
 /// A task's host half: makes its arrays, describes it as a job, judges and writes its result. The command line,
-/// checkpoints and the contract suite use this and nothing else of a task. Not thread-safe; calls may block, none is
-/// for the trainer's path.
+/// checkpoints and the contract suite use this and nothing else of a task. One call at a time, except where one says
+/// otherwise, from any thread; calls to different owners may overlap. Calls may block, none is for the trainer's path.
 class task_owner {
  public:
   virtual ~task_owner() = default;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <lull/graph/sssp_owner.hpp>
+#include <lull/graph/verify_sssp.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
 #include <lull/tests/graph/owner_calls.hpp>
@@ -89,8 +90,9 @@ TEST(SsspOwner, WritesDistancesAndParents) {
   EXPECT_EQ(exact->write().front(), "from vertex 0: 4 vertices reached, distance 16777218, 5 edges traversed");
   EXPECT_EQ(lines_of(out), (lines{"0\t0\t0", "1\t6\t2", "2\t2\t0", "3\t16777218\t2", "4\tinf\t-1"}));
   auto const real = folder.write("g.wel", "0 1 0.5\n1 2 0.25\n0 2 1\n2 0 0\n");
-  EXPECT_EQ(run(side, {{"graph", real}, {"out", out}, {"source", "2"}})->write().front(),
-            "from vertex 2: 3 vertices reached, distance 0.5, 4 edges traversed");
+  auto const weighted = run(side, {{"graph", real}, {"out", out}, {"source", "2"}});
+  EXPECT_EQ(weighted->write().front(), "from vertex 2: 3 vertices reached, distance 0.5, 4 edges traversed");
+  EXPECT_TRUE(weighted->verify().ok);  // by the weights of the file
   EXPECT_EQ(lines_of(out), (lines{"0\t0\t2", "1\t0.5\t0", "2\t0\t2"}));
 }
 
@@ -160,6 +162,18 @@ TEST(SsspOwner, NeedsGrowWithTheSources) {
   auto const three = owner({{"grid", "32"}, {"sources", list}})->needs(executor_kind::threads);
   EXPECT_EQ(three.machine_bytes - one.machine_bytes, 2U * (1024 * 12 + 4));
   EXPECT_EQ(one.smaller, "grid");
+}
+
+TEST(SsspOwner, KeepsNoDrawnWeights) {
+  constexpr std::uint64_t vertices = 1024;
+  constexpr std::uint64_t edges = 4 * 32 * 31;
+  auto const need = owner({{"grid", "32"}})->needs(executor_kind::threads);
+  EXPECT_EQ(need.host_bytes, (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t));
+  EXPECT_GE(need.preparing_bytes, edges * sizeof(float) + vertices * sizeof(sssp_found));  // to judge
+  runtime side{on_threads()};
+  auto const drawn = run(side, {{"grid", "9"}});
+  EXPECT_TRUE(drawn->verify().ok);
+  EXPECT_TRUE(drawn->verify().ok);  // drawn again
 }
 
 }  // namespace

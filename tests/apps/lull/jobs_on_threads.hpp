@@ -142,12 +142,14 @@ class jobs_on_threads : public testing::Test {
   }
   template <class Until>
   void train_until(Until&& until) {
-    stage_plan const bubble{{}, {{gap_site::tail, 0, 0ns, 1ms}}, 1ms};
     auto const give_up = std::chrono::steady_clock::now() + 120s;  // against hangs only
-    while (!until() && std::chrono::steady_clock::now() < give_up) {
-      for (replayed_bubble& one : replay(trainer_, bubble, 1, &side_, [] { return false; }).bubbles)
-        bubbles_.push_back(std::move(one));
-    }
+    while (!until() && std::chrono::steady_clock::now() < give_up) train_once();
+  }
+  /// One bubble.
+  void train_once() {
+    stage_plan const bubble{{}, {{gap_site::tail, 0, 0ns, 1ms}}, 1ms};
+    for (replayed_bubble& one : replay(trainer_, bubble, 1, &side_, [] { return false; }).bubbles)
+      bubbles_.push_back(std::move(one));
   }
   using arrays_read = std::vector<std::string>;
   arrays_read bytes_of(task_owner const& owner) {

@@ -82,10 +82,12 @@ struct slow_writer {
   std::atomic<bool> writes = false;
   std::atomic<bool> go_on = false;
   bool was_told = false;  // to go on, and did not give up
+  int times = 0;
 
   std::unique_ptr<spoilt_owner> make() {
     auto owner = std::make_unique<spoilt_owner>();
     owner->while_writing = [this] {
+      ++times;
       writes = true;
       for (int i = 0; i < 10'000 && !go_on; ++i) std::this_thread::sleep_for(1ms);
       was_told = go_on;
@@ -97,11 +99,12 @@ struct slow_writer {
 
 TEST_F(jobs_on_threads, the_others_go_on_while_results_are_written) {
   slow_writer slow;
-  side_jobs& jobs =
-      start(tasks(asked("slow", slow.make()), asked("quick", std::make_unique<spoilt_owner>())), results_kept::none);
+  side_task_asked quick = asked("quick", std::make_unique<spoilt_owner>());
+  quick.owners.push_back(std::make_unique<spoilt_owner>());
+  side_jobs& jobs = start(tasks(asked("slow", slow.make()), std::move(quick)), results_kept::none);
   train_until([&] { return slow.writes.load(); });
   std::uint64_t const before = jobs.ended();
-  train(before + 3);
+  train(before + 4);
   slow.go_on = true;
   jobs.finish(trainer_, at_once);
   EXPECT_TRUE(slow.was_told);
@@ -112,12 +115,37 @@ TEST_F(jobs_on_threads, a_job_whose_results_are_written_follows_itself) {
   slow_writer slow;
   side_jobs& jobs = keep_busy(list(slow.make()));
   train_until([&] { return slow.writes.load(); });
+  for (int bubble = 0; bubble < 40; ++bubble) train_once();  // several jobs long
   EXPECT_EQ(jobs.ended(), 1U);
   slow.go_on = true;
   train(3);
   jobs.finish(trainer_, never);
   expect_all_finished(3);
   EXPECT_TRUE(jobs.verify(0).ok);
+}
+
+TEST_F(jobs_on_threads, results_of_one_task_are_written_after_those_of_another) {
+  slow_writer one;
+  slow_writer other;
+  side_jobs& jobs = start(tasks(asked("one", one.make()), asked("other", other.make())), results_kept::none);
+  train_until([&] { return jobs.ended() == 2 && (one.writes || other.writes); });
+  for (int bubble = 0; bubble < 40; ++bubble) train_once();
+  EXPECT_NE(one.writes, other.writes);
+  one.go_on = other.go_on = true;
+  train(4);
+  jobs.finish(trainer_, at_once);
+  EXPECT_TRUE(one.was_told && other.was_told);
+}
+
+TEST_F(jobs_on_threads, what_was_written_is_not_written_again) {
+  slow_writer slow;
+  side_jobs& jobs = keep_busy(list(slow.make()), results_kept::none);
+  train_until([&] { return slow.writes.load(); });
+  jobs.finish(trainer_, [&] { return slow.go_on = true; });  // asked when no job is to follow
+  ASSERT_NE(jobs.finished(0), nullptr);
+  outcome const found = finish(jobs.ended_tasks(), results_judged::no);
+  EXPECT_EQ(found.lines, std::vector<std::string>{"written"});
+  EXPECT_EQ(slow.times, 1);
 }
 
 TEST_F(jobs_on_threads, results_that_cannot_be_written_end_their_task_alone) {
