@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What jobs say of themselves, while their runtime lives and after it has ended."""
 
+import time
 import unittest
 
 import lull
@@ -23,6 +24,13 @@ class States(unittest.TestCase):
             self.stream.synchronize()
         self.fail(job.status())
 
+    def wait_until(self, job, state):
+        for _ in range(10_000):
+            if job.state == state:
+                return
+            time.sleep(0.001)
+        self.fail(job.status())
+
     def test_one_that_was_cancelled(self):
         with self.harvest("compute:items=64,rounds=100000") as side:
             job = side.jobs[0]
@@ -37,6 +45,7 @@ class States(unittest.TestCase):
         with self.harvest("compute:items=64,rounds=1000000", "compute:items=64,rounds=10", "streaming") as side:
             placed, paused, queued = side.jobs
             paused.pause()
+            self.wait_until(paused, "paused")  # in a bubble before that it might finish
             self.place_bubbles_until(placed, "placed")
             with lull.bubble("open", self.stream):  # a block is at work then
                 self.stream.sleep(0.02)
