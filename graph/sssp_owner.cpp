@@ -98,9 +98,10 @@ class sssp_owner final : public task_owner {
       return {false, "the run has not ended: " + std::to_string(end.search) + " of " + std::to_string(sources.size()) +
                          " searches are done"};
     }
-    if (input_.draws_weights()) input_.draw(out_);
+    if (!input_.draws_weights()) return verify_found(sources);
+    input_.draw(out_);
     verification made = verify_found(sources);
-    if (input_.draws_weights()) out_.weights = host_array<float>{};  // `{}` would only clear it
+    out_.weights = host_array<float>{};  // `{}` would only clear it
     return made;
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -88,7 +88,8 @@ class harvest {
         plan_(std::move(plan)),
         unfinished_(unfinished),
         limit_(asked.at_most),
-        side_(options_of(plan_, asked)),
+        options_(options_of(plan_, asked)),
+        side_(options_),
         monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(side_.machine().place().pci_bus_id)
                                                    : nullptr),
         report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
@@ -99,9 +100,8 @@ class harvest {
     config.stage = asked.stage;
     config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
     if (plan_.mode == side_mode::lull) {
-      runtime_options const used = options_of(plan_, asked);
-      config.min_bubble_us = static_cast<double>(used.min_bubble.count()) / 1e3;
-      config.rest_before_close_us = static_cast<double>(used.rest_before_close.count()) / 1e3;
+      config.min_bubble_us = static_cast<double>(options_.min_bubble.count()) / 1e3;
+      config.rest_before_close_us = static_cast<double>(options_.rest_before_close.count()) / 1e3;
     }
     config.iterations = asked.iterations;
     config.pairs = asked.pairs;
@@ -327,6 +327,7 @@ class harvest {
   unfinished_jobs const unfinished_;
   stop_request const stop_;
   time_limit limit_;  // of the pairs, and of what is unfinished behind them
+  runtime_options const options_;
   runtime side_;
   std::unique_ptr<gpu_monitor> monitor_;
   report report_;

@@ -81,7 +81,7 @@ void side_jobs::serve() {
 /// True: it goes on, or another in its place.
 bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool stopping) {
   task& of = *tasks_[index];
-  if (one.over && !one.is_to_be_read && !is_being_read(one)) return false;
+  if (one.over && !awaits_reading(one)) return false;
   try {
     if (one.over || one.job->over()) {
       if (!one.over) note(index, one);
@@ -104,7 +104,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
   } catch (std::exception const& problem) {
     complain(of, problem.what());
   }
-  return !one.over || one.is_to_be_read || is_being_read(one);
+  return !one.over || awaits_reading(one);
 }
 
 /// Of the first job of a task that finishes: all are the same work, and each copy from the machine disturbs the
@@ -119,7 +119,7 @@ bool side_jobs::read_results(task& of, task::one& one, bool ending) {
     });
     read_ = &one;
   }
-  if (!is_being_read(one)) return !one.is_to_be_read;
+  if (read_ != &one) return !one.is_to_be_read;
   if (reading_.wait_for(0s) != std::future_status::ready) return false;
   read_ = nullptr;
   reading_.get();

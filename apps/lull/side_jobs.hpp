@@ -96,7 +96,7 @@ class side_jobs {
     struct one {
       std::unique_ptr<owned_job> job;
       bool over = false;
-      bool is_to_be_read = false;  // over, and the first that finished
+      bool is_to_be_read = false;  // over, and the first that finished; reading has not begun
       bool told = false;           // of a problem in saving it
       std::uint64_t order = 0;     // of submission
     };
@@ -115,7 +115,7 @@ class side_jobs {
   bool look_after(std::size_t index, task::one& one, bool ending, bool stopping);
   void note(std::size_t index, task::one& one);
   bool read_results(task& of, task::one& one, bool ending);
-  bool is_being_read(task::one const& one) const { return read_ == &one; }
+  bool awaits_reading(task::one const& one) const { return one.is_to_be_read || read_ == &one; }  // or its end
   bool is_spare(task const& of, task::one const& one) const;
   bool another_waits(task::one const& one) const;
   void complain(task& of, std::string const& problem);
