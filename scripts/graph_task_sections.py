@@ -22,7 +22,8 @@ RATINGS = {
     "many": "count=20000000,users=138000,items=100000",
     "popular": "count=10000000,users=1000000,items=100",  # one item has a tenth of them
 }
-ROW_NAMES = (*GRAPHS, *RATINGS)
+LARGE = {"large": "kronecker=24"}  # in bubbles; jobs on the others may be shorter than one
+ROW_NAMES = (*GRAPHS, *RATINGS, *LARGE)
 SHORT = ("shipped",)  # whose runs take some tens of microseconds
 
 
@@ -76,7 +77,7 @@ TASKS = {
 
 def keep_rows(names):
     """From now on sections have these rows alone."""
-    for inputs in (GRAPHS, RATINGS):
+    for inputs in (GRAPHS, RATINGS, LARGE):
         for name in set(inputs).difference(names):
             del inputs[name]
 
@@ -86,15 +87,15 @@ INSTANTS = 1000
 KILLS = 3
 
 
-def rows_of(build, name, option, measure):
-    """A row for each input: `measure` is given it and the request."""
+def rows_of(build, name, option, measure, more=None):
+    """A row for each input: `measure` is given it and the request. `more` graphs are for tasks that take graphs."""
     task = TASKS[name]
     folder = pathlib.Path(build).resolve()
     sources = folder / "sources.txt"
     if "sources.txt" in task.harvest and not sources.exists():
         sources.write_text("".join(f"{31 * at}\n" for at in range(SOURCES)))
     rows = []
-    for called, chosen in task.inputs.items():
+    for called, chosen in (task.inputs | (more or {}) if task.inputs is GRAPHS else task.inputs).items():
         if "hub.el" in chosen and not (folder / "hub.el").exists():
             maker = pathlib.Path(__file__).with_name("make_hub_graph.py")
             shell([sys.executable, str(maker), str(folder / "hub.el")])
@@ -119,12 +120,12 @@ def graph_harvest(build, name):
     """A stage of 1F1B whose longest bubble is about 1 ms: `drain_us` and `harvest` of a report are of 2,000 bubbles; n
     and interval as in `harvest`."""
 
-    def measure(_, asked):
-        wanted = ["--task", asked] * TASKS[name].tasks
+    def measure(called, asked):
+        wanted = ["--task", asked] * (min(TASKS[name].tasks, 2) if called in LARGE else TASKS[name].tasks)
         arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", *wanted)
         return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
 
-    return rows_of(build, name, "harvest", measure)
+    return rows_of(build, name, "harvest", measure, LARGE)
 
 
 def graph_instants(build, name):
