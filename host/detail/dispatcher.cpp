@@ -93,7 +93,6 @@ dispatcher::time_point dispatcher::tick() {
   memories_.tick(all_jobs(), std::chrono::steady_clock::now());
   answered_.notify_all();
   for (int p = 0; p < places; ++p) look_after(p, lock);
-  for (int p = 0; p < places; ++p) choose_for(p);
   return std::min(next_tick(), memories_.next());
 }
 
@@ -108,7 +107,7 @@ dispatcher::time_point dispatcher::next_tick() const {
   bool const has_empty = is_at([](place const& p) { return p.at == place_state::empty; });
   if (is_at(moves) || (has_empty && quiet_ == 0 && best_waiting() != nullptr)) return now + at_once;
   if (std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->outstanding() != 0; }))
-    return now + (now - last_over_ < short_job ? at_once : std::chrono::microseconds{soon});
+    return now + soon;
   return now + (is_at([](place const& p) { return p.at == place_state::standing; }) || in_graphs() || captured_.any()
                     ? later
                     : much_later);
@@ -170,6 +169,7 @@ void dispatcher::follow_captures() {
 
 void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   place& here = places_[static_cast<std::size_t>(index)];
+  if (here.at == place_state::empty) choose_for(index);
   if (here.at == place_state::filling && move_slots(index, true)) {
     here.at = place_state::standing;
     here.who->move_to(job_state::placed);
@@ -187,11 +187,7 @@ void dispatcher::look_after(int index, std::unique_lock<std::mutex>& lock) {
   }
   if (here.at == place_state::emptying && move_slots(index, false)) {
     job_state const now = settle(*here.who, lock);
-    if (now == job_state::paused || now == job_state::queued || now == job_state::evicted) {
-      queue(here.who);
-    } else {
-      last_over_ = std::chrono::steady_clock::now();
-    }
+    if (now == job_state::paused || now == job_state::queued || now == job_state::evicted) queue(here.who);
     here.who.reset();
     here.at = place_state::empty;
   }

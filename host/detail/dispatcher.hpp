@@ -87,8 +87,7 @@ class dispatcher {
  private:
   static constexpr std::chrono::milliseconds soon{1};         // while bubbles are under way
   static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
-  static constexpr std::chrono::microseconds at_once{100};    // while control is at work, or short jobs come in turn
-  static constexpr std::chrono::milliseconds short_job{5};    // so soon after a job the next may be over, too
+  static constexpr std::chrono::microseconds at_once{200};    // while control is at work
   static constexpr std::chrono::seconds idle_for{1};          // then a gate may be taken back from its stream
   static constexpr std::size_t max_bubbles = 65'536;
   static constexpr std::chrono::milliseconds read_captures_every{5};
@@ -174,7 +173,6 @@ class dispatcher {
   bubble_summary summary_;
   std::chrono::nanoseconds lease_{0};
   std::chrono::steady_clock::time_point captures_read_{};
-  std::chrono::steady_clock::time_point last_over_{};  // when a job left its place for good
   void const* in_graphs_ = nullptr;  // the kind of worker of the job that stands there, or stood there last
 };
 

@@ -64,8 +64,8 @@ bool dispatcher::gives_way(int index) const {
 }
 
 void dispatcher::choose_for(int index) {
+  if (quiet_ != 0) return;
   place& where = places_[static_cast<std::size_t>(index)];
-  if (quiet_ != 0 || where.at != place_state::empty) return;
   std::shared_ptr<job_record> const next = best_waiting();
   job_record const* const behind = index == 0 ? places_[1].who.get() : nullptr;
   if (next == nullptr) return;
@@ -79,7 +79,6 @@ void dispatcher::choose_for(int index) {
   where.who = next;
   std::erase(waiting_, next);
   where.at = place_state::filling;
-  move_slots(index, true);
 }
 
 }  // namespace lull::detail
