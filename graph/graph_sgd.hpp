@@ -68,7 +68,7 @@ class graph_sgd {
  public:
   static constexpr std::uint32_t factors = Factors;
   static constexpr std::uint32_t blocks_at_once = max_rows;  // on a GPU
-  static constexpr std::uint64_t judged = 256;               // held-out ratings, an item
+  static constexpr std::uint64_t judged = 64;                // held-out ratings, an item: one for each thread
   static constexpr std::uint64_t fold = 1024;                // items of the judging phase, an item
   static constexpr team_shape shape{.threads = threads, .shared_bytes = max_rows * sizeof(storage)};
   static constexpr std::uint32_t other_phases = 2;  // of an epoch, beside the pass
