@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 constexpr auto solo_for = 1s;             // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;       // meanwhile, the GPU's clocks
 constexpr std::uint64_t min_rounds = 20;  // of a job that did not end: what is short of a whole one is not counted
-constexpr auto short_job = 100ms;         // a job shorter than this alone gets a successor that stands ready
+constexpr auto short_job = 500ms;         // a job shorter than this alone gets a successor that stands ready
 constexpr auto max_ready = 10s;           // from submit until a job stands ready
 
 /// What a task did alone, again and again.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bubbles a harvest uses, and how much of them.
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -27,7 +28,8 @@ TEST_F(program, a_bound_on_slowdown_is_tried_and_told) {
   EXPECT_EQ(read["steps"]["max_slowdown_pct"], 20);
   EXPECT_GT(read["steps"]["withheld"], 0U);
   EXPECT_GT(read["harvest"]["lost_us"]["withheld"], 0);
-  EXPECT_EQ(read["jobs"][0]["state"], "finished");  // behind the pairs, where there is no bound
+  auto const finished = [](json const& job) { return job["state"] == "finished"; };  // its successor may not have
+  EXPECT_TRUE(std::any_of(read["jobs"].begin(), read["jobs"].end(), finished)) << "behind the pairs there is no bound";
 }
 
 TEST_F(program, bubbles_below_the_shortest_that_is_asked_for_are_passed_over) {
