@@ -2,6 +2,7 @@
 """Sections of record.py that hold each graph task to what it promises, graph by graph: how long chunks take, what its
 jobs bring in bubbles and how they leave, and that neither preemption nor a kill changes a bit. A function a section."""
 
+import math
 import pathlib
 import sys
 import tempfile
@@ -50,7 +51,7 @@ TASKS = {
         cut=("50us", "5ms"),
         resumed=f"{SWEEPS}3000",
     ),
-    "bfs": graph_task(harvest="sources={folder}/sources.txt", tasks=2, resumed="sources={folder}/sources.txt"),
+    "bfs": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
     "bfs_together": graph_task(
         task="bfs",
         chunks="sources={folder}/sources.txt,at_once=64",
@@ -142,7 +143,8 @@ def graph_instants(build, name):
 
 
 def resumed(build, name, asked, executor):
-    """What became of one job that was killed after each of its first checkpoints, and taken up again."""
+    """What became of one job that was killed after each of its first checkpoints, and taken up again. A checkpoint
+    comes a fifth of the job after its start, or after the last one."""
     task = TASKS[name]
     with tempfile.TemporaryDirectory(dir=build) as folder:
         saved = pathlib.Path(folder, "saved", f"{name}.safetensors")
@@ -155,11 +157,13 @@ def resumed(build, name, asked, executor):
         plain = lull(build, job(whole), 200)
         if "not_run" in plain:
             return plain
+        whole_s = plain["report"]["run"]["seconds"]
+        every = ["--checkpoint-every", f"{math.ceil(whole_s * 1e6 / (KILLS + 2))}us"]
         saving = ["--checkpoint", str(saved.parent), "--resume"]
         kills = 0
         for _ in range(KILLS):
             before = saved.stat().st_mtime_ns if saved.exists() else 0
-            command = [f"{build}/bin/lull", *job(again, *saving, "--checkpoint-every", "1us")]
+            command = [f"{build}/bin/lull", *job(again, *saving, *every)]
             if not killed_when(command, lambda then=before: saved.exists() and saved.stat().st_mtime_ns != then, 200):
                 break
             kills += 1
@@ -168,8 +172,7 @@ def resumed(build, name, asked, executor):
         rest = lull(build, job(again, *saving), 200)
         if "not_run" in rest:
             return rest
-        seconds = [each["report"]["run"]["seconds"] for each in (plain, rest)]
-        found = {"kills": kills, "whole_s": seconds[0], "after_last_kill_s": seconds[1]}
+        found = {"kills": kills, "whole_s": whole_s, "after_last_kill_s": rest["report"]["run"]["seconds"]}
         return {**found, "bytes": whole.stat().st_size, "bit_equal": whole.read_bytes() == again.read_bytes()}
 
 
@@ -179,7 +182,7 @@ def graph_resumed(build, name, executor="cuda"):
 
     def measure(_, asked):
         runs = (resumed(build, name, asked, executor) for _ in range(2))
-        return paired(["lull", "run", "--checkpoint-every", "1us", "--task", asked], *runs)
+        return paired(["lull", "run", "--checkpoint", "…", "--resume", "--task", asked], *runs)
 
     return rows_of(build, name, "resumed", measure)
 

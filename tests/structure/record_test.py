@@ -310,7 +310,7 @@ given = dict(zip(sys.argv[1:], sys.argv[2:]))
 result = pathlib.Path(given["--task"].partition("out=")[2])
 saved = pathlib.Path(given.get("--checkpoint", "-")) / "bfs.safetensors"
 steps = int(saved.read_text()) if saved.exists() else 0
-if "--checkpoint-every" in given:
+if given.get("--checkpoint-every") == "800000us":
     saved.parent.mkdir(exist_ok=True)
     written = saved.with_suffix(".new")
     written.write_text(str(steps + 1))
@@ -331,7 +331,11 @@ pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - 
     def test_a_section_of_some_graphs_runs_with_them(self):
         done = subprocess.CompletedProcess([], 0, "{}", "")
         graphs, ratings = dict(graph_task_sections.GRAPHS), dict(graph_task_sections.RATINGS)
-        with mock.patch.dict(graph_task_sections.GRAPHS), mock.patch.dict(graph_task_sections.RATINGS):
+        with (
+            mock.patch.dict(graph_task_sections.GRAPHS),
+            mock.patch.dict(graph_task_sections.RATINGS),
+            mock.patch.dict(graph_task_sections.LARGE),
+        ):
             graph_task_sections.keep_rows(["grid", "many", "uniform"])
             for name, kept in (("bfs", ["uniform", "grid"]), ("graph_sgd", ["many"])):
                 (rows,) = self.sections(done, [f"graph_chunks:{name}"]).values()
@@ -343,8 +347,10 @@ pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - 
         kinds = ("graph_chunks", "graph_harvest", "graph_instants", "graph_resumed")
         names = [f"{kind}:{task}" for kind in kinds for task in graph_task_sections.TASKS]
         for name, rows in self.sections(done, names, commands.append).items():
-            inputs = graph_task_sections.TASKS[name.partition(":")[2]].inputs
-            self.assertEqual([row["graph"] for row in rows], list(inputs), name)
+            kind, _, task = name.partition(":")
+            expected = list(graph_task_sections.TASKS[task].inputs)
+            expected += ["large"] if kind == "graph_harvest" and task != "graph_sgd" else []
+            self.assertEqual([row["graph"] for row in rows], expected, name)
         asked = {" ".join(command) for command in commands}
         self.assertIn(f"{self.build}/bin/bench/graph_chunks components", asked)
         self.assertIn(f"{self.build}/bin/bench/graph_chunks pagerank:tolerance=1e-30,sweeps=20", asked)
