@@ -13,8 +13,9 @@ record are every other scope, so they alternate.
 `work` is a task of measure_stage.py, a task as lull tasks lists them, or a model of side_models.py whose training step
 is side work: resnet18, resnet50, vgg19, bert. `harvest`: what was done in bubbles against what is done in as much time
 of long bubbles without training, on the SMs that workers may use; of a model, in as much time of plain replays on the
-whole GPU. `saved_percent`: the share of the training's GPU time that the side work would take by itself, less the
-slowdown: FreeRide's cost savings (arXiv:2409.06941) with one price for all GPUs.
+whole GPU. `known_share`: of the bubbles that were opened, those whose length is known, so that they count there: a
+bubble that no worker came to is none of them. `saved_percent`: the share of the training's GPU time that the side work
+would take by itself, less the slowdown: FreeRide's cost savings (arXiv:2409.06941) with one price for all GPUs.
 `equal`: 200 steps whose losses and weights must be equal to the bit, and no other figures.
 
 `--straggler`: in one step of each group the last rank comes so many milliseconds late. LULL_LIBRARY names the C library

@@ -173,6 +173,7 @@ std::optional<launch_request> gate::request() const {
       .wanted = !of.timed && !of.abandoned,
       .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
       .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
+      .behind_late = !again && !again_.empty(),
       .opened_ns = opened_ns(),
       .usual_length = of.where->past.longest(),
       .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,

@@ -56,6 +56,10 @@ class GlooRank(measure_torch.Rank):
         return Mark()
 
 
+def opened_of(half):
+    return sum(rank["counts"]["opened"] for rank in half["ranks"])
+
+
 def problems_of(row):
     if row["work"] == "equal":
         return [] if row["first"]["equal"] else ["losses or weights differ"]
@@ -65,6 +69,8 @@ def problems_of(row):
             found.append("it has not one scope of two ranks")
         if any(rank["bubbles"] <= 0 or not 0 < rank["idle_ms"] for rank in half["ranks"]) or half["idle_share"] <= 0:
             found.append("a rank had no bubbles")
+        if half["known_share"] != sum(rank["bubbles"] for rank in half["ranks"]) / opened_of(half):
+            found.append("bubbles whose length is not known are not told")
         if row["work"] != "observe":
             work_ms = sum(rank["done"] / rank["done_per_ms_alone"] for rank in half["ranks"])
             gpu_ms = sum(rank["idle_ms"] for rank in half["ranks"]) / half["idle_share"]

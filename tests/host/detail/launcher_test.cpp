@@ -274,6 +274,30 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
   await_workers();
 }
 
+/// The trainer does something else for a while, and its host is ahead: what later openings were expected after has not
+/// come.
+TEST_F(launching_on_one_stream, behind_one_that_is_late_none_is_waited_for) {
+  start({});
+  train(2, 10ms, runtime_mode::observe);
+  train(6, 10ms);
+  for (int ahead = 0; ahead < 3; ++ahead) bubble(0);
+  while (tick() != a_launch) std::this_thread::yield();
+  while (gate_of(0).counts()[counted::released] == 0) std::this_thread::yield();  // whatever the dispatcher does
+  await_workers();
+  auto const all_expected = std::chrono::steady_clock::now() + 100ms;
+  while (std::chrono::steady_clock::now() < all_expected) ASSERT_EQ(tick(), calls{});
+  EXPECT_LT(next_, std::chrono::steady_clock::now() + 1ms) << "it is looked at again soon";
+  opens(0);
+  EXPECT_EQ(tick(), a_launch);
+  closes(0);
+  await_workers();
+  while (tick() != a_launch) std::this_thread::yield();  // it is expected again
+  EXPECT_FALSE(gate_of(0).has_opened(10));
+  EXPECT_EQ(gate_of(0).counts()[counted::released], 1U);
+  opens(0);
+  await_workers();
+}
+
 TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_openings) {
   start({.armed_ahead = 10s});
   train(2, 10ms, runtime_mode::observe);
