@@ -17,6 +17,9 @@
 #                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us after
 #                                   it no bubble below 200 µs is harvested;
 #                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
+#   scripts/gpu.sh lanes SECONDS 'NAME…' 'NAME…'
+#                                   such records at the same time, an argument on each GPU, as many as are ready in that time;
+#                                   graph_harvest:bfs@kronecker,grid: these rows alone
 #   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
 #                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
 #                                   gpt:1f1b gpt:interleaved straggler killed_rank; with :200us after it no bubble below 200 µs is harvested
@@ -27,7 +30,7 @@ results=${LULL_RESULTS:-docs/results}
 export CUDA_MODULE_LOADING=EAGER PATH=$PATH:/usr/local/cuda/bin
 
 usage() {
-  sed -n '3,22p' "$0" | cut -c3- >&2
+  sed -n '3,25p' "$0" | cut -c3- >&2
   exit 2
 }
 
@@ -52,6 +55,38 @@ sanitize() {
 measure() {
   mkdir -p "$results"
   python3 scripts/record.py --build "$build" --results "$results" "$@"
+}
+
+# lane GPU UNTIL NAME…: one after the other
+lane() {
+  local -r until=$2
+  local name rows failed=0
+  export CUDA_VISIBLE_DEVICES=$1
+  for name in "${@:3}"; do
+    rows=()
+    [[ $name != *@* ]] || IFS=, read -r -a rows <<< "--graphs,${name#*@}"
+    timeout $((until > SECONDS ? until - SECONDS : 1)) \
+      python3 scripts/record.py --build "$build" --results "$results" "${name%@*}" "${rows[@]}" || {
+      echo "$name: NOT RUN: exit $?" >&2
+      failed=1
+    }
+  done
+  return $failed
+}
+
+lanes() {
+  (($# > 1)) || usage
+  local -r until=$((SECONDS + $1))
+  local names lanes=() failed=0
+  shift
+  mkdir -p "$results"
+  for names in "$@"; do
+    # shellcheck disable=SC2086
+    lane "${#lanes[@]}" "$until" $names &
+    lanes+=($!)
+  done
+  for names in "${lanes[@]}"; do wait "$names" || failed=1; done
+  return $failed
 }
 
 several() {
@@ -80,6 +115,7 @@ case ${1:-} in
   test) tests ;;
   sanitize) sanitize ;;
   measure) shift; measure "$@" ;;
+  lanes) shift; lanes "$@" ;;
   several) shift; several "$@" ;;
   *) usage ;;
 esac
