@@ -158,7 +158,8 @@ def resumed(build, name, asked, executor):
         if "not_run" in plain:
             return plain
         whole_s = plain["report"]["run"]["seconds"]
-        every = ["--checkpoint-every", f"{math.ceil(whole_s * 1e6 / (KILLS + 2))}us"]
+        every_us = math.ceil(whole_s * 1e6 / (KILLS + 2))
+        every = ["--checkpoint-every", f"{every_us}us"]
         saving = ["--checkpoint", str(saved.parent), "--resume"]
         kills = 0
         for _ in range(KILLS):
@@ -172,7 +173,12 @@ def resumed(build, name, asked, executor):
         rest = lull(build, job(again, *saving), 200)
         if "not_run" in rest:
             return rest
-        found = {"kills": kills, "whole_s": whole_s, "after_last_kill_s": rest["report"]["run"]["seconds"]}
+        found = {
+            "kills": kills,
+            "every_us": every_us,
+            "whole_s": whole_s,
+            "after_last_kill_s": rest["report"]["run"]["seconds"],
+        }
         return {**found, "bytes": whole.stat().st_size, "bit_equal": whole.read_bytes() == again.read_bytes()}
 
 

@@ -59,7 +59,8 @@ def summed_up(scopes):
     gpu_ms = sum(one["steps"] * one["step_ms_none"] * len(one["ranks"]) for one in scopes)
     row["idle_share"] = sum(one["idle_ms"] for one in scopes) / gpu_ms
     ranks = [rank for one in scopes for rank in one["ranks"]]
-    row["known_share"] = sum(rank["bubbles"] for rank in ranks) / sum(rank["counts"]["opened"] for rank in ranks)
+    opened = sum(rank["counts"]["opened"] for rank in ranks)
+    row["known_share"] = sum(rank["bubbles"] for rank in ranks) / opened if opened else None
     if "lease_exits" in scopes[0]:
         row["lease_exits"] = sum(one["lease_exits"] for one in scopes)
     if all("work_ms" in one for one in scopes):

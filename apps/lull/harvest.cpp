@@ -39,6 +39,7 @@ struct solo_measure {
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::optional<std::uint64_t> rounds_of_job;
   std::chrono::nanoseconds elapsed{0};  // of the host's clock, with all between two bubbles
+  std::chrono::nanoseconds of_jobs{0};  // … until the last of those ended
 };
 
 /// From the start each time, for about that long; resets the task at the end.
@@ -55,6 +56,7 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
     sum.all += one;
     if (one.finished) {
       sum.jobs += 1;
+      sum.of_jobs = sum.elapsed;
       sum.chunks_of_job = one.chunks;
       sum.rounds_of_job = one.rounds;
     }
@@ -168,7 +170,7 @@ class harvest {
     solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
     solo_jobs_per_s_ = jobs_per_s(on_all, owner);
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
-    short_job_ = with_rooms.jobs > 0 && with_rooms.elapsed / with_rooms.jobs < short_job;
+    short_job_ = with_rooms.jobs > 0 && with_rooms.of_jobs / with_rooms.jobs < short_job;
   }
 
   void start_jobs() {

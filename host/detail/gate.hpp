@@ -41,7 +41,7 @@ struct launch_request {
   bool wanted = true;  // false: it gets no worker
   bool opened = false;
   bool over = false;                           // for certain: a later one has opened
-  bool behind_late = false;                    // one before it is overdue, so its own opening cannot be expected
+  bool behind_late = false;                    // the wait for one before it was ended, and it has not opened since
   std::uint64_t opened_ns = 0;                 // if it has
   std::chrono::nanoseconds usual_length{0};    // 0: not known
   std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock

@@ -74,8 +74,7 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     bool const is_enqueued = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
       return each.at == &at && each.bubble == asked->bubble;
     });
-    // Let go, and not seen to be out yet: it may work. Or one before it was let go, and the trainer has not come there.
-    if (is_enqueued || asked->behind_late) return now + look_after(now - asked->since);
+    if (is_enqueued) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
     if (order_.size() >= (several_ && !policy_.in_line ? 1 : executor::max_in_flight)) {
       // A worker that could work at once is worth more than one that waits.
       if (several_ && asked->opened) limits_.end_all();
@@ -105,14 +104,15 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     auto const ahead = policy_.armed_ahead.value_or(known ? known->ahead : asked->ahead);
     auto const unknown = policy_.armed_ahead ? asked->since + unknown_ahead : now;
     auto const due = (known ? known->opening : unknown) - ahead;
-    if (ahead.count() != 0 && due <= now) {
+    bool const may_wait = ahead.count() != 0 && !asked->behind_late;
+    if (may_wait && due <= now) {
       enqueue(at, *asked, start_when::opened, now, known);
       continue;
     }
     // Until then it is looked at, for it may open unexpectedly.
     auto const distance = known ? std::chrono::abs(known->opening - now) : now - asked->since;
     auto const next = now + look_after(distance);
-    return ahead.count() != 0 ? std::min(due, next) : next;
+    return may_wait ? std::min(due, next) : next;
   }
   return never;
 }

@@ -325,7 +325,8 @@ pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - 
             (row,) = graph_task_sections.graph_resumed(str(self.build), "bfs", "threads")
         self.assertEqual((row["task"], row["graph"]), ("bfs", "kronecker"))
         self.assertEqual(
-            row["second"], {"kills": 3, "whole_s": 4, "after_last_kill_s": 1, "bytes": 4, "bit_equal": True}
+            row["second"],
+            {"kills": 3, "every_us": 800_000, "whole_s": 4, "after_last_kill_s": 1, "bytes": 4, "bit_equal": True},
         )
 
     def test_a_section_of_some_graphs_runs_with_them(self):
