@@ -97,6 +97,7 @@ class bfs_owner final : public task_owner {
   }
 
   void reset() override {
+    total_.reset();
     std::visit([](auto& arrays) { arrays.reset(); }, arrays_.value());
   }
   std::vector<task_array> arrays() const override {
@@ -124,25 +125,20 @@ class bfs_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override {
-    std::optional<atomic_file> file;
-    if (values_.has("out")) file.emplace(values_.path("out"));
-    bfs_total const total = add_up([&](std::uint32_t source, std::vector<bfs_found> const& found) {
-      if (file) write_found(*file, source, found);
-    });
-    std::vector<std::string> lines{sum_up(total, summary())};
-    if (file) {
-      file->commit();
-      lines.push_back("depths and parents: " + values_.path("out").string());
-    }
-    return lines;
+    if (!values_.has("out")) return {sum_up(total(), summary())};
+    atomic_file file{values_.path("out")};
+    bfs_total const all =
+        add_up([&](std::uint32_t source, std::vector<bfs_found> const& found) { write_found(file, source, found); });
+    file.commit();
+    return {sum_up(all, summary()), "depths and parents: " + values_.path("out").string()};
   }
 
   std::vector<task_figure> figures() const override {
-    bfs_total const total = add_up([](std::uint32_t, std::vector<bfs_found> const&) {});
+    bfs_total const all = total();
     bfs_summary const end = summary();
-    return {{"reached", static_cast<double>(total.reached)},
-            {"depth", static_cast<double>(total.depth)},
-            {"edges_traversed", static_cast<double>(total.edges)},
+    return {{"reached", static_cast<double>(all.reached)},
+            {"depth", static_cast<double>(all.depth)},
+            {"edges_traversed", static_cast<double>(all.edges)},
             {"levels_pushed", static_cast<double>(end.pushed)},
             {"levels_pulled", static_cast<double>(end.pulled)}};
   }
@@ -153,6 +149,11 @@ class bfs_owner final : public task_owner {
   }
   void each_found(auto const& visit) const {
     std::visit([&](auto const& arrays) { arrays.each_found(visit); }, arrays_.value());
+  }
+
+  /// Results of many searches are read for seconds: once, where the run is over.
+  bfs_total total() const {
+    return total_ ? *total_ : add_up([](std::uint32_t, std::vector<bfs_found> const&) {});
   }
 
   bfs_total add_up(auto const& each) const {
@@ -167,6 +168,7 @@ class bfs_owner final : public task_owner {
       each(sources_.all()[search], found);
       return true;
     });
+    if (summary().over) total_ = total;
     return total;
   }
 
@@ -195,6 +197,7 @@ class bfs_owner final : public task_owner {
   search_sources sources_;
   csr out_;
   std::optional<bfs_searches> arrays_;
+  mutable std::optional<bfs_total> total_;  // of a run that is over
 };
 
 }  // namespace

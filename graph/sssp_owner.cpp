@@ -84,7 +84,10 @@ class sssp_owner final : public task_owner {
     return made;
   }
 
-  void reset() override { arrays_.value().reset(); }
+  void reset() override {
+    total_.reset();
+    arrays_.value().reset();
+  }
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
 
   std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
@@ -109,26 +112,19 @@ class sssp_owner final : public task_owner {
 
   std::vector<std::string> write() override {
     if (arrays_.value().progress().too_far != 0) throw limit_error("sssp: " + too_far());
-    std::optional<atomic_file> file;
-    if (values_.has("out")) file.emplace(values_.path("out"));
-    sssp_total const total = add_up([&](std::uint32_t source, std::vector<sssp_found> const& found) {
-      if (file) write_found(*file, source, found);
-    });
-    std::vector<std::string> lines{sources_.text() + ": " + std::to_string(total.reached) +
-                                   " vertices reached, distance " + text_of_distance(total.farthest, kind_) + ", " +
-                                   std::to_string(total.edges) + " edges traversed"};
-    if (file) {
-      file->commit();
-      lines.push_back("distances and parents: " + values_.path("out").string());
-    }
-    return lines;
+    if (!values_.has("out")) return {sum_up(total())};
+    atomic_file file{values_.path("out")};
+    sssp_total const all =
+        add_up([&](std::uint32_t source, std::vector<sssp_found> const& found) { write_found(file, source, found); });
+    file.commit();
+    return {sum_up(all), "distances and parents: " + values_.path("out").string()};
   }
 
   std::vector<task_figure> figures() const override {
-    sssp_total const total = add_up([](std::uint32_t, std::vector<sssp_found> const&) {});
-    return {{"reached", static_cast<double>(total.reached)},
-            {"distance", std::stod(text_of_distance(total.farthest, kind_))},
-            {"edges_traversed", static_cast<double>(total.edges)}};
+    sssp_total const all = total();
+    return {{"reached", static_cast<double>(all.reached)},
+            {"distance", std::stod(text_of_distance(all.farthest, kind_))},
+            {"edges_traversed", static_cast<double>(all.edges)}};
   }
 
  private:
@@ -155,6 +151,16 @@ class sssp_owner final : public task_owner {
     throw input_error(input_.files().front().string(), 0, fault.what());
   }
 
+  std::string sum_up(sssp_total const& all) const {
+    return sources_.text() + ": " + std::to_string(all.reached) + " vertices reached, distance " +
+           text_of_distance(all.farthest, kind_) + ", " + std::to_string(all.edges) + " edges traversed";
+  }
+
+  /// Results of many searches are read for seconds: once, where the run is over.
+  sssp_total total() const {
+    return total_ ? *total_ : add_up([](std::uint32_t, std::vector<sssp_found> const&) {});
+  }
+
   sssp_total add_up(auto const& each) const {
     sssp_total total;
     auto const sources = sources_.all();
@@ -168,6 +174,7 @@ class sssp_owner final : public task_owner {
       }
       each(sources[search], found);
     }
+    if (arrays_->progress().phase == sssp_phase::end) total_ = total;
     return total;
   }
 
@@ -189,6 +196,7 @@ class sssp_owner final : public task_owner {
   csr out_;
   weight_kind kind_ = weight_kind::whole;
   std::optional<sssp_arrays<sssp>> arrays_;
+  mutable std::optional<sssp_total> total_;  // of a run that is over
 };
 
 }  // namespace

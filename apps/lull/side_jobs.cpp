@@ -114,8 +114,8 @@ bool side_jobs::read_results(task& of, task::one& one, bool ending) {
   if (!reading_.valid() && std::exchange(one.is_to_be_read, false)) {
     reading_ = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
       side_.machine().adopt_thread();
-      of.figures = owner.figures();
       if (follows) of.written = owner.write();
+      of.figures = owner.figures();  // which may come of what was read for writing
     });
     read_ = &one;
   }

@@ -6,6 +6,7 @@
 #include <lull/graph/bfs_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/one_reading.hpp>
 #include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 #include <utility>
@@ -170,6 +171,10 @@ TEST(BfsOwner, NeedsGrowWithTheSources) {
   EXPECT_EQ(one.smaller, "kronecker");
   auto const at_once = owner({{"kronecker", "10"}, {"sources", list}, {"at_once", "2"}});
   EXPECT_GT(at_once->needs(executor_kind::threads).machine_bytes, three.machine_bytes);
+}
+
+TEST(BfsOwner, ReadsTheResultsOfARunOnce) {
+  test::expect_one_reading(bfs_entry(), {{"kronecker", "10"}, {"source", "1"}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/one_reading.hpp>
 #include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/pagerank_run.hpp>
 
@@ -174,6 +175,10 @@ TEST(SsspOwner, KeepsNoDrawnWeights) {
   auto const drawn = run(side, {{"grid", "9"}});
   EXPECT_TRUE(drawn->verify().ok);
   EXPECT_TRUE(drawn->verify().ok);  // drawn again
+}
+
+TEST(SsspOwner, ReadsTheResultsOfARunOnce) {
+  test::expect_one_reading(sssp_entry(), {{"kronecker", "10"}, {"source", "1"}});
 }
 
 }  // namespace
