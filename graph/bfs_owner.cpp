@@ -157,19 +157,19 @@ class bfs_owner final : public task_owner {
   }
 
   bfs_total add_up(auto const& each) const {
-    bfs_total total;
+    bfs_total sum;
     each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
       for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
         if (found[vertex].depth == bfs_found::none) continue;
-        total.reached += 1;
-        total.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
-        total.depth = std::max(total.depth, found[vertex].depth);
+        sum.reached += 1;
+        sum.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
+        sum.depth = std::max(sum.depth, found[vertex].depth);
       }
       each(sources_.all()[search], found);
       return true;
     });
-    if (summary().over) total_ = total;
-    return total;
+    if (summary().over) total_ = sum;
+    return sum;
   }
 
   std::string sum_up(bfs_total const& total, bfs_summary const& end) const {

@@ -162,20 +162,20 @@ class sssp_owner final : public task_owner {
   }
 
   sssp_total add_up(auto const& each) const {
-    sssp_total total;
+    sssp_total sum;
     auto const sources = sources_.all();
     for (std::size_t search = 0; search < sources.size(); ++search) {
       std::vector<sssp_found> const found = arrays_.value().found(search);
       for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
         if (found[vertex].distance == sssp_found::unreached) continue;
-        total.reached += 1;
-        total.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
-        total.farthest = std::max(total.farthest, found[vertex].distance);
+        sum.reached += 1;
+        sum.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
+        sum.farthest = std::max(sum.farthest, found[vertex].distance);
       }
       each(sources[search], found);
     }
-    if (arrays_->progress().phase == sssp_phase::end) total_ = total;
-    return total;
+    if (arrays_->progress().phase == sssp_phase::end) total_ = sum;
+    return sum;
   }
 
   void write_found(atomic_file& file, std::uint32_t source, std::vector<sssp_found> const& found) const {

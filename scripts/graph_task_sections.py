@@ -9,7 +9,7 @@ import tempfile
 from typing import NamedTuple
 
 from harvest_sections import in_bubbles
-from measured import killed_when, lull, paired, read_json, shell
+from measured import killed_when, lull, paired, read_json, shell, write_whole
 
 # Inputs as a task is asked for them. Later ones are a line each.
 GRAPHS = {
@@ -88,15 +88,15 @@ INSTANTS = 1000
 KILLS = 3
 
 
-def rows_of(build, name, option, measure, more=None):
-    """A row for each input: `measure` is given it and the request. `more` graphs are for tasks that take graphs."""
+def rows_of(build, name, option, measure, more=()):
+    """A row for each input, and for more of them: `measure` is given it and the request."""
     task = TASKS[name]
     folder = pathlib.Path(build).resolve()
     sources = folder / "sources.txt"
     if "sources.txt" in task.harvest and not sources.exists():
-        sources.write_text("".join(f"{31 * at}\n" for at in range(SOURCES)))
+        write_whole(sources, "".join(f"{31 * at}\n" for at in range(SOURCES)))
     rows = []
-    for called, chosen in (task.inputs | (more or {}) if task.inputs is GRAPHS else task.inputs).items():
+    for called, chosen in {**task.inputs, **dict(more)}.items():
         if "hub.el" in chosen and not (folder / "hub.el").exists():
             maker = pathlib.Path(__file__).with_name("make_hub_graph.py")
             shell([sys.executable, str(maker), str(folder / "hub.el")])
@@ -126,7 +126,7 @@ def graph_harvest(build, name):
         arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", *wanted)
         return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
 
-    return rows_of(build, name, "harvest", measure, LARGE)
+    return rows_of(build, name, "harvest", measure, LARGE if TASKS[name].inputs is GRAPHS else ())
 
 
 def graph_instants(build, name):

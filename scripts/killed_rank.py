@@ -31,7 +31,7 @@ sys.path[:0] = [
 
 import measured  # noqa: E402
 import torch_pipeline  # noqa: E402
-from measure_torch import SIZES, write_whole  # noqa: E402
+from measure_torch import SIZES  # noqa: E402
 
 STEPS = 30
 SAVED_EVERY = 10  # steps; a checkpoint of all ranks has 20 GB
@@ -227,7 +227,7 @@ def main():
         row = compared(given, pathlib.Path(folder))
     made |= {"rows": [measured.once(sys.argv[:1], row)], "after": measured.condition()}
     file = pathlib.Path(given.results, "killed_rank.json")
-    write_whole(file, json.dumps(made, indent=1) + "\n")
+    measured.write_whole(file, json.dumps(made, indent=1) + "\n")
     print(f"killed_rank: {file}")
     if not all((*row["training_equal"], *row["side_work_equal"])):
         sys.exit("killed_rank.py: not equal")

@@ -9,6 +9,7 @@ it. Between random spokes there are other edges. With the numbers above the file
 and about 150 MB. The same numbers give the same bytes."""
 
 import argparse
+import os
 import pathlib
 
 LINES = 1 << 16  # written at a time
@@ -43,7 +44,7 @@ def edges(spokes, others, seed):
 def write(path, spokes, others, seed):
     """Leaves a whole file or none."""
     path = pathlib.Path(path)
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # another may make the same
     with part.open("w", encoding="ascii") as file:
         lines = []
         for line in edges(spokes, others, seed):

@@ -264,13 +264,6 @@ def say(what, scope, seconds):
     print(f"{what}: {text}", file=sys.stderr, flush=True)
 
 
-def write_whole(path, text):
-    """So that a reader finds the text or the one before, whenever this process is killed."""
-    written = pathlib.Path(f"{path}.new")
-    written.write_text(text, encoding="utf-8")
-    written.replace(path)
-
-
 def rank_main(given, rank):
     faulthandler.dump_traceback_later(max(given.limit - LAST_WORDS_S, 1))  # where a rank that hangs stands
     try:
@@ -297,7 +290,7 @@ def measure(given, rank):
                 if rank.rank == 0:
                     say(f"scope {index}, {schedule}, {name}", found[name][-1], time.perf_counter() - began)
             if rank.rank == 0:  # what follows may not come to its end
-                write_whole(given.rows, json.dumps(rows + torch_rows.rows_of(given, schedule, found)))
+                measured.write_whole(given.rows, json.dumps(rows + torch_rows.rows_of(given, schedule, found)))
             if rank.slowest([time.perf_counter() - rank.began])[0] > given.limit - MARGIN_S:
                 break
         rows += torch_rows.rows_of(given, schedule, found)

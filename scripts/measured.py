@@ -39,6 +39,13 @@ def killed_when(command, there, limit):
     return False
 
 
+def write_whole(path, text):
+    """So that a reader finds the text or what was there before, also where this process is killed or two write it."""
+    written = pathlib.Path(f"{path}.{os.getpid()}.new")
+    written.write_text(text, encoding="utf-8")
+    written.replace(path)
+
+
 def not_run(done):
     return {"not_run": f"exit {done.returncode}: {(done.stderr or done.stdout or 'no output').strip()[-400:]}"}
 

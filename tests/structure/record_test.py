@@ -20,6 +20,7 @@ import measure_settling  # noqa: E402
 import measure_unreached  # noqa: E402
 import graph_sections  # noqa: E402
 import graph_task_sections  # noqa: E402
+import make_hub_graph  # noqa: E402
 import nccl_sections  # noqa: E402
 import measured  # noqa: E402
 import record  # noqa: E402
@@ -342,6 +343,19 @@ pathlib.Path(given["--report"]).write_text(json.dumps(dict(run=dict(seconds=4 - 
                 (rows,) = self.sections(done, [f"graph_chunks:{name}"]).values()
                 self.assertEqual([row["graph"] for row in rows], kept)
         self.assertEqual((graphs, ratings), (graph_task_sections.GRAPHS, graph_task_sections.RATINGS))
+
+    def test_two_that_make_the_same_graph_both_leave_it_whole(self):
+        file, edges, other = self.build / "hub.el", make_hub_graph.edges, mock.Mock(return_value=1)
+
+        def while_another_does(*given):
+            with mock.patch("os.getpid", other), mock.patch("make_hub_graph.edges", edges):
+                make_hub_graph.write(file, 5, 2, 1)
+            yield from edges(*given)
+
+        with mock.patch("make_hub_graph.edges", while_another_does):
+            make_hub_graph.write(file, 5, 2, 1)
+        self.assertEqual(file.read_text(), "".join(edges(5, 2, 1)))
+        self.assertEqual(list(self.build.glob("hub.*")), [file])
 
     def test_each_graph_task_is_measured_on_each_graph(self):
         done, commands = subprocess.CompletedProcess([], 0, "{}", ""), []
