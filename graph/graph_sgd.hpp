@@ -42,10 +42,10 @@ LULL_HD constexpr std::uint32_t phase_in(std::uint32_t epoch, std::uint32_t plac
 /// descent on squared errors, with an L2 penalty on the factors that a rating touches.
 ///
 /// A round is a phase. An epoch has all phases of rating_blocks, each epoch from another one on (phase_in), then one
-/// that judges what is held out, and one that folds what came of it. An item of a phase of the pass
-/// is a block: its ratings are worked through one after the other, on copies of their factors in the team's storage, by
-/// as many threads as a row of factors has quads. So factors depend on the order of ratings alone, and are equal bit
-/// for bit whatever the grain, the grid and the preemption.
+/// that judges what is held out, and one that folds what came of it. Each item is that of as many threads as a row of
+/// factors has quads. In the pass it is a block: its ratings are worked through one after the other, on copies of their
+/// factors in the team's storage. So factors depend on the order of ratings alone, and are equal bit for bit whatever
+/// the grain, the grid and the preemption.
 ///
 /// Source: Gemulla, Nijkamp, Haas, Sismanis, KDD 2011; Koren, Bell, Volinsky, "Matrix factorization techniques for
 /// recommender systems", IEEE Computer 42(8), 2009 (the updates).
@@ -64,12 +64,13 @@ class graph_sgd {
 
   static constexpr int threads = 64;
   static constexpr std::uint32_t max_rows = threads / quads;  // at a time
+  static constexpr std::uint32_t flight = 4;                  // held-out ratings that are loaded side by side
 
  public:
   static constexpr std::uint32_t factors = Factors;
   static constexpr std::uint32_t blocks_at_once = max_rows;  // on a GPU
-  static constexpr std::uint64_t judged = 64;                // held-out ratings, an item: one for each thread
-  static constexpr std::uint64_t fold = 1024;                // items of the judging phase, an item
+  static constexpr std::uint32_t judged = 8;                 // held-out ratings, an item
+  static constexpr std::uint64_t fold = 512;                 // items of the judging phase, an item
   static constexpr team_shape shape{.threads = threads, .shared_bytes = max_rows * sizeof(storage)};
   static constexpr std::uint32_t other_phases = 2;  // of an epoch, beside the pass
 
@@ -84,16 +85,13 @@ class graph_sgd {
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     point const here = point_of(c.at.round);
+    lanes const row{team.rank(), team.size()};
     if (here.phase < model.phases) {
-      learn(here, c, team);
+      learn(here, c, row, static_cast<storage*>(team.shared()));
     } else if (here.phase == model.phases) {
-      for (std::uint64_t item = c.begin; item < c.end; ++item) judge(item, team);
+      judge(c, row);
     } else {
-      for (std::uint64_t item = c.begin; item < c.end; ++item) {
-        std::uint64_t const end = (item + 1) * fold < judged_items() ? (item + 1) * fold : judged_items();
-        double const square = total(model.held_out_square, item * fold, end, team);
-        if (team.rank() == 0) model.folded[item] = square;
-      }
+      fold_up(c, row);
     }
   }
 
@@ -133,18 +131,25 @@ class graph_sgd {
     return reinterpret_cast<quad*>(model.item_factors) + std::uint64_t{which} * quads;
   }
 
-  /// A block after the other for each row of lanes. All threads of a warp go through the same loops, as far as the
-  /// longest of its blocks reaches.
-  LULL_HD void learn(point here, chunk const& c, auto const& team) const noexcept {
-    lanes const row{team.rank(), team.size()};
+  LULL_HD static float product(quad const& a, quad const& b) noexcept {
+    return (a.at[0] * b.at[0] + a.at[1] * b.at[1]) + (a.at[2] * b.at[2] + a.at[3] * b.at[3]);
+  }
+
+  /// Calls visit(item, whether it is of the chunk) on each row of lanes for its items; a warp's rows go through it
+  /// together.
+  LULL_HD static void for_each_row(chunk const& c, lanes const& row, auto const& visit) noexcept {
     std::uint32_t const rows = row.rows() < max_rows ? row.rows() : max_rows;
     if (row.row() >= rows) return;
-    auto& mine = static_cast<storage*>(team.shared())[row.row()];
+    for (std::uint64_t at = c.begin; at < c.end; at += rows) visit(at + row.row(), at + row.row() < c.end);
+  }
+
+  /// A block after the other for each row of lanes. All threads of a warp go through the same loops, as far as the
+  /// longest of its blocks reaches.
+  LULL_HD void learn(point here, chunk const& c, lanes const& row, storage* blocks) const noexcept {
     std::uint64_t const first = phase_in(here.epoch, here.phase, model.phases) * std::uint64_t{model.groups};
     float const rate = model.rate / (1 + model.decay * static_cast<float>(here.epoch));
-    for (std::uint64_t at = c.begin; at < c.end; at += rows) {
-      std::uint64_t const group = at + row.row();
-      bool const there = group < c.end;
+    for_each_row(c, row, [&, *this](std::uint64_t group, bool there) {
+      storage& mine = blocks[row.row()];
       std::uint64_t const begin = there ? model.begins[first + group] : 0;
       auto const count = there ? static_cast<std::uint32_t>(model.begins[first + group + 1] - begin) : 0;
       double const before = there && here.phase != 0 ? model.square[group] : 0;
@@ -154,7 +159,7 @@ class graph_sgd {
       store(mine, count, most, row);
       if (there && row.lane() == 0) model.square[group] = before + square;
       lanes::sync();  // all have read what the next block will overwrite
-    }
+    });
   }
 
   LULL_HD void fetch(storage& to, placed_rating const* from, std::uint32_t count, std::uint32_t most,
@@ -214,8 +219,7 @@ class graph_sgd {
       for (std::uint32_t i = 0; i < each; ++i) {
         p[i] = next_user[i];
         next_user[i] = mine.user[next.user_place][lane + i];
-        dot[i] =
-            (p[i].at[0] * q[i].at[0] + p[i].at[1] * q[i].at[1]) + (p[i].at[2] * q[i].at[2] + p[i].at[3] * q[i].at[3]);
+        dot[i] = product(p[i], q[i]);
       }
       float const guess = model.mean + lanes::sum(dot);  // collective, so it stands before `there` is asked
       float const error = there ? given.value - guess : 0;
@@ -237,25 +241,40 @@ class graph_sgd {
     return square;
   }
 
-  /// Collective.
-  LULL_HD void judge(std::uint64_t which, auto const& team) const noexcept {
-    std::uint64_t const begin = which * judged;
-    std::uint64_t const end = begin + judged < model.held_out_count ? begin + judged : model.held_out_count;
-    auto const size = static_cast<std::uint64_t>(team.size());
-    double square = 0;
-    for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end; at += size) {
-      rating const given = model.held_out[at];
-      quad const* const user = user_row(given.user);
-      quad const* const item = item_row(given.item);
-      float dot[4]{};
-      for (std::uint32_t q = 0; q < quads; ++q) {
-        for (std::uint32_t f = 0; f < 4; ++f) dot[f] += user[q].at[f] * item[q].at[f];
+  LULL_HD void judge(chunk const& c, lanes const& row) const noexcept {
+    for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
+      std::uint64_t const begin = there ? which * judged : 0;
+      std::uint64_t const left = model.held_out_count - begin;
+      double square = 0;
+      for (std::uint32_t first = 0; first < judged; first += flight) {
+        float wanted[flight];
+        float dot[flight][lanes::quads_each()];
+        for (std::uint32_t i = 0; i < flight; ++i) {
+          rating const given = model.held_out[first + i < left ? begin + first + i : 0];
+          wanted[i] = given.value - model.mean;
+          for (std::uint32_t q = 0; q < lanes::quads_each(); ++q)
+            dot[i][q] = product(user_row(given.user)[row.lane() + q], item_row(given.item)[row.lane() + q]);
+        }
+        for (std::uint32_t i = 0; i < flight; ++i) {
+          float const error = wanted[i] - lanes::sum(dot[i]);  // collective, so it stands before `left` is asked
+          if (first + i < left) square += double{error} * double{error};
+        }
       }
-      float const error = given.value - model.mean - ((dot[0] + dot[1]) + (dot[2] + dot[3]));
-      square += double{error} * double{error};
-    }
-    square = team.sum(square);
-    if (team.rank() == 0) model.held_out_square[which] = square;
+      if (there && row.lane() == 0) model.held_out_square[which] = square;
+    });
+  }
+
+  LULL_HD void fold_up(chunk const& c, lanes const& row) const noexcept {
+    for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
+      std::uint64_t const begin = there ? which * fold : 0;
+      std::uint64_t const end = begin + fold < judged_items() ? begin + fold : judged_items();
+      double part[lanes::quads_each()]{};
+      for (std::uint32_t q = 0; q < lanes::quads_each(); ++q) {
+        for (std::uint64_t at = begin + row.lane() + q; at < end; at += quads) part[q] += model.held_out_square[at];
+      }
+      double const square = lanes::sum(part);
+      if (there && row.lane() == 0) model.folded[which] = square;
+    });
   }
 
   /// Collective. The sum over [begin, end), to all.

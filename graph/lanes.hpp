@@ -60,13 +60,14 @@ class row_lanes {
   }
 
   /// The sum of one number a quad of the row, in a fixed order, to all of the row.
-  LULL_HD static float sum(float const (&of_quad)[quads_each()]) noexcept {
+  template <class T>
+  LULL_HD static T sum(T const (&of_quad)[quads_each()]) noexcept {
 #if defined(__CUDA_ARCH__)
-    float value = of_quad[0];
+    T value = of_quad[0];
     for (std::uint32_t apart = 1; apart < Quads; apart *= 2) value += __shfl_xor_sync(~0U, value, apart);
     return value;
 #else
-    float part[Quads];
+    T part[Quads];
     for (std::uint32_t q = 0; q < Quads; ++q) part[q] = of_quad[q];
     for (std::uint32_t apart = 1; apart < Quads; apart *= 2) {
       for (std::uint32_t q = 0; q + apart < Quads; q += 2 * apart) part[q] += part[q + apart];
