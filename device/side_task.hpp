@@ -107,9 +107,10 @@ concept has_advance = requires(T const& task, position ended, team_archetype con
 };
 
 /// A side task, device half. What it promises: an item's result depends on its index and on earlier phases only; chunks
-/// have a bounded cost whatever the data; nothing is stored to global memory before a chunk's last `team.leaving()`; no
-/// floating-point atomics; data that any phase writes is never read through the non-coherent path. A task that claims
-/// by itself may have stored some of an item that it hands back: doing the item again must store the same.
+/// have a bounded cost whatever the data; nothing is stored to global memory before a chunk's last `team.leaving()`,
+/// unless to do it again changes nothing; no floating-point atomics; data that any phase writes is never read through
+/// the non-coherent path. A task that claims by itself may have stored some of an item that it hands back: doing the
+/// item again must store the same.
 template <class T>
 concept side_task = slot_sized<T> && has_shape<T> && has_extent<T> && has_chunk_call<T>;
 

@@ -91,9 +91,9 @@ struct basic_components {
       } else if (now.pass == components_pass::hook) {
         hook(item, team);
       } else if (now.pass == components_pass::near) {
-        join_first<4, true>(item, now.giant, team);
+        if (!join_first<4, true>(item, now.giant, team)) return;
       } else if (now.pass == components_pass::far) {
-        join_first<8, false>(item, now.giant, team);
+        if (!join_first<8, false>(item, now.giant, team)) return;
       } else {
         join_tile(item, now.giant, team);
       }
@@ -213,9 +213,10 @@ struct basic_components {
 
   /// Collective. Joins by the first `Reach` edges of some vertices of a group: of the roots, or of all outside the
   /// largest tree. These are listed first, so that each thread has as many; the order of the list depends on timing,
-  /// but it only says which thread does what.
+  /// but it only says which thread does what. False: the team leaves, as it may with some joins done, since to join
+  /// again what is joined changes nothing.
   template <std::uint32_t Reach, bool RootsOnly>
-  LULL_HD void join_first(std::uint64_t item, std::uint32_t giant, auto const& team) const noexcept {
+  LULL_HD bool join_first(std::uint64_t item, std::uint32_t giant, auto const& team) const noexcept {
     auto* const count = static_cast<std::uint32_t*>(team.shared());
     std::uint32_t* const listed = count + 1;  // (Group,), in any order
     team.sync();                              // with those of the item before
@@ -238,8 +239,12 @@ struct basic_components {
     }
     team.sync();
     std::uint32_t const all = *count;
+    auto const size = static_cast<std::uint32_t>(team.size());
     bool open = false;
-    for (auto i = static_cast<std::uint32_t>(team.rank()); i < all; i += static_cast<std::uint32_t>(team.size())) {
+    for (std::uint32_t first_listed = 0; first_listed < all; first_listed += size) {
+      if (first_listed != 0 && team.leaving()) return false;
+      std::uint32_t const i = first_listed + static_cast<std::uint32_t>(team.rank());
+      if (i >= all) continue;
       std::uint32_t const vertex = listed[i];
       std::uint64_t const begin = offsets[vertex];
       std::uint64_t const edges_here = offsets[vertex + std::uint64_t{1}] - begin;
@@ -253,6 +258,7 @@ struct basic_components {
       if (!RootsOnly && edges_here > Reach) open |= !trees().joined(vertex, giant);
     }
     if (open && !RootsOnly) raise(progress->open);
+    return true;
   }
 
   /// Of the rows from `first` to `last`, the one that holds the edge.
