@@ -35,7 +35,6 @@ class graph_task(NamedTuple):
     task: str = ""  # its name, where that is not the section's
     chunks: str = ""  # options: a run
     harvest: str = ""  # … a job that lasts for several bubbles
-    tasks: int = 1  # that stand ready beside each other where no option makes a job so long
     instants: str = ""  # … a run of some milliseconds, whose arrays are compared at its end
     cut: tuple = ("10us", "200us")  # shortest and longest bubble of those
     resumed: str = ""  # … a job that is not over before it is saved
@@ -59,7 +58,7 @@ TASKS = {
         instants="sources={folder}/sources.txt,at_once=64",
         resumed="sources={folder}/sources.txt,at_once=64",
     ),
-    "components": graph_task(tasks=4),
+    "components": graph_task(),
     "sssp": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
     "betweenness": graph_task(harvest="samples=64", instants="samples=1", cut=("50us", "5ms"), resumed="samples=64"),
     "triangles": graph_task(cut=("50us", "5ms")),
@@ -121,9 +120,8 @@ def graph_harvest(build, name):
     """A stage of 1F1B whose longest bubble is about 1 ms: `drain_us` and `harvest` of a report are of 2,000 bubbles; n
     and interval as in `harvest`."""
 
-    def measure(called, asked):
-        wanted = ["--task", asked] * (min(TASKS[name].tasks, 2) if called in LARGE else TASKS[name].tasks)
-        arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", *wanted)
+    def measure(_, asked):
+        arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", "--task", asked)
         return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
 
     return rows_of(build, name, "harvest", measure, LARGE if TASKS[name].inputs is GRAPHS else ())
