@@ -37,7 +37,7 @@ class graph_task(NamedTuple):
     harvest: str = ""  # … a job that lasts for several bubbles
     instants: str = ""  # … a run of some milliseconds, whose arrays are compared at its end
     cut: tuple = ("10us", "200us")  # shortest and longest bubble of those
-    resumed: str = ""  # … a job that is not over before it is saved
+    resumed: str = ""  # … a job that is not over before it is saved, and whose file of results is not too large
     result: str = "out"  # the option that names the file to compare
 
 
@@ -50,16 +50,16 @@ TASKS = {
         cut=("50us", "5ms"),
         resumed=f"{SWEEPS}3000",
     ),
-    "bfs": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
+    "bfs": graph_task(harvest="sources={folder}/sources.txt"),
     "bfs_together": graph_task(
         task="bfs",
         chunks="sources={folder}/sources.txt,at_once=64",
         harvest="sources={folder}/sources.txt,at_once=64",
         instants="sources={folder}/sources.txt,at_once=64",
-        resumed="sources={folder}/sources.txt,at_once=64",
+        resumed="sources={folder}/few_sources.txt,at_once=64",
     ),
     "components": graph_task(),
-    "sssp": graph_task(harvest="sources={folder}/sources.txt", resumed="sources={folder}/sources.txt"),
+    "sssp": graph_task(harvest="sources={folder}/sources.txt"),
     "betweenness": graph_task(harvest="samples=64", instants="samples=1", cut=("50us", "5ms"), resumed="samples=64"),
     "triangles": graph_task(cut=("50us", "5ms")),
     "kcore": graph_task(cut=("50us", "5ms")),
@@ -82,7 +82,7 @@ def keep_rows(names):
             del inputs[name]
 
 
-SOURCES = 64  # searches of a job
+SOURCES = {"sources.txt": 64, "few_sources.txt": 4}  # searches of a job, each with a line of results for each vertex
 INSTANTS = 1000
 KILLS = 3
 
@@ -91,9 +91,9 @@ def rows_of(build, name, option, measure, more=()):
     """A row for each input, and for more of them: `measure` is given it and the request."""
     task = TASKS[name]
     folder = pathlib.Path(build).resolve()
-    sources = folder / "sources.txt"
-    if "sources.txt" in task.harvest and not sources.exists():
-        write_whole(sources, "".join(f"{31 * at}\n" for at in range(SOURCES)))
+    for file, searches in SOURCES.items():
+        if f"/{file}" in getattr(task, option) and not (folder / file).exists():
+            write_whole(folder / file, "".join(f"{31 * at}\n" for at in range(searches)))
     rows = []
     for called, chosen in {**task.inputs, **dict(more)}.items():
         if "hub.el" in chosen and not (folder / "hub.el").exists():
