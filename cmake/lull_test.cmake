@@ -2,9 +2,17 @@
 include_guard()
 include(GoogleTest)
 find_package(GTest REQUIRED)
+
+# What tests test is optimised. Optimising the many checks of a test takes clang longer than all else in its file.
+set(lull_test_options "")
+if(LULL_SANITIZE STREQUAL "address")
+  set(lull_test_options -O0)
+endif()
+
 if(LULL_PRECOMPILE)
   include(lull_precompile)
   lull_precompiled(test LIBRARY GTest::gtest HEADERS <gtest/gtest.h>)
+  target_compile_options(lull_precompiled_test PRIVATE ${lull_test_options})
 endif()
 
 # lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
@@ -55,10 +63,7 @@ function(lull_test)
   if(LULL_PRECOMPILE)
     lull_use_precompiled(${target} test)
   endif()
-  # What they test is optimised. Optimising the many checks of a test takes clang longer than all else in its file.
-  if(LULL_SANITIZE STREQUAL "address")
-    target_compile_options(${target} PRIVATE -O0)
-  endif()
+  target_compile_options(${target} PRIVATE ${lull_test_options})
   set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   if(gpu IN_LIST arg_LABELS)
     list(APPEND properties RESOURCE_LOCK device)  # two tests on one device would meet in its limits
