@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # LULL_PRECOMPILE: the standard library's headers, which take more than half of a file's time, are compiled once for all
 # libraries, once for the program, and with GoogleTest's once for all tests. For a first build, as scripts/demo.sh makes it,
-# and for sanitizers'. Of g++ warnings are off: it no longer knows that the standard library's lines are its own, and warns
-# of them.
+# and for builds under a sanitizer. With g++ warnings are off: it no longer knows that the standard library's lines are its own,
+# and warns of them.
 include_guard()
 
 # lull_precompiled(KIND [LIBRARY TARGET HEADER …]): target lull_precompiled_KIND, whose headers others use.

@@ -42,8 +42,9 @@ concept shared_integer = std::integral<T> && !std::is_const_v<T> && (sizeof(T) =
 /// Scope: all blocks of the device, or all CPU threads. The host reads the integer when the job or its round is over.
 ///
 /// What a call returns depends on which thread came first. A result must not, so never store it, or store anything at a
-/// place that it names. A chunk that was handed back is done again: change nothing before its last `team.leaving()`. A
-/// task that claims by itself may do an item again that it has stored: minimum and maximum bear that, a sum does not.
+/// place that it names. A chunk that was handed back is done again, and so may an item be that a task which claims by
+/// itself has stored. So nothing is changed before a chunk's last `team.leaving()`, unless to do it again changes
+/// nothing: minimum and maximum bear that, a sum does not.
 template <shared_integer T>
 class atomic_integer {
  public:

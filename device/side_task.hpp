@@ -43,7 +43,7 @@ struct team_archetype {
   int size() const noexcept;
   /// Collective: barrier, and memory order among the team.
   void sync() const noexcept;
-  /// Collective. If true, return at once and store nothing; the worker hands the chunk back.
+  /// Collective. If true, return at once and store nothing more; the worker hands the chunk back.
   bool leaving() const noexcept;
   /// shape.shared_bytes, 16-byte aligned; whatever the last chunk left there.
   void* shared() const noexcept;

@@ -67,7 +67,8 @@ class team : public team_of_machine<Machine> {
                exit_look<World>* looked) noexcept
       : team_of_machine<Machine>(block), words_(words), stays_(stays), looked_(looked) {}
 
-  /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, having stored nothing.
+  /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, and store nothing
+  /// more.
   LULL_HD bool leaving() const noexcept {
     if (must_finish_) return false;
     if (!left_) left_ = this->block_.broadcast(std::uint32_t{this->rank() == 0 && stay_ended()}) != 0;

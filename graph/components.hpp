@@ -214,7 +214,8 @@ struct basic_components {
   /// Collective. Joins by the first `Reach` edges of some vertices of a group: of the roots, or of all outside the
   /// largest tree. These are listed first, so that each thread has as many; the order of the list depends on timing,
   /// but it only says which thread does what. False: the team leaves, as it may with some joins done, since to join
-  /// again what is joined changes nothing.
+  /// again what is joined changes nothing. What it gave up by then it tells: its vertex may no longer be outside the
+  /// largest tree when the chunk is done again, and so would not be listed.
   template <std::uint32_t Reach, bool RootsOnly>
   LULL_HD bool join_first(std::uint64_t item, std::uint32_t giant, auto const& team) const noexcept {
     auto* const count = static_cast<std::uint32_t*>(team.shared());
@@ -241,8 +242,10 @@ struct basic_components {
     std::uint32_t const all = *count;
     auto const size = static_cast<std::uint32_t>(team.size());
     bool open = false;
+    bool left = false;
     for (std::uint32_t first_listed = 0; first_listed < all; first_listed += size) {
-      if (first_listed != 0 && team.leaving()) return false;
+      left = first_listed != 0 && first_listed % (Group / 4) == 0 && team.leaving();
+      if (left) break;
       std::uint32_t const i = first_listed + static_cast<std::uint32_t>(team.rank());
       if (i >= all) continue;
       std::uint32_t const vertex = listed[i];
@@ -258,7 +261,7 @@ struct basic_components {
       if (!RootsOnly && edges_here > Reach) open |= !trees().joined(vertex, giant);
     }
     if (open && !RootsOnly) raise(progress->open);
-    return true;
+    return !left;
   }
 
   /// Of the rows from `first` to `last`, the one that holds the edge.

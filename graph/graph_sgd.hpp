@@ -42,8 +42,8 @@ LULL_HD constexpr std::uint32_t phase_in(std::uint32_t epoch, std::uint32_t plac
 /// descent on squared errors, with an L2 penalty on the factors that a rating touches.
 ///
 /// A round is a phase. An epoch has all phases of rating_blocks, each epoch from another one on (phase_in), then one
-/// that judges what is held out, and one that folds what came of it. Each item is that of as many threads as a row of
-/// factors has quads. In the pass it is a block: its ratings are worked through one after the other, on copies of their
+/// that judges what is held out, and one that folds what came of it. As many threads as a row of factors has quads work
+/// on each item. In the pass it is a block: its ratings are worked through one after the other, on copies of their
 /// factors in the team's storage. So factors depend on the order of ratings alone, and are equal bit for bit whatever
 /// the grain, the grid and the preemption.
 ///
@@ -64,7 +64,7 @@ class graph_sgd {
 
   static constexpr int threads = 64;
   static constexpr std::uint32_t max_rows = threads / quads;  // at a time
-  static constexpr std::uint32_t flight = 4;                  // held-out ratings that are loaded side by side
+  static constexpr std::uint32_t at_once = 4;                 // held-out ratings whose loads a row has in flight
 
  public:
   static constexpr std::uint32_t factors = Factors;
@@ -108,6 +108,7 @@ class graph_sgd {
 
  private:
   static_assert(Factors % 4 == 0 && max_rows >= 4, "a team of four on a CPU has a row each");
+  static_assert(judged % at_once == 0, "an item falls into whole groups of ratings");
 
   struct point {
     std::uint32_t epoch;
@@ -135,16 +136,16 @@ class graph_sgd {
     return (a.at[0] * b.at[0] + a.at[1] * b.at[1]) + (a.at[2] * b.at[2] + a.at[3] * b.at[3]);
   }
 
-  /// Calls visit(item, whether it is of the chunk) on each row of lanes for its items; a warp's rows go through it
-  /// together.
+  /// Collective. Calls visit(item, whether it is of the chunk) on each row of lanes for its items; a warp's rows go
+  /// through it together, as row_lanes wants it: on a GPU a team has just as many rows as are used.
   LULL_HD static void for_each_row(chunk const& c, lanes const& row, auto const& visit) noexcept {
     std::uint32_t const rows = row.rows() < max_rows ? row.rows() : max_rows;
     if (row.row() >= rows) return;
     for (std::uint64_t at = c.begin; at < c.end; at += rows) visit(at + row.row(), at + row.row() < c.end);
   }
 
-  /// A block after the other for each row of lanes. All threads of a warp go through the same loops, as far as the
-  /// longest of its blocks reaches.
+  /// Collective. A block after the other for each row of lanes. All threads of a warp go through the same loops, as far
+  /// as the longest of its blocks reaches.
   LULL_HD void learn(point here, chunk const& c, lanes const& row, storage* blocks) const noexcept {
     std::uint64_t const first = phase_in(here.epoch, here.phase, model.phases) * std::uint64_t{model.groups};
     float const rate = model.rate / (1 + model.decay * static_cast<float>(here.epoch));
@@ -241,21 +242,22 @@ class graph_sgd {
     return square;
   }
 
+  /// Collective. An item for each row of lanes.
   LULL_HD void judge(chunk const& c, lanes const& row) const noexcept {
     for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
       std::uint64_t const begin = there ? which * judged : 0;
       std::uint64_t const left = model.held_out_count - begin;
       double square = 0;
-      for (std::uint32_t first = 0; first < judged; first += flight) {
-        float wanted[flight];
-        float dot[flight][lanes::quads_each()];
-        for (std::uint32_t i = 0; i < flight; ++i) {
+      for (std::uint32_t first = 0; first < judged; first += at_once) {
+        float wanted[at_once];
+        float dot[at_once][lanes::quads_each()];
+        for (std::uint32_t i = 0; i < at_once; ++i) {
           rating const given = model.held_out[first + i < left ? begin + first + i : 0];
           wanted[i] = given.value - model.mean;
           for (std::uint32_t q = 0; q < lanes::quads_each(); ++q)
             dot[i][q] = product(user_row(given.user)[row.lane() + q], item_row(given.item)[row.lane() + q]);
         }
-        for (std::uint32_t i = 0; i < flight; ++i) {
+        for (std::uint32_t i = 0; i < at_once; ++i) {
           float const error = wanted[i] - lanes::sum(dot[i]);  // collective, so it stands before `left` is asked
           if (first + i < left) square += double{error} * double{error};
         }
@@ -264,6 +266,7 @@ class graph_sgd {
     });
   }
 
+  /// Collective. An item for each row of lanes.
   LULL_HD void fold_up(chunk const& c, lanes const& row) const noexcept {
     for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
       std::uint64_t const begin = there ? which * fold : 0;
