@@ -12,11 +12,14 @@ SCHEDULES = {  # name → stages a rank; 0: DeepSpeed, which has one
 }
 VOCABULARY = 1024
 HEADS = 4
+WARM_UP = 3  # steps before Megatron captures one
 
 
 @dataclasses.dataclass(kw_only=True)
 class Training:
-    """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch."""
+    """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch. `captured`:
+    Megatron captures the passes of a step in its fourth, by `full_iteration`; one such training of a process at a
+    time."""
 
     width: int
     layers: int
@@ -25,6 +28,7 @@ class Training:
     learning_rate: float = 1e-2
     dtype: str = "float32"
     named: bool = True
+    captured: bool = False
 
 
 def make(schedule, device, **given):
@@ -55,16 +59,19 @@ class MegatronPipeline:
         if not parallel_state.model_parallel_is_initialized():
             parallel_state.initialize_model_parallel(1, get_world_size())
         parallel_state.set_virtual_pipeline_model_parallel_world_size(stages if interleaved else None)
-        tensor_parallel.model_parallel_cuda_manual_seed(5)
-        config = self._config(kind, given.width, given.layers, stages, device)
+        tensor_parallel.model_parallel_cuda_manual_seed(
+            5, use_cudagraphable_rng=given.captured, force_reset_rng=given.captured
+        )
+        config = self._config(kind, given, stages)
         groups = ProcessGroupCollection.use_mpu_process_groups()
         self._chunks = [self._model(config, given.rows, stage, interleaved).to(device, kind) for stage in range(stages)]
         self.parameters = [parameter for chunk in self._chunks for parameter in chunk.parameters()]
         self._optimizer = torch.optim.SGD(self.parameters, given.learning_rate)
-        self._texts = texts(given.microbatches, given.rows, device)
+        self._texts = [{"text": text} for text in texts(given.microbatches, given.rows, device)]
         self._places = torch.arange(given.rows, device=device)[None]
         self._mask = torch.ones(1, 1, given.rows, given.rows, dtype=torch.bool, device=device).triu(1)
-        self._run = get_forward_backward_func()
+        self._captured = given.captured
+        self._run = self._capturing(get_forward_backward_func()) if given.captured else get_forward_backward_func()
         self._given = {"num_microbatches": given.microbatches, "seq_length": given.rows, "micro_batch_size": 1}
         if given.named:
             import lull.megatron
@@ -75,14 +82,25 @@ class MegatronPipeline:
         self._given |= {"p2p_communicator": communicator, "pg_collection": groups}
         self.on_gpu = device.type == "cuda"
 
-    def _config(self, kind, width, layers, stages, device):
+    @staticmethod
+    def _capturing(run):
+        """The one of a training before is forgotten: the classes hold it."""
+        from megatron.core import full_cuda_graph
+
+        full_cuda_graph.StaticBufferLoader.static_buffers["training"] = []
+        full_cuda_graph.FullCudaGraphWrapper.curr_iteration["training"] = 0
+        full_cuda_graph.FullCudaGraphWrapper.cuda_graph["training"] = None
+        return full_cuda_graph.FullCudaGraphWrapper(run, cuda_graph_warmup_steps=WARM_UP)
+
+    @staticmethod
+    def _config(kind, given, stages):
         from megatron.core.transformer import TransformerConfig
         from torch import bfloat16
         from torch.distributed import get_world_size
 
         return TransformerConfig(
-            num_layers=layers,
-            hidden_size=width,
+            num_layers=given.layers,
+            hidden_size=given.width,
             num_attention_heads=HEADS,
             attention_dropout=0.0,
             hidden_dropout=0.0,
@@ -93,6 +111,7 @@ class MegatronPipeline:
             virtual_pipeline_model_parallel_size=stages if stages > 1 else None,
             overlap_p2p_comm=stages > 1,
             batch_p2p_comm=stages == 1,
+            batch_p2p_sync=not given.captured,
             use_cpu_initialization=True,
             masked_softmax_fusion=False,
             persist_layer_norm=False,
@@ -118,23 +137,24 @@ class MegatronPipeline:
         )
 
     def _forward(self, given, model):
-        text = next(given)
+        text = next(given)["text"]
         losses = model(text[:, :-1], self._places, self._mask, labels=text[:, 1:])
         return losses, lambda losses: (losses.float().mean(), {"loss": losses.detach().float().mean()})
 
     def step(self):
         """Returns the losses of the micro-batches, on the last rank."""
-        self._optimizer.zero_grad()
+        self._optimizer.zero_grad(set_to_none=not self._captured)  # the graph adds to these
         given = [iter(self._texts) for _ in self._chunks]
         single = len(self._chunks) == 1
         losses = self._run(
             forward_step_func=self._forward,
             data_iterator=given[0] if single else given,
             model=self._chunks[0] if single else self._chunks,
+            forward_only=False,
             **self._given,
         )
         self._optimizer.step()
-        return [each["loss"] for each in losses]
+        return [each["loss"].clone() for each in losses]  # a graph writes them again
 
 
 class DeepSpeedPipeline:
