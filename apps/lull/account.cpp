@@ -19,6 +19,14 @@ double length_ns(replayed_bubble const& one) {
                   static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record().opened_ns));
 }
 
+/// What a successor's blocks missed that left before the close: no other job's make good for them.
+double missed_behind_successor_ns(worker_report const& successor, double length) {
+  bubble_record const& record = successor.record;
+  if (successor.launched == 0) return 0;
+  auto const early = static_cast<double>(std::uint64_t{record.idle_blocks} + record.starved_blocks);
+  return std::max(0.0, early * length - static_cast<double>(record.early_ns)) / static_cast<double>(successor.launched);
+}
+
 /// What the blocks of one bubble lost, in ns of the whole machine.
 losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_report const& report = *one.harvested;
@@ -39,10 +47,11 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   // known than that it was not longer than the last of them.
   double const behind =
       std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
-  double const nobodys = length - in - std::max(0.0, stay - behind);
-  double const left_early = std::max(0.0, early * length - over_machine(report, &bubble_record::early_ns));
+  double const at_the_end = missed_behind_successor_ns(report.successor, length);
+  double const nobodys = length - in - std::max(0.0, stay - behind) - at_the_end;
+  double const left_early = std::max(at_the_end, early * length - over_machine(report, &bubble_record::early_ns));
   bool const may_be_replaced = idle + starved != 0;
-  double const missed = may_be_replaced ? std::clamp(nobodys, 0.0, left_early) : left_early;
+  double const missed = may_be_replaced ? at_the_end + std::clamp(nobodys, 0.0, left_early - at_the_end) : left_early;
   lost[index_of(lost_cause::start)] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
   auto const left = [&](lost_cause cause, double blocks) {
     if (blocks != 0) lost[index_of(cause)] = missed * blocks / early;
@@ -56,7 +65,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   // started.
   double const absent = early == 0    ? std::max(0.0, 1 - came)
                         : length == 0 ? 0
-                                      : std::max(0.0, nobodys - missed) / length;
+                                      : std::max(0.0, nobodys + at_the_end - missed) / length;
   double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
   lost[index_of(lost_cause::host_late)] = late * length;
   if (came == 0) lost[index_of(lost_cause::start)] += (absent - late) * length;

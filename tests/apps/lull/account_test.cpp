@@ -155,6 +155,20 @@ TEST(account, a_successor_makes_good_for_the_job_that_ended) {
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
 }
 
+TEST(account, behind_a_successor_that_ends_too_there_is_no_job) {
+  replayed_bubble one = perfect();
+  leave_early(one);
+  record_of(one).idle_blocks = blocks;
+  one.harvested->successor.launched = blocks;
+  bubble_record& successor = one.harvested->successor.record;  // from 320 µs to 800 µs
+  successor.blocks = successor.idle_blocks = blocks;
+  successor.in_ns = blocks * 320'000;
+  successor.stay_ns = blocks * 480'000;
+  successor.early_ns = blocks * 800'000;
+  record_of(one).items = 780'000;
+  expect_lost(account_of({one}, speed), {{lost_cause::start, 20}, {lost_cause::no_job, 200}});
+}
+
 TEST(account, a_successor_makes_good_for_a_job_that_starves_from_the_opening_on) {
   replayed_bubble one = perfect();
   record_of(one).starved_blocks = blocks;
