@@ -19,7 +19,7 @@ enum class components_pass : std::uint32_t {
   over
 };
 
-/// Where a run stands; written between two phases, by one team. At the end all is zero but the pass.
+/// Where a run stands; written between two phases, by one team. At the end all is zero but the pass and the trials.
 struct components_progress {
   using element = std::uint32_t;  // all that it is made of
   components_pass pass;
@@ -27,6 +27,7 @@ struct components_progress {
   std::uint32_t deep;        // 1: a vertex was too far from its root for one phase
   std::uint32_t open;        // 1: an edge may still join two trees
   std::uint32_t giant;       // root of the largest tree, as far as a sample shows
+  std::uint32_t trials;      // that are over
 };
 
 /// Connected components, edges without a direction: the label of a vertex is the lowest id of its component.
@@ -74,6 +75,7 @@ struct basic_components {
   std::uint64_t edges;
   std::uint32_t vertices;
   std::uint32_t symmetric;  // 1: each edge is there in both directions
+  std::uint32_t trials;     // how often the run is done, from the start; 1 at least
 
   LULL_HD std::uint64_t groups() const noexcept { return (std::uint64_t{vertices} + Group - 1) / Group; }
   LULL_HD std::uint64_t tiles() const noexcept { return (edges + Tile - 1) / Tile; }
@@ -84,7 +86,7 @@ struct basic_components {
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
-    components_progress const now{progress->pass, progress->flattening, 0, 0, progress->giant};
+    components_progress const now{progress->pass, progress->flattening, 0, 0, progress->giant, 0};
     for (std::uint64_t item = c.begin; item < c.end; ++item) {
       if (now.flattening != 0) {
         flatten(item, team);
@@ -110,6 +112,7 @@ struct basic_components {
       now.flattening = 0;
       now.pass = pass_after(now);
       now.open = 0;
+      if (now.pass == components_pass::over && ++now.trials < trials) now.pass = components_pass::hook;
       bool const leaves_out = now.pass == components_pass::far || now.pass == components_pass::rest;
       now.giant = symmetric != 0 && leaves_out ? largest(team) : 0;
     }

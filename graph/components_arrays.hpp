@@ -22,10 +22,13 @@ enum class edge_directions { one, both };
 template <class Task>
 class components_arrays {
  public:
-  /// The graph must be valid; its weights are not looked at. If it is said to hold both directions, it must. Throws
-  /// limit_error, with the figures, where the machine's memory does not suffice.
-  components_arrays(executor& machine, csr const& graph, edge_directions directions)
-      : vertices_(graph.vertices()), edges_(graph.edges()), symmetric_(directions == edge_directions::both ? 1 : 0) {
+  /// The graph must be valid; its weights are not looked at. If it is said to hold both directions, it must. `trials`:
+  /// 1 or more. Throws limit_error, with the figures, where the machine's memory does not suffice.
+  components_arrays(executor& machine, csr const& graph, edge_directions directions, std::uint32_t trials = 1)
+      : vertices_(graph.vertices()),
+        edges_(graph.edges()),
+        symmetric_(directions == edge_directions::both ? 1 : 0),
+        trials_(trials) {
     try {
       offsets_ = {machine, std::span<std::uint64_t const>{graph.offsets}};
       targets_ = {machine, std::span<std::uint32_t const>{graph.targets}};
@@ -55,7 +58,8 @@ class components_arrays {
             .progress = progress_.data(),
             .edges = edges_,
             .vertices = vertices_,
-            .symmetric = symmetric_};
+            .symmetric = symmetric_,
+            .trials = trials_};
   }
 
   /// Those that a run writes; the others are made from the graph alone.
@@ -83,6 +87,7 @@ class components_arrays {
   std::uint32_t vertices_;
   std::uint64_t edges_;
   std::uint32_t symmetric_;
+  std::uint32_t trials_;
   machine_array<std::uint64_t> offsets_;
   machine_array<std::uint32_t> targets_;
   machine_array<std::uint32_t> tile_row_;

@@ -27,7 +27,8 @@ using std::filesystem::path;
 constexpr option own_options[] = {
     {"out", option_kind::path, "", "", "file for the labels: vertex, tab, lowest vertex of its component a line"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many components to list, largest first"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "groups of 512 vertices, or tiles of 2048 edges, in a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "groups of 1024 vertices, or tiles of 2048 edges, in a chunk"},
+    {"trials", option_kind::integer, "1", "[1, 1000000]", "how often to find them, each time from the start, as a benchmark does"},
 };
 
 constexpr auto components_options = with_graph_options(own_options);
@@ -86,7 +87,8 @@ class components_owner final : public task_owner {
     csr graph = input_.take();
     // Generated graphs are symmetric by their contract.
     bool const symmetric = !input_.generated_by().empty() || is_symmetric(graph);
-    arrays_.emplace(machine, graph, symmetric ? edge_directions::both : edge_directions::one);
+    arrays_.emplace(machine, graph, symmetric ? edge_directions::both : edge_directions::one,
+                    static_cast<std::uint32_t>(values_.integer("trials")));
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -21,7 +21,7 @@ using std::filesystem::path;
 constexpr option own_options[] = {
     {"out", option_kind::path, "", "", "file for the counts: vertex, tab, its triangles a line"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, those with most triangles first"},
-    {"grain", option_kind::integer, "1", "[1, 65536]", "pieces of up to 4096 lookups in a chunk"},
+    {"grain", option_kind::integer, "1", "[1, 65536]", "pieces of up to 2048 lookups in a chunk"},
 };
 
 using counting = triangles_arrays<triangles>;

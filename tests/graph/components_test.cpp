@@ -244,6 +244,31 @@ TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
   }
 }
 
+/// Counts how often its first pass ends.
+struct counted_hooks : small_components {
+  std::atomic<std::uint32_t>* hooks;
+
+  void advance(position ended, auto const& team) const noexcept {
+    if (team.rank() == 0 && progress->pass == components_pass::hook) ++*hooks;
+    small_components::advance(ended, team);
+  }
+};
+
+TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
+  csr const graph = graph_of(900, cliques_of(45, 20), mirror::all);
+  auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
+  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  components_arrays<small_components> arrays{side.machine(), graph, edge_directions::both, 3};
+  for (int turn = 0; turn < 2; ++turn) {
+    std::atomic<std::uint32_t> hooks{0};
+    EXPECT_GT(run_in_chosen_bubbles(side, counted_hooks{{arrays.task()}, &hooks}, 1, 5), 1U) << "too few preemptions";
+    EXPECT_EQ(arrays.labels(), expected);
+    EXPECT_EQ(hooks, 3U);
+    EXPECT_EQ(arrays.progress().trials, 3U);
+    arrays.reset();
+  }
+}
+
 TEST_P(ComponentsOnThreads, NeedsNothingOfWhatItsLabelsHeld) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
