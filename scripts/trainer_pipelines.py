@@ -36,6 +36,15 @@ def make(schedule, device, **given):
     return kind(schedule, device, Training(**given))
 
 
+def forget_captured():
+    """Megatron's classes hold the graph of a training until the process ends."""
+    from megatron.core import full_cuda_graph
+
+    full_cuda_graph.StaticBufferLoader.static_buffers["training"] = []
+    for of_kind, none in (("curr_iteration", 0), ("cuda_graph", None), ("result", None)):
+        getattr(full_cuda_graph.FullCudaGraphWrapper, of_kind)["training"] = none
+
+
 def texts(microbatches, rows, device):
     """A text for each micro-batch, one token longer than what is learnt of it."""
     import torch
@@ -84,12 +93,9 @@ class MegatronPipeline:
 
     @staticmethod
     def _capturing(run):
-        """The one of a training before is forgotten: the classes hold it."""
         from megatron.core import full_cuda_graph
 
-        full_cuda_graph.StaticBufferLoader.static_buffers["training"] = []
-        full_cuda_graph.FullCudaGraphWrapper.curr_iteration["training"] = 0
-        full_cuda_graph.FullCudaGraphWrapper.cuda_graph["training"] = None
+        forget_captured()
         return full_cuda_graph.FullCudaGraphWrapper(run, cuda_graph_warmup_steps=WARM_UP)
 
     @staticmethod
