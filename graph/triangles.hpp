@@ -44,6 +44,8 @@ struct triangle_item {
 /// An item never leaves before its end, so it is counted once. Nothing but the counts is written, and no item reads
 /// them: a run that was stopped between two chunks goes on with them and the cursor.
 ///
+/// Each round counts, but that between two trials one sets the counts to zero, in items of `cleared` vertices.
+///
 /// `Threads` of a team on a GPU, and `BlocksPerSm` of them on an SM, as in team_shape.
 ///
 /// Sources: Schank, Wagner, "Finding, counting and listing all triangles in large graphs", WEA 2005, section 2
@@ -56,6 +58,7 @@ struct basic_triangles {
   static constexpr std::uint32_t max_lookups = MaxLookups;
   static constexpr std::uint32_t max_pairs = MaxPairs;
   static constexpr std::uint32_t max_list = MaxList;
+  static constexpr std::uint32_t cleared = 2048;
 
   /// A pair of the item.
   struct alignas(16) held_pair {
@@ -78,13 +81,22 @@ struct basic_triangles {
   std::uint64_t* counts;         // (vertices,) u64, zero at the start
   std::uint64_t* total;          // (1,) u64, zero at the start
   std::uint64_t item_count;
+  std::uint32_t vertices;
+  std::uint32_t trials;  // how often they are counted, from the start; 1 at least
+
+  LULL_HD std::uint64_t rounds() const noexcept { return 2 * std::uint64_t{trials} - 1; }
 
   LULL_HD std::uint64_t extent(position at, std::uint64_t) const noexcept {
-    return at.round == 0 ? item_count : finished;
+    if (at.round >= rounds()) return finished;
+    return counts_in(at) ? item_count : (std::uint64_t{vertices} + cleared - 1) / cleared;
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     for (std::uint64_t at = c.begin; at < c.end; ++at) {
+      if (!counts_in(c.at)) {
+        clear(at, team);
+        continue;
+      }
       triangle_item const item = items[at];
       auto& space = *static_cast<storage*>(team.shared());
       set_up(item, space, team);
@@ -100,6 +112,18 @@ struct basic_triangles {
 
   /// Lookups that a thread does at once: their loads and steps do not wait for each other.
   static constexpr std::uint32_t flight = 4;
+
+  LULL_HD static bool counts_in(position at) noexcept { return at.round % 2 == 0; }
+
+  LULL_HD void clear(std::uint64_t item, auto const& team) const noexcept {
+    std::uint64_t const begin = item * cleared;
+    std::uint64_t const end = vertices - begin < cleared ? vertices : begin + cleared;
+    for (std::uint64_t at = begin + static_cast<std::uint64_t>(team.rank()); at < end;
+         at += static_cast<std::uint64_t>(team.size())) {
+      counts[at] = 0;
+    }
+    if (item == 0 && team.rank() == 0) *total = 0;
+  }
 
   LULL_HD void set_up(triangle_item const& item, storage& space, auto const& team) const noexcept {
     auto const rank = static_cast<std::uint32_t>(team.rank());

@@ -21,10 +21,10 @@ namespace lull {
 template <class Task>
 class triangles_arrays {
  public:
-  /// `graph` must be valid; directions and weights are not looked at. Throws limit_error, with the figures, where the
-  /// machine's memory does not suffice or the graph has 2³² undirected edges, std::bad_alloc where memory of the host
-  /// does not.
-  triangles_arrays(executor& machine, csr const& graph) {
+  /// `graph` must be valid; directions and weights are not looked at. `trials`: 1 or more. Throws limit_error, with the
+  /// figures, where the machine's memory does not suffice or the graph has 2³² undirected edges, std::bad_alloc where
+  /// memory of the host does not.
+  triangles_arrays(executor& machine, csr const& graph, std::uint32_t trials = 1) : trials_(trials) {
     oriented_graph oriented = orient(graph);
     vertex_ = std::move(oriented.vertex);
     edges_ = oriented.rows.edges();
@@ -59,7 +59,9 @@ class triangles_arrays {
             .items = items_.data(),
             .counts = counts_.data(),
             .total = total_.data(),
-            .item_count = item_count_};
+            .item_count = item_count_,
+            .vertices = static_cast<std::uint32_t>(vertex_.size()),
+            .trials = trials_};
   }
 
   /// Those that a run writes; the others are made from the graph alone.
@@ -115,6 +117,7 @@ class triangles_arrays {
   std::uint64_t edges_ = 0;
   std::uint64_t wedges_ = 0;
   std::uint64_t item_count_ = 0;
+  std::uint32_t trials_;
   machine_array<std::uint32_t> offsets_;
   machine_array<std::uint32_t> targets_;
   machine_array<triangle_pair> pairs_;

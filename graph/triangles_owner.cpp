@@ -22,6 +22,8 @@ constexpr option own_options[] = {
     {"out", option_kind::path, "", "", "file for the counts: vertex, tab, its triangles a line"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, those with most triangles first"},
     {"grain", option_kind::integer, "1", "[1, 65536]", "pieces of up to 2048 lookups in a chunk"},
+    {"trials", option_kind::integer, "1", "[1, 1000000]",
+     "how often to count them, each time from the start, as a benchmark does"},
 };
 
 using counting = triangles_arrays<triangles>;
@@ -56,7 +58,7 @@ class triangles_owner final : public task_owner {
   void prepare(executor& machine) override try {
     check_outputs();
     csr graph = input_.take();
-    arrays_.emplace(machine, graph);
+    arrays_.emplace(machine, graph, static_cast<std::uint32_t>(values_.integer("trials")));
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
@@ -70,7 +72,7 @@ class triangles_owner final : public task_owner {
     return made;
   }
 
-  std::uint64_t max_rounds() const override { return 1; }
+  std::uint64_t max_rounds() const override { return arrays_.value().task().rounds(); }
   void reset() override { arrays_.value().reset(); }
 
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }

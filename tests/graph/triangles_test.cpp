@@ -2,6 +2,7 @@
 // The functor on CPU threads, in teams of one and of four: right by definition, and the same bits however it is run.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/triangles_arrays.hpp>
 #include <lull/host/threads/worker.hpp>
@@ -105,6 +106,28 @@ TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
       EXPECT_EQ(result_of(arrays), (result{std::vector<std::uint64_t>(graph.vertices()), 0}));
     }
   }
+}
+
+/// Counts the rounds that end.
+struct counted_rounds : small_triangles {
+  std::atomic<std::uint64_t>* ended;
+
+  void advance(position, auto const& team) const noexcept {
+    if (team.rank() == 0) ++*ended;
+  }
+};
+
+TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
+  csr const graph = generate_kronecker({.scale = 12, .edge_factor = 1});  // in several items that are cleared
+  result const expected = plainly<small_triangles>(graph);
+  ASSERT_GT(graph.vertices(), small_triangles::cleared);
+  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  triangles_arrays<small_triangles> const arrays{side.machine(), graph, 3};
+  std::atomic<std::uint64_t> ended{0};
+  EXPECT_GT(test::run_in_chosen_bubbles(side, counted_rounds{{arrays.task()}, &ended}, 5, 5), 5U)
+      << "too few preemptions";
+  EXPECT_EQ(result_of(arrays), expected);
+  EXPECT_EQ(ended, 5U);
 }
 
 TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
