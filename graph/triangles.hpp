@@ -39,10 +39,12 @@ struct triangle_item {
 /// their searches follow nearly the same path.
 ///
 /// A hit counts at its place in the list and at its pair, in the team's storage. At the end of an item each vertex
-/// there gets one addition in memory, and the vertex whose row is the whole list gets the team's sum. These are sums of
-/// integers: the counts are equal bit for bit whatever the grain, the grid, the team's size and the order of the items.
-/// An item never leaves before its end, so it is counted once. Nothing but the counts is written, and no item reads
-/// them: a run that was stopped between two chunks goes on with them and the cursor.
+/// there gets one addition in memory, and the vertex whose row is the whole list gets the team's sum. But the `hubs`
+/// vertices of highest degree, which have the lowest numbers, may stand in hundreds of an item's rows, and in those of
+/// all items: they are summed up in the team's storage first, so that teams do not wait for each other at one word of
+/// memory. These are sums of integers: the counts are equal bit for bit whatever the grain, the grid, the team's size
+/// and the order of the items. An item never leaves before its end, so it is counted once. Nothing but the counts is
+/// written, and no item reads them: a run that was stopped between two chunks goes on with them and the cursor.
 ///
 /// Each round counts, but that between two trials one sets the counts to zero, in items of `cleared` vertices.
 ///
@@ -59,6 +61,7 @@ struct basic_triangles {
   static constexpr std::uint32_t max_pairs = MaxPairs;
   static constexpr std::uint32_t max_list = MaxList;
   static constexpr std::uint32_t cleared = 2048;
+  static constexpr std::uint32_t hubs = 64;
 
   /// A pair of the item.
   struct alignas(16) held_pair {
@@ -70,6 +73,7 @@ struct basic_triangles {
   struct storage {
     held_pair pairs[MaxPairs + 1];    // behind the last one only a begin, the end of the item
     std::uint32_t list[2 * MaxList];  // elements of rows; MaxList behind each its hits
+    std::uint32_t of_hubs[hubs];      // of the item, so far; zero between items
   };
   static constexpr team_shape shape{
       .threads = Threads, .steps = 1, .shared_bytes = sizeof(storage), .blocks_per_sm = BlocksPerSm};
@@ -92,6 +96,8 @@ struct basic_triangles {
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
+    for (auto i = static_cast<std::uint32_t>(team.rank()); i < hubs; i += static_cast<std::uint32_t>(team.size()))
+      static_cast<storage*>(team.shared())->of_hubs[i] = 0;
     for (std::uint64_t at = c.begin; at < c.end; ++at) {
       if (!counts_in(c.at)) {
         clear(at, team);
@@ -228,24 +234,33 @@ struct basic_triangles {
     auto const rank = static_cast<std::uint32_t>(team.rank());
     auto const size = static_cast<std::uint32_t>(team.size());
     bool const one_row = item.max_row == item.list_size;
-    for (std::uint32_t i = rank; i < item.list_size; i += size) add(space.list[i], space.list[MaxList + i]);
+    for (std::uint32_t i = rank; i < item.list_size; i += size) add(space.list[i], space.list[MaxList + i], space);
     std::uint32_t found = 0;
     for (std::uint32_t i = rank; i < item.pairs; i += size) {
       std::uint32_t const hits = space.pairs[i].hits;
       if (hits == 0) continue;
       found += hits;
       triangle_pair const pair = pairs[item.pair_begin + i];
-      add(pair.streamed, hits);
-      if (!one_row) add(pair.searched, hits);
+      add(pair.streamed, hits, space);
+      if (!one_row) add(pair.searched, hits, space);
     }
-    found = team.sum(found);
+    found = team.sum(found);  // and all hubs have theirs
+    for (std::uint32_t i = rank; i < hubs; i += size) {
+      if (space.of_hubs[i] != 0) atomic_integer{counts[i]}.add(space.of_hubs[i]);
+      space.of_hubs[i] = 0;
+    }
     if (rank != 0 || found == 0) return;
-    if (one_row) add(pairs[item.pair_begin].searched, found);
+    if (one_row) atomic_integer{counts[pairs[item.pair_begin].searched]}.add(found);
     atomic_integer{*total}.add(found);
   }
 
-  LULL_HD void add(std::uint32_t vertex, std::uint32_t triangles) const noexcept {
-    if (triangles != 0) atomic_integer{counts[vertex]}.add(triangles);
+  LULL_HD void add(std::uint32_t vertex, std::uint32_t triangles, storage& space) const noexcept {
+    if (triangles == 0) return;
+    if (vertex < hubs) {
+      atomic_integer{space.of_hubs[vertex]}.add(triangles);
+    } else {
+      atomic_integer{counts[vertex]}.add(triangles);
+    }
   }
 
   LULL_HD static std::uint32_t parts(std::uint32_t count, std::uint32_t size) noexcept {

@@ -17,9 +17,9 @@ WARM_UP = 3  # steps before Megatron captures one
 
 @dataclasses.dataclass(kw_only=True)
 class Training:
-    """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch. `captured`:
-    Megatron captures the passes of a step in its fourth, by `full_iteration`; one such training of a process at a
-    time."""
+    """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch.
+    `captured`: Megatron captures the passes of a step in its fourth, by `full_iteration`; one such training of a
+    process at a time."""
 
     width: int
     layers: int

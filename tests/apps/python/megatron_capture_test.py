@@ -61,7 +61,7 @@ def rank_main():
     if not all(map(torch.equal, plain, lulled)):
         problems.append("losses or weights are others than without Lull")
     print(f"rank {rank}: {'; '.join(problems) or 'as it should be'}", flush=True)
-    trainer_pipelines.forget_captured()  # NCCL waits for graphs with its kernels before it ends
+    trainer_pipelines.forget_captured()  # else NCCL does not end
     dist.barrier()
     dist.destroy_process_group()
     sys.exit(1 if problems else 0)
