@@ -41,6 +41,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Behind it what a .cuh says of products means something without nvcc.
 STANDS_FOR_NVCC = "lull/tests/tasks/product/simulated_hopper.hpp"
 CUDA_HEADER = re.compile(r"^(cuda|cub|thrust/|cooperative_groups|nv/)")
+# Headers that may need the toolkit; the others compile where there is none (CMakeLists.txt beside this).
+NEEDS_TOOLKIT = ("host/cuda/", "host/cuda_graph/")
+FOR_EACH_BUILD = ("device/", "host/", "graph/", "tasks/")
 
 
 def matches(name, pattern):
@@ -55,16 +58,44 @@ def entry(name):
     return max(exact, key=len, default=None)
 
 
-def findings_of(root, name):
-    mine = entry(name)
+def includes_of(root, name):
+    """Number of the line, its quote, what it includes, and whether that is for nvcc alone."""
     before = ""
-    stands = False
     for number, line in enumerate(tree.lines(root, name), start=1):
         for_nvcc, before = before.strip() == "#if defined(__CUDACC__)", line  # what follows that line is nvcc's alone
-        include = INCLUDE.match(line)
-        if not include:
+        if include := INCLUDE.match(line):
+            yield number, *include.groups(), for_nvcc
+
+
+def way_to_toolkit(root, name, seen):
+    """The files from this one to a header of CUDA's; empty: there is no way."""
+    seen.add(name)
+    for _, _, target, for_nvcc in includes_of(root, name):
+        if for_nvcc:
             continue
-        quote, target = include.groups()
+        if CUDA_HEADER.match(target):
+            return [str(name), target]
+        header = pathlib.PurePosixPath(target.removeprefix("lull/"))
+        known = target.startswith("lull/") and header.suffix != ".cuh" and (pathlib.Path(root) / header).is_file()
+        if known and header not in seen:
+            if way := way_to_toolkit(root, header, seen):
+                return [str(name), *way]
+    return []
+
+
+def needs_toolkit(root, name):
+    given = str(name)
+    if name.suffix not in (".hpp", ".h") or not given.startswith(FOR_EACH_BUILD) or given.startswith(NEEDS_TOOLKIT):
+        return
+    way = way_to_toolkit(root, pathlib.PurePosixPath(name), set())
+    if len(way) > 2:  # its own are found below
+        yield f"{name}: does not compile without CUDA's headers: {' -> '.join(way)}"
+
+
+def findings_of(root, name):
+    mine = entry(name)
+    stands = False
+    for number, quote, target, for_nvcc in includes_of(root, name):
         place = f"{name}:{number}: "
         stands = stands or target == STANDS_FOR_NVCC
         if quote == '"':
@@ -92,6 +123,7 @@ def check(root):
     for name in names:
         if entry(name):
             findings.extend(findings_of(root, name))
+            findings.extend(needs_toolkit(root, name))
     return findings, len(names)
 
 

@@ -96,6 +96,16 @@ class checks(unittest.TestCase):
             with self.subTest(line=line, name=name):
                 self.assert_red(includes.check, name, HEADER + line + "\n", expected)
 
+    def test_a_header_that_reaches_the_toolkit(self):
+        red = HEADER + "#include <lull/host/cuda/stream.hpp>\n"
+        toolkit = {"host/cuda/stream.hpp": HEADER + "#include <cuda.h>\n"}
+        self.assert_red(includes.check, "host/detail/gate.hpp", red, "without CUDA's headers", toolkit)
+        self.assertEqual(self.findings(includes.check, files={**toolkit, "host/cuda_graph/cut.hpp": red}), [])
+        nvcc = HEADER + "#if defined(__CUDACC__)\n#include <cuda.h>\n#endif\n"
+        self.assertEqual(
+            self.findings(includes.check, files={"host/cuda/stream.hpp": nvcc, "host/detail/gate.hpp": red}), []
+        )
+
     def test_names(self):
         red = [
             ("device/gate.hpp", "int longest_gap;", "max_"),
