@@ -29,7 +29,7 @@ constexpr option own_options[] = {
     {"top", option_kind::integer, "10", "[0, 1000]", "how many components to list, largest first"},
     {"grain", option_kind::integer, "1", "[1, 65536]", "groups of 1024 vertices, or tiles of 2048 edges, in a chunk"},
     {"trials", option_kind::integer, "1", "[1, 1000000]",
-     "how often to find them, each time from the start, as a benchmark does"},
+     "number of runs in a job, each from the start, as benchmarks repeat them"},
 };
 
 constexpr auto components_options = with_graph_options(own_options);

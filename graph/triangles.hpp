@@ -46,7 +46,7 @@ struct triangle_item {
 /// and the order of the items. An item never leaves before its end, so it is counted once. Nothing but the counts is
 /// written, and no item reads them: a run that was stopped between two chunks goes on with them and the cursor.
 ///
-/// Each round counts, but that between two trials one sets the counts to zero, in items of `cleared` vertices.
+/// Even rounds count; an odd one, between two trials, sets the counts to zero, in items of `cleared` vertices.
 ///
 /// `Threads` of a team on a GPU, and `BlocksPerSm` of them on an SM, as in team_shape.
 ///
@@ -73,7 +73,7 @@ struct basic_triangles {
   struct storage {
     held_pair pairs[MaxPairs + 1];    // behind the last one only a begin, the end of the item
     std::uint32_t list[2 * MaxList];  // elements of rows; MaxList behind each its hits
-    std::uint32_t of_hubs[hubs];      // of the item, so far; zero between items
+    std::uint32_t of_hubs[hubs];      // the item's, so far; a thread sets and reads the same ones
   };
   static constexpr team_shape shape{
       .threads = Threads, .steps = 1, .shared_bytes = sizeof(storage), .blocks_per_sm = BlocksPerSm};
@@ -96,20 +96,18 @@ struct basic_triangles {
   }
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
-    for (auto i = static_cast<std::uint32_t>(team.rank()); i < hubs; i += static_cast<std::uint32_t>(team.size()))
-      static_cast<storage*>(team.shared())->of_hubs[i] = 0;
+    if (!counts_in(c.at)) {
+      for (std::uint64_t at = c.begin; at < c.end; ++at) clear(at, team);
+      return;
+    }
     for (std::uint64_t at = c.begin; at < c.end; ++at) {
-      if (!counts_in(c.at)) {
-        clear(at, team);
-        continue;
-      }
       triangle_item const item = items[at];
       auto& space = *static_cast<storage*>(team.shared());
       set_up(item, space, team);
       team.sync();
       look_up(item, space, team);
       team.sync();
-      add_up(item, space, team);  // ends with a collective: the next item may write the space
+      add_up(item, space, team);  // behind its collective a thread reads its own hubs alone
     }
   }
 
@@ -138,6 +136,7 @@ struct basic_triangles {
       space.list[i] = targets[item.list_begin + i];
       space.list[MaxList + i] = 0;
     }
+    for (std::uint32_t i = rank; i < hubs; i += size) space.of_hubs[i] = 0;
     std::uint32_t const before = pairs[item.pair_begin].before + item.skip;
     for (std::uint32_t i = rank; i < item.pairs; i += size) {
       triangle_pair const pair = pairs[item.pair_begin + i];
@@ -247,7 +246,6 @@ struct basic_triangles {
     found = team.sum(found);  // and all hubs have theirs
     for (std::uint32_t i = rank; i < hubs; i += size) {
       if (space.of_hubs[i] != 0) atomic_integer{counts[i]}.add(space.of_hubs[i]);
-      space.of_hubs[i] = 0;
     }
     if (rank != 0 || found == 0) return;
     if (one_row) atomic_integer{counts[pairs[item.pair_begin].searched]}.add(found);

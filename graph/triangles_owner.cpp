@@ -23,7 +23,7 @@ constexpr option own_options[] = {
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, those with most triangles first"},
     {"grain", option_kind::integer, "1", "[1, 65536]", "pieces of up to 2048 lookups in a chunk"},
     {"trials", option_kind::integer, "1", "[1, 1000000]",
-     "how often to count them, each time from the start, as a benchmark does"},
+     "number of runs in a job, each from the start, as benchmarks repeat them"},
 };
 
 using counting = triangles_arrays<triangles>;

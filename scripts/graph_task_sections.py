@@ -39,6 +39,7 @@ class graph_task(NamedTuple):
     cut: tuple = ("10us", "200us")  # shortest and longest bubble of those
     resumed: str = ""  # … a job that is not over before it is saved, and whose file of results is not too large
     result: str = "out"  # the option that names the file to compare
+    sections: tuple = ()  # the only ones that it has; none: it has all
 
 
 SWEEPS = "tolerance=1e-30,sweeps="
@@ -58,11 +59,12 @@ TASKS = {
         instants="sources={folder}/sources.txt,at_once=64",
         resumed="sources={folder}/few_sources.txt,at_once=64",
     ),
-    "components": graph_task(harvest="trials=16"),  # as many as the GAP benchmark suite has of them
-    "components_once": graph_task(task="components"),  # jobs shorter than half of the longest bubble
+    # As many trials as the GAP benchmark suite has of them.
+    "components": graph_task(harvest="trials=16", instants="trials=3", resumed="trials=1000"),
+    "components_once": graph_task(task="components", sections=("graph_harvest",)),  # short jobs
     "sssp": graph_task(harvest="sources={folder}/sources.txt"),
     "betweenness": graph_task(harvest="samples=64", instants="samples=1", cut=("50us", "5ms"), resumed="samples=64"),
-    "triangles": graph_task(harvest="trials=3", cut=("50us", "5ms")),  # likewise
+    "triangles": graph_task(harvest="trials=3", instants="trials=3", cut=("50us", "5ms")),
     "kcore": graph_task(cut=("50us", "5ms")),
     "graph_sgd": graph_task(
         inputs=RATINGS,

@@ -236,7 +236,8 @@ SECTIONS = {
     **{
         f"{kind}:{name}": (unit, lambda build, measure=measure, name=name: measure(build, name))
         for kind, (unit, measure) in GRAPH_TASK_SECTIONS.items()
-        for name in GRAPH_TASKS
+        for name, task in GRAPH_TASKS.items()
+        if not task.sections or kind in task.sections
     },
     "harvest": (None, harvest),
     "product": ("TFLOP/s", products),

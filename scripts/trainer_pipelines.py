@@ -18,8 +18,7 @@ WARM_UP = 3  # steps before Megatron captures one
 @dataclasses.dataclass(kw_only=True)
 class Training:
     """`width` is that of the layers, `rows` the length of a text. `named`: bubbles are named by micro-batch.
-    `captured`: Megatron captures the passes of a step in its fourth, by `full_iteration`; one such training of a
-    process at a time."""
+    `captured`: Megatron captures its fourth step by `full_iteration`; a process has one such training at a time."""
 
     width: int
     layers: int
@@ -32,8 +31,10 @@ class Training:
 
 
 def make(schedule, device, **given):
-    kind = MegatronPipeline if SCHEDULES[schedule] else DeepSpeedPipeline
-    return kind(schedule, device, Training(**given))
+    kind, training = MegatronPipeline if SCHEDULES[schedule] else DeepSpeedPipeline, Training(**given)
+    if training.captured and kind is DeepSpeedPipeline:
+        raise ValueError("DeepSpeed captures no step: train with a schedule of Megatron's, or without captured")
+    return kind(schedule, device, training)
 
 
 def forget_captured():

@@ -2,6 +2,8 @@
 #include <lull/apps/lull/account.hpp>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <valarray>
 
 namespace lull {
@@ -19,12 +21,25 @@ double length_ns(replayed_bubble const& one) {
                   static_cast<double>(one.moments.end_ns) - static_cast<double>(one.harvested->record().opened_ns));
 }
 
-/// What a successor's blocks missed that left before the close: no other job's make good for them.
-double missed_behind_successor_ns(worker_report const& successor, double length) {
-  bubble_record const& record = successor.record;
-  if (successor.launched == 0) return 0;
-  auto const early = static_cast<double>(std::uint64_t{record.idle_blocks} + record.starved_blocks);
-  return std::max(0.0, early * length - static_cast<double>(record.early_ns)) / static_cast<double>(successor.launched);
+/// Why blocks leave before the close.
+constexpr std::array early_causes{std::pair{lost_cause::lease, &bubble_record::lease_blocks},
+                                  std::pair{lost_cause::held, &bubble_record::held_blocks},
+                                  std::pair{lost_cause::no_job, &bubble_record::idle_blocks},
+                                  std::pair{lost_cause::starved, &bubble_record::starved_blocks}};
+
+/// `share` gives a sum over blocks as a share of the machine.
+double left_early(auto const& share) {
+  double all = 0;
+  for (auto const& [cause, blocks] : early_causes) all += share(blocks);
+  return all;
+}
+
+/// Adds what was missed to the causes, by the blocks that each has.
+void charge(double missed, auto const& share, losses& lost) {
+  double const all = left_early(share);
+  for (auto const& [cause, blocks] : early_causes) {
+    if (all > 0) lost[index_of(cause)] += missed * share(blocks) / all;
+  }
 }
 
 /// What the blocks of one bubble lost, in ns of the whole machine.
@@ -33,11 +48,15 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_record const record = report.record();
   double const length = length_ns(one);
   double const came = over_machine(report, &bubble_record::blocks);
-  double const by_lease = over_machine(report, &bubble_record::lease_blocks);
-  double const held = over_machine(report, &bubble_record::held_blocks);
-  double const idle = over_machine(report, &bubble_record::idle_blocks);
-  double const starved = over_machine(report, &bubble_record::starved_blocks);
-  double const early = by_lease + held + idle + starved;
+  auto const of_both = [&](auto sum) { return over_machine(report, sum); };
+  auto const of_successor = [&](auto sum) {
+    worker_report const& successor = report.successor;
+    return successor.launched == 0
+               ? 0.0
+               : static_cast<double>(successor.record.*sum) / static_cast<double>(successor.launched);
+  };
+  auto const of_current = [&](auto sum) { return of_both(sum) - of_successor(sum); };
+  double const early = left_early(of_both);
   double const in = over_machine(report, &bubble_record::in_ns);
   double const stay = over_machine(report, &bubble_record::stay_ns);
   losses lost(lost_causes);
@@ -47,25 +66,23 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   // known than that it was not longer than the last of them.
   double const behind =
       std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
-  double const at_the_end = missed_behind_successor_ns(report.successor, length);
-  double const nobodys = length - in - std::max(0.0, stay - behind) - at_the_end;
-  double const left_early = std::max(at_the_end, early * length - over_machine(report, &bubble_record::early_ns));
-  bool const may_be_replaced = idle + starved != 0;
-  double const missed = may_be_replaced ? at_the_end + std::clamp(nobodys, 0.0, left_early - at_the_end) : left_early;
+  // No third job makes good for a successor's.
+  double const after_successor =
+      std::max(0.0, left_early(of_successor) * length - of_successor(&bubble_record::early_ns));
+  double const nobodys = length - in - std::max(0.0, stay - behind) - after_successor;
+  double const without_others = std::max(after_successor, early * length - of_both(&bubble_record::early_ns));
+  bool const may_be_replaced = record.idle_blocks + record.starved_blocks != 0;
+  double const missed =
+      may_be_replaced ? after_successor + std::clamp(nobodys, 0.0, without_others - after_successor) : without_others;
   lost[index_of(lost_cause::start)] = may_be_replaced ? std::max(0.0, in + std::min(0.0, nobodys)) : in;
-  auto const left = [&](lost_cause cause, double blocks) {
-    if (blocks != 0) lost[index_of(cause)] = missed * blocks / early;
-  };
-  left(lost_cause::lease, by_lease);
-  left(lost_cause::held, held);
-  left(lost_cause::no_job, idle);
-  left(lost_cause::starved, starved);
+  charge(after_successor, of_successor, lost);
+  charge(missed - after_successor, of_current, lost);
 
   // Whose blocks came when the bubble was over had been launched too late; who came in time and found nothing had not
   // started.
   double const absent = early == 0    ? std::max(0.0, 1 - came)
                         : length == 0 ? 0
-                                      : std::max(0.0, nobodys + at_the_end - missed) / length;
+                                      : std::max(0.0, nobodys + after_successor - missed) / length;
   double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
   lost[index_of(lost_cause::host_late)] = late * length;
   if (came == 0) lost[index_of(lost_cause::start)] += (absent - late) * length;

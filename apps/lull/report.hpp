@@ -24,7 +24,7 @@ enum class lost_cause {
   drain,       // the bubble was over, the block not yet out
   host_late,   // the host enqueued the worker when the bubble was over
   too_short,   // the site's bubbles are shorter than they cost
-  no_job,      // nothing was submitted
+  no_job,      // no job stood ready, or the last one that did had ended
   starved,     // the task had no input
   phase_wait,  // a phase was exhausted and its last chunks not yet committed, or blocks rested before the close
   lease,       // the worker's time was over, the bubble not

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lull/apps/lull/account.hpp>
@@ -155,17 +156,34 @@ TEST(account, a_successor_makes_good_for_the_job_that_ended) {
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}});
 }
 
-TEST(account, behind_a_successor_that_ends_too_there_is_no_job) {
+/// The first job until 300 µs, then its successor from 320 µs to 800 µs, whose blocks leave for these reasons.
+replayed_bubble two_that_end(std::uint32_t idle, std::uint32_t starved, std::uint32_t lease) {
   replayed_bubble one = perfect();
   leave_early(one);
   record_of(one).idle_blocks = blocks;
+  record_of(one).items = 780'000;
   one.harvested->successor.launched = blocks;
-  bubble_record& successor = one.harvested->successor.record;  // from 320 µs to 800 µs
-  successor.blocks = successor.idle_blocks = blocks;
+  bubble_record& successor = one.harvested->successor.record;
+  successor.blocks = blocks;
+  successor.idle_blocks = idle;
+  successor.starved_blocks = starved;
+  successor.lease_blocks = lease;
   successor.in_ns = blocks * 320'000;
   successor.stay_ns = blocks * 480'000;
   successor.early_ns = blocks * 800'000;
-  record_of(one).items = 780'000;
+  return one;
+}
+
+TEST(account, after_a_successor_that_ends_too_there_is_no_job) {
+  expect_lost(account_of({two_that_end(blocks, 0, 0)}, speed), {{lost_cause::start, 20}, {lost_cause::no_job, 200}});
+}
+
+TEST(account, what_a_successor_misses_has_its_own_causes) {
+  expect_lost(account_of({two_that_end(0, blocks, 0)}, speed), {{lost_cause::start, 20}, {lost_cause::starved, 200}});
+  expect_lost(account_of({two_that_end(5, 0, 5)}, speed),
+              {{lost_cause::start, 20}, {lost_cause::no_job, 100}, {lost_cause::lease, 100}});
+  replayed_bubble one = two_that_end(blocks, 0, 0);
+  std::swap(record_of(one).idle_blocks, record_of(one).starved_blocks);
   expect_lost(account_of({one}, speed), {{lost_cause::start, 20}, {lost_cause::no_job, 200}});
 }
 

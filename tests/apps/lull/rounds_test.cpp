@@ -33,7 +33,7 @@ counted run(std::string const& task) {
 
 TEST(max_rounds, are_those_of_a_run_that_nothing_ends_early) {
   for (std::string const task : {"compute:items=10,rounds=7", "streaming:items=4,rounds=5", "mlp:hidden=8,epochs=2",
-                                 "pagerank:kronecker=8,sweeps=5,tolerance=1e-30"}) {
+                                 "pagerank:kronecker=8,sweeps=5,tolerance=1e-30", "triangles:kronecker=8,trials=3"}) {
     counted const found = run(task);
     EXPECT_EQ(found.phases, found.max_phases) << task;
   }

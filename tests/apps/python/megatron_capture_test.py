@@ -25,6 +25,7 @@ def trained(torch, device, scope):
     pipeline = trainer_pipelines.make("megatron", device, **SMALL)
     losses, problems = pipeline.step(), []
     with scope as side:
+        assert side is None or wait_until(side.ready), "no job stood ready"
         for _ in range(STEPS):
             losses += pipeline.step()
         torch.cuda.synchronize()
@@ -40,6 +41,7 @@ def problems_of(side):
     counts = side.counts()
     found = [f"{name} is {counts[name]}" for name in WRONG if counts[name]]
     found += [f"the mode is {side.mode}"] if side.mode != "on" else []
+    found += ["no worker was launched"] if counts["launches"] == 0 else []
     if captured < MICROBATCHES or not seen:
         found.append(f"{captured} bubbles were captured, and {counts['replayed']} replayed in {REPLAYS} steps")
     return found
