@@ -33,10 +33,10 @@ struct components_progress {
 /// Connected components, edges without a direction: the label of a vertex is the lowest id of its component.
 ///
 /// `parent` holds a forest, made `trials` times from the start; what follows holds within a trial. It never leads to a
-/// higher id, so the root of a tree is its lowest vertex. An edge joins
-/// the trees of its ends: the higher root gets a vertex of the other tree as its parent. After each pass but the first
-/// the trees are made flat, by as many phases as their depth takes. Items are groups of `Group` vertices, and in `rest`
-/// tiles of `Tile` edges, whatever rows they belong to: there a hub's edges spread over tiles.
+/// higher id, so the root of a tree is its lowest vertex. An edge joins the trees of its ends: the higher root gets a
+/// vertex of the other tree as its parent. After each pass but the first the trees are made flat, by as many phases as
+/// their depth takes. Items are groups of `Group` vertices, and in `rest` tiles of `Tile` edges, whatever rows they
+/// belong to: there a hub's edges spread over tiles.
 ///
 /// In a symmetric graph, where each edge is there in both directions, `far` and `rest` leave out the vertices of the
 /// largest tree, so that most edges are never read. That is allowed because each end has the edge in its own row: it is

@@ -38,13 +38,13 @@ struct triangle_item {
 /// lookups, as many as the item's rows are long on average: neighbours load neighbouring elements, which are sorted, so
 /// their searches follow nearly the same path.
 ///
-/// A hit counts at its place in the list and at its pair, in the team's storage. At the end of an item each vertex
-/// there gets one addition in memory, and the vertex whose row is the whole list gets the team's sum. But the `hubs`
-/// vertices of highest degree, which have the lowest numbers, may stand in hundreds of an item's rows, and in those of
-/// all items: they are summed up in the team's storage first, so that teams do not wait for each other at one word of
-/// memory. These are sums of integers: the counts are equal bit for bit whatever the grain, the grid, the team's size
-/// and the order of the items. An item never leaves before its end, so it is counted once. Nothing but the counts is
-/// written, and no item reads them: a run that was stopped between two chunks goes on with them and the cursor.
+/// A hit counts at its place in the list and at its pair, in the team's storage. At the end of an item each place
+/// and each pair with hits makes one addition in memory, and the vertex whose row is the whole list gets the team's
+/// sum. But the `hubs` vertices of highest degree, which have the lowest numbers, may stand in hundreds of an item's
+/// rows, and in those of all items: a team sums them up in its storage first, and adds each once an item. These are
+/// sums of integers: the counts are equal bit for bit whatever the grain, the grid, the team's size and the order of
+/// the items. An item never leaves before its end, so it is counted once. Nothing but the counts is written, and no
+/// item reads them: a run that was stopped between two chunks goes on with them and the cursor.
 ///
 /// Even rounds count; an odd one, between two trials, sets the counts to zero, in items of `cleared` vertices.
 ///

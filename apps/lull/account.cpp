@@ -27,7 +27,7 @@ constexpr std::array early_causes{std::pair{lost_cause::lease, &bubble_record::l
                                   std::pair{lost_cause::no_job, &bubble_record::idle_blocks},
                                   std::pair{lost_cause::starved, &bubble_record::starved_blocks}};
 
-/// `share` gives a sum over blocks as a share of the machine.
+/// Returns how many blocks left early. `share` gives a sum over blocks as a share of the machine.
 double left_early(auto const& share) {
   double all = 0;
   for (auto const& [cause, blocks] : early_causes) all += share(blocks);
@@ -47,7 +47,6 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_report const& report = *one.harvested;
   bubble_record const record = report.record();
   double const length = length_ns(one);
-  double const came = over_machine(report, &bubble_record::blocks);
   auto const of_both = [&](auto sum) { return over_machine(report, sum); };
   auto const of_successor = [&](auto sum) {
     worker_report const& successor = report.successor;
@@ -56,9 +55,10 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
                : static_cast<double>(successor.record.*sum) / static_cast<double>(successor.launched);
   };
   auto const of_current = [&](auto sum) { return of_both(sum) - of_successor(sum); };
+  double const came = of_both(&bubble_record::blocks);
   double const early = left_early(of_both);
-  double const in = over_machine(report, &bubble_record::in_ns);
-  double const stay = over_machine(report, &bubble_record::stay_ns);
+  double const in = of_both(&bubble_record::in_ns);
+  double const stay = of_both(&bubble_record::stay_ns);
   losses lost(lost_causes);
 
   // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the
@@ -83,11 +83,11 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   double const absent = early == 0    ? std::max(0.0, 1 - came)
                         : length == 0 ? 0
                                       : std::max(0.0, nobodys + after_successor - missed) / length;
-  double const late = std::min(absent, over_machine(report, &bubble_record::late_blocks));
+  double const late = std::min(absent, of_both(&bubble_record::late_blocks));
   lost[index_of(lost_cause::host_late)] = late * length;
   if (came == 0) lost[index_of(lost_cause::start)] += (absent - late) * length;
 
-  double const waited = over_machine(report, &bubble_record::wait_ns);
+  double const waited = of_both(&bubble_record::wait_ns);
   lost[index_of(lost_cause::phase_wait)] = waited - wait_share * stay;
   double const after_close = early == 0 ? std::max(0.0, in + stay - came * length) : 0;
   lost[index_of(lost_cause::drain)] = after_close;

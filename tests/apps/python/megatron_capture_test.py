@@ -10,7 +10,7 @@ import sys
 
 import lull
 from torch_capture_test import TASK, WRONG, wait_until
-from torch_two_gpus_test import SKIPPED, torch_pipeline, why_not
+from torch_two_gpus_test import run_on_ranks, torch_pipeline, why_not
 
 import trainer_pipelines
 
@@ -69,19 +69,13 @@ def rank_main():
     sys.exit(1 if problems else 0)
 
 
-def main():
-    reason = why_not(dry=False)
+def why_not_here():
     try:
         importlib.import_module("megatron.core")
     except ImportError as why:
-        reason = str(why)
-    if reason:
-        print(f"not run: {reason}")
-        sys.exit(SKIPPED)
-    if "RANK" in os.environ:
-        rank_main()
-    sys.exit(torch_pipeline.launch([__file__]))
+        return str(why)
+    return why_not(dry=False)
 
 
 if __name__ == "__main__":
-    main()
+    run_on_ranks(rank_main, why_not_here())

@@ -8,7 +8,7 @@ import sys
 
 import lull
 from torch_capture_test import MODES, TASK, WRONG, wait_until
-from torch_two_gpus_test import SKIPPED, torch_pipeline, why_not
+from torch_two_gpus_test import run_on_ranks, why_not
 
 WARM_UP, REPLAYS = 3, 20
 
@@ -88,14 +88,5 @@ def rank_main():
     sys.exit(1 if failed else 0)
 
 
-def main():
-    if reason := why_not(dry=False):
-        print(f"not run: {reason}")
-        sys.exit(SKIPPED)
-    if "RANK" in os.environ:
-        rank_main()
-    sys.exit(torch_pipeline.launch([__file__]))
-
-
 if __name__ == "__main__":
-    main()
+    run_on_ranks(rank_main, why_not(dry=False))

@@ -108,15 +108,19 @@ def rank_main(dry):
     sys.exit(1 if failed else 0)
 
 
-def main():
-    dry = "--dry-run" in sys.argv[1:]
-    reason = why_not(dry)
+def run_on_ranks(rank_main, reason):
+    """Runs this program on two ranks, each of which ends itself; with a reason it says that it could not be run."""
     if reason:
         print(f"not run: {reason}")
         sys.exit(SKIPPED)
     if "RANK" in os.environ:
-        rank_main(dry)
-    sys.exit(torch_pipeline.launch([__file__, *sys.argv[1:]]))
+        rank_main()
+    sys.exit(torch_pipeline.launch(sys.argv))
+
+
+def main():
+    dry = "--dry-run" in sys.argv[1:]
+    run_on_ranks(lambda: rank_main(dry), why_not(dry))
 
 
 if __name__ == "__main__":
