@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <lull/graph/bfs.hpp>
 #include <lull/graph/bfs_summary.hpp>
 #include <lull/graph/csr.hpp>
+#include <lull/graph/read_in_strips.hpp>
+#include <lull/graph/search_total.hpp>
 #include <lull/graph/transpose.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/host/array.hpp>
@@ -94,12 +98,21 @@ class bfs_arrays {
     return {.over = now.phase == bfs_phase::end, .searches = now.search, .pushed = now.pushed, .pulled = now.pulled};
   }
 
+  /// Of all searches; `out` is the graph as loaded.
+  search_total total(csr const& out) const {
+    search_total all;
+    for (std::uint64_t search = 0; search < sources_.size(); ++search) {
+      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_depth_in));
+    }
+    return all;
+  }
+
   /// Of one search.
   std::vector<bfs_found> found(std::uint64_t search) const {
-    std::vector<std::uint64_t> labels(vertices_);
-    machine_->read(labels.data(), labels_.data() + search * vertices_, labels.size() * sizeof(std::uint64_t));
     std::vector<bfs_found> made(vertices_);
-    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) made[vertex] = bfs_found_in(labels[vertex]);
+    detail::read_in_strips(*machine_, labels_of(search), vertices_, 1, [&](std::uint64_t first, auto const labels) {
+      std::transform(labels.begin(), labels.end(), made.begin() + static_cast<std::ptrdiff_t>(first), bfs_found_in);
+    });
     return made;
   }
 
@@ -111,6 +124,8 @@ class bfs_arrays {
   }
 
  private:
+  std::uint64_t const* labels_of(std::uint64_t search) const noexcept { return labels_.data() + search * vertices_; }
+
   void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
     out_offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
     out_targets_ = {machine, std::span<std::uint32_t const>{out.targets}};

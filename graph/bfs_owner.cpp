@@ -7,6 +7,7 @@
 #include <lull/graph/bfs_together_arrays.hpp>
 #include <lull/graph/graph_input.hpp>
 #include <lull/graph/search_sources.hpp>
+#include <lull/graph/search_total.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
@@ -31,13 +32,6 @@ constexpr option own_options[] = {
 };
 
 constexpr auto bfs_options = with_graph_options(search_options, own_options);
-
-/// What the searches come to, all together.
-struct bfs_total {
-  std::uint64_t reached = 0;
-  std::uint64_t edges = 0;  // that leave the reached
-  std::uint32_t depth = 0;  // greatest
-};
 
 /// The arrays of searches one after the other, or of several at once.
 using bfs_searches = std::variant<bfs_arrays<bfs>, bfs_together_arrays<bfs_together>>;
@@ -125,19 +119,22 @@ class bfs_owner final : public task_owner {
   }
 
   std::vector<std::string> write() override {
-    if (!values_.has("out")) return {sum_up(total(), summary())};
+    std::string const all = sum_up(total(), summary());
+    if (!values_.has("out")) return {all};
     atomic_file file{values_.path("out")};
-    bfs_total const all =
-        add_up([&](std::uint32_t source, std::vector<bfs_found> const& found) { write_found(file, source, found); });
+    each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
+      write_found(file, sources_.all()[search], found);
+      return true;
+    });
     file.commit();
-    return {sum_up(all, summary()), "depths and parents: " + values_.path("out").string()};
+    return {all, "depths and parents: " + values_.path("out").string()};
   }
 
   std::vector<task_figure> figures() const override {
-    bfs_total const all = total();
+    search_total const all = total();
     bfs_summary const end = summary();
     return {{"reached", static_cast<double>(all.reached)},
-            {"depth", static_cast<double>(all.depth)},
+            {"depth", static_cast<double>(all.farthest)},
             {"edges_traversed", static_cast<double>(all.edges)},
             {"levels_pushed", static_cast<double>(end.pushed)},
             {"levels_pulled", static_cast<double>(end.pulled)}};
@@ -151,30 +148,17 @@ class bfs_owner final : public task_owner {
     std::visit([&](auto const& arrays) { arrays.each_found(visit); }, arrays_.value());
   }
 
-  /// Results of many searches are read for seconds: once, where the run is over.
-  bfs_total total() const {
-    return total_ ? *total_ : add_up([](std::uint32_t, std::vector<bfs_found> const&) {});
+  /// Results of many searches are gigabytes: they are read once, where the run is over.
+  search_total total() const {
+    if (total_) return *total_;
+    search_total const all = std::visit([&](auto const& arrays) { return arrays.total(out_); }, arrays_.value());
+    if (summary().over) total_ = all;
+    return all;
   }
 
-  bfs_total add_up(auto const& each) const {
-    bfs_total sum;
-    each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
-      for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
-        if (found[vertex].depth == bfs_found::none) continue;
-        sum.reached += 1;
-        sum.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
-        sum.depth = std::max(sum.depth, found[vertex].depth);
-      }
-      each(sources_.all()[search], found);
-      return true;
-    });
-    if (summary().over) total_ = sum;
-    return sum;
-  }
-
-  std::string sum_up(bfs_total const& total, bfs_summary const& end) const {
+  std::string sum_up(search_total const& total, bfs_summary const& end) const {
     return sources_.text() + ": " + std::to_string(total.reached) + " vertices reached, depth " +
-           std::to_string(total.depth) + ", " + std::to_string(total.edges) +
+           std::to_string(total.farthest) + ", " + std::to_string(total.edges) +
            " edges traversed; levels: " + std::to_string(end.pushed) + " pushed, " + std::to_string(end.pulled) +
            " pulled";
   }
@@ -197,7 +181,7 @@ class bfs_owner final : public task_owner {
   search_sources sources_;
   csr out_;
   std::optional<bfs_searches> arrays_;
-  mutable std::optional<bfs_total> total_;  // of a run that is over
+  mutable std::optional<search_total> total_;  // of a run that is over
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <lull/graph/bfs_summary.hpp>
 #include <lull/graph/bfs_together.hpp>
 #include <lull/graph/csr.hpp>
+#include <lull/graph/read_in_strips.hpp>
+#include <lull/graph/search_total.hpp>
 #include <lull/graph/transpose.hpp>
 #include <lull/graph/verify_bfs.hpp>
 #include <lull/host/array.hpp>
@@ -101,6 +103,15 @@ class bfs_together_arrays {
             .pulled = now.pulled};
   }
 
+  /// Of all searches; `out` is the graph as loaded.
+  search_total total(csr const& out) const {
+    search_total all;
+    for (std::uint64_t group = 0; group < sources_.size(); group += at_once_) {
+      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_depth_in));
+    }
+    return all;
+  }
+
   static constexpr std::uint64_t read_at_once = 8;  // searches
 
   /// Calls visit(search, what it found) for each search in order, as long as that returns true. Labels of a group lie
@@ -109,9 +120,8 @@ class bfs_together_arrays {
   void each_found(auto const& visit) const {
     for (std::uint64_t search = 0; search < sources_.size();) {
       std::uint64_t const group = search - search % at_once_;
-      std::uint64_t const group_end = std::min<std::uint64_t>(group + at_once_, sources_.size());
-      std::uint64_t const end = std::min(search + read_at_once, group_end);
-      std::vector<std::vector<bfs_found>> const found = read(group, group_end - group, search, end - search);
+      std::uint64_t const end = std::min(search + read_at_once, group + width_of(group));
+      std::vector<std::vector<bfs_found>> const found = read(group, search, end - search);
       for (std::vector<bfs_found> const& one : found) {
         if (!visit(search++, one)) return;
       }
@@ -119,23 +129,20 @@ class bfs_together_arrays {
   }
 
  private:
-  /// The searches from `first` on, of the group of `width` searches that begins with search `group`.
-  std::vector<std::vector<bfs_found>> read(std::uint64_t group, std::uint64_t width, std::uint64_t first,
-                                           std::uint64_t count) const {
-    constexpr std::uint64_t strip_labels = 1 << 20;
-    std::uint64_t const strip = strip_labels / width;  // vertices
+  std::uint64_t width_of(std::uint64_t group) const noexcept {
+    return std::min<std::uint64_t>(at_once_, sources_.size() - group);
+  }
+  std::uint64_t const* labels_of(std::uint64_t group) const noexcept { return labels_.data() + group * vertices_; }
+
+  /// The searches from `first` on, of the group that begins with search `group`.
+  std::vector<std::vector<bfs_found>> read(std::uint64_t group, std::uint64_t first, std::uint64_t count) const {
+    std::uint64_t const width = width_of(group);
     std::vector<std::vector<bfs_found>> made(count, std::vector<bfs_found>(vertices_));
-    std::vector<std::uint64_t> labels(std::min<std::uint64_t>(strip, vertices_) * width);
-    for (std::uint64_t vertex = 0; vertex < vertices_; vertex += strip) {
-      std::uint64_t const here = std::min(strip, vertices_ - vertex);
-      std::uint64_t const* const from = labels_.data() + group * vertices_ + vertex * width;
-      machine_->read(labels.data(), from, here * width * sizeof(std::uint64_t));
-      for (std::uint64_t i = 0; i < here; ++i) {
-        for (std::uint64_t k = 0; k < count; ++k) {
-          made[k][vertex + i] = bfs_found_in(labels[i * width + first - group + k]);
-        }
+    detail::read_in_strips(*machine_, labels_of(group), vertices_, width, [&](std::uint64_t vertex, auto labels) {
+      for (; !labels.empty(); labels = labels.subspan(width), ++vertex) {
+        for (std::uint64_t k = 0; k < count; ++k) made[k][vertex] = bfs_found_in(labels[first - group + k]);
       }
-    }
+    });
     return made;
   }
 

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/edge_weights.hpp>
+#include <lull/graph/read_in_strips.hpp>
+#include <lull/graph/search_total.hpp>
 #include <lull/graph/sssp.hpp>
 #include <lull/graph/verify_sssp.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/owner.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -107,17 +110,35 @@ class sssp_arrays {
 
   sssp_progress progress() const { return progress_.read().front(); }
 
+  /// Of all searches; `out` is the graph as loaded. Distances of floats are told by their bits.
+  search_total total(csr const& out) const {
+    auto const found = [](std::uint32_t distance) {
+      return distance != sssp_distance::unreached ? std::optional<std::uint64_t>{distance} : std::nullopt;
+    };
+    search_total all;
+    for (std::uint64_t search = 0; search < sources_.size(); ++search) {
+      all.add(detail::total_of_words(*machine_, of_search(distances_, search), 1, out, found));
+    }
+    return all;
+  }
+
   /// Of one search.
   std::vector<sssp_found> found(std::uint64_t search) const {
     std::vector<sssp_found> made(vertices_);
-    std::vector<std::uint32_t> const distance = of_search(distances_, search);
-    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
-      if (distance[vertex] != sssp_distance::unreached) made[vertex].distance = distance[vertex];
-    }
-    std::vector<std::uint64_t> const label = of_search(labels_, search);
-    for (std::size_t vertex = 0; vertex < made.size(); ++vertex) {
-      if (label[vertex] != sssp_label::unreached) made[vertex].parent = sssp_label::parent(label[vertex]);
-    }
+    detail::read_in_strips(*machine_, of_search(distances_, search), vertices_, 1,
+                           [&](std::uint64_t vertex, auto const distances) {
+                             for (std::uint32_t const distance : distances) {
+                               if (distance != sssp_distance::unreached) made[vertex].distance = distance;
+                               ++vertex;
+                             }
+                           });
+    detail::read_in_strips(*machine_, of_search(labels_, search), vertices_, 1,
+                           [&](std::uint64_t vertex, auto const labels) {
+                             for (std::uint64_t const label : labels) {
+                               if (label != sssp_label::unreached) made[vertex].parent = sssp_label::parent(label);
+                               ++vertex;
+                             }
+                           });
     return made;
   }
 
@@ -128,10 +149,8 @@ class sssp_arrays {
   }
 
   template <class T>
-  std::vector<T> of_search(machine_array<T> const& from, std::uint64_t search) const {
-    std::vector<T> made(vertices_);
-    machine_->read(made.data(), from.data() + search * vertices_, made.size() * sizeof(T));
-    return made;
+  T const* of_search(machine_array<T> const& from, std::uint64_t search) const noexcept {
+    return from.data() + search * vertices_;
   }
 
   std::uint32_t word_of_delta(double delta) const noexcept {

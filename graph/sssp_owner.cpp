@@ -5,6 +5,7 @@
 #include <lull/graph/edge_weights.hpp>
 #include <lull/graph/graph_input.hpp>
 #include <lull/graph/search_sources.hpp>
+#include <lull/graph/search_total.hpp>
 #include <lull/graph/sssp_arrays.hpp>
 #include <lull/graph/sssp_owner.hpp>
 #include <lull/graph/verify_sssp.hpp>
@@ -30,13 +31,6 @@ constexpr option own_options[] = {
 };
 
 constexpr auto sssp_options = with_graph_options(weight_options, search_options, own_options);
-
-/// What the searches come to, all together.
-struct sssp_total {
-  std::uint64_t reached = 0;
-  std::uint64_t edges = 0;     // that leave the reached
-  std::uint64_t farthest = 0;  // as a distance is stored
-};
 
 class sssp_owner final : public task_owner {
  public:
@@ -112,16 +106,19 @@ class sssp_owner final : public task_owner {
 
   std::vector<std::string> write() override {
     if (arrays_.value().progress().too_far != 0) throw limit_error("sssp: " + too_far());
-    if (!values_.has("out")) return {sum_up(total())};
+    std::string const all = sum_up(total());
+    if (!values_.has("out")) return {all};
     atomic_file file{values_.path("out")};
-    sssp_total const all =
-        add_up([&](std::uint32_t source, std::vector<sssp_found> const& found) { write_found(file, source, found); });
+    auto const sources = sources_.all();
+    for (std::size_t search = 0; search < sources.size(); ++search) {
+      write_found(file, sources[search], arrays_->found(search));
+    }
     file.commit();
-    return {sum_up(all), "distances and parents: " + values_.path("out").string()};
+    return {all, "distances and parents: " + values_.path("out").string()};
   }
 
   std::vector<task_figure> figures() const override {
-    sssp_total const all = total();
+    search_total const all = total();
     return {{"reached", static_cast<double>(all.reached)},
             {"distance", std::stod(text_of_distance(all.farthest, kind_))},
             {"edges_traversed", static_cast<double>(all.edges)}};
@@ -151,31 +148,17 @@ class sssp_owner final : public task_owner {
     throw input_error(input_.files().front().string(), 0, fault.what());
   }
 
-  std::string sum_up(sssp_total const& all) const {
+  std::string sum_up(search_total const& all) const {
     return sources_.text() + ": " + std::to_string(all.reached) + " vertices reached, distance " +
            text_of_distance(all.farthest, kind_) + ", " + std::to_string(all.edges) + " edges traversed";
   }
 
-  /// Results of many searches are read for seconds: once, where the run is over.
-  sssp_total total() const {
-    return total_ ? *total_ : add_up([](std::uint32_t, std::vector<sssp_found> const&) {});
-  }
-
-  sssp_total add_up(auto const& each) const {
-    sssp_total sum;
-    auto const sources = sources_.all();
-    for (std::size_t search = 0; search < sources.size(); ++search) {
-      std::vector<sssp_found> const found = arrays_.value().found(search);
-      for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
-        if (found[vertex].distance == sssp_found::unreached) continue;
-        sum.reached += 1;
-        sum.edges += out_.offsets[vertex + 1] - out_.offsets[vertex];
-        sum.farthest = std::max(sum.farthest, found[vertex].distance);
-      }
-      each(sources[search], found);
-    }
-    if (arrays_->progress().phase == sssp_phase::end) total_ = sum;
-    return sum;
+  /// Results of many searches are gigabytes: they are read once, where the run is over.
+  search_total total() const {
+    if (total_) return *total_;
+    search_total const all = arrays_.value().total(out_);
+    if (arrays_->progress().phase == sssp_phase::end) total_ = all;
+    return all;
   }
 
   void write_found(atomic_file& file, std::uint32_t source, std::vector<sssp_found> const& found) const {
@@ -196,7 +179,7 @@ class sssp_owner final : public task_owner {
   csr out_;
   weight_kind kind_ = weight_kind::whole;
   std::optional<sssp_arrays<sssp>> arrays_;
-  mutable std::optional<sssp_total> total_;  // of a run that is over
+  mutable std::optional<search_total> total_;  // of a run that is over
 };
 
 }  // namespace
