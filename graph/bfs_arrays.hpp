@@ -82,8 +82,8 @@ class bfs_arrays {
             array_of("progress", progress_)};
   }
 
+  /// Labels stay: each search begins with its own, and to clear gigabytes of them would slow down a trainer.
   void reset() {
-    labels_.fill_zero();
     queue_vertices_.fill_zero();
     queue_edges_.fill_zero();
     for (auto& one : frontiers_) one.fill_zero();
@@ -98,11 +98,11 @@ class bfs_arrays {
     return {.over = now.phase == bfs_phase::end, .searches = now.search, .pushed = now.pushed, .pulled = now.pulled};
   }
 
-  /// Of all searches; `out` is the graph as loaded.
+  /// Of the searches that are done; `out` is the graph as loaded.
   search_total total(csr const& out) const {
     search_total all;
-    for (std::uint64_t search = 0; search < sources_.size(); ++search) {
-      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_depth_in));
+    for (std::uint64_t search = 0, done = summary().searches; search < done; ++search) {
+      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_label::depth));
     }
     return all;
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <lull/graph/bfs_state.hpp>
 #include <lull/graph/verify_bfs.hpp>
-#include <optional>
 
 namespace lull {
 
@@ -21,9 +20,4 @@ inline bfs_found bfs_found_in(std::uint64_t label) noexcept {
   if (label == bfs_label::unreached) return {};
   return {static_cast<std::uint32_t>(bfs_label::depth(label)), bfs_label::parent(label)};
 }
-inline std::optional<std::uint64_t> bfs_depth_in(std::uint64_t label) noexcept {
-  if (label == bfs_label::unreached) return std::nullopt;
-  return bfs_label::depth(label);
-}
-
 }  // namespace lull

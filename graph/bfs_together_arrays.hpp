@@ -85,8 +85,8 @@ class bfs_together_arrays {
             array_of("queue_edges", queue_edges_, {3, vertices_}), array_of("progress", progress_)};
   }
 
+  /// Labels stay: each group of searches begins with its own, and to clear gigabytes of them would slow down a trainer.
   void reset() {
-    labels_.fill_zero();
     words_.fill_zero();
     queue_vertices_.fill_zero();
     queue_edges_.fill_zero();
@@ -103,11 +103,11 @@ class bfs_together_arrays {
             .pulled = now.pulled};
   }
 
-  /// Of all searches; `out` is the graph as loaded.
+  /// Of the searches that are done; `out` is the graph as loaded.
   search_total total(csr const& out) const {
     search_total all;
-    for (std::uint64_t group = 0; group < sources_.size(); group += at_once_) {
-      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_depth_in));
+    for (std::uint64_t group = 0, done = summary().searches; group < done; group += at_once_) {
+      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_label::depth));
     }
     return all;
   }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/read_in_strips.hpp>
 #include <mutex>
-#include <optional>
 #include <span>
 
 namespace lull {
@@ -27,17 +27,18 @@ struct search_total {
 namespace detail {
 
 /// Adds up what searches found, `width` words for each vertex of `out` in the machine's memory: far(word) is how far
-/// the vertex is; none: it was not reached.
+/// the vertex is; a word of ones alone: it was not reached. Without branches, which no processor could foresee.
 template <class T>
 search_total total_of_words(executor& machine, T const* from, std::uint64_t width, csr const& out, auto const& far) {
   std::mutex lock;
   search_total all;
   read_in_strips(machine, from, out.vertices(), width, [&](std::uint64_t vertex, std::span<T const> words) {
     search_total here;
-    for (; !words.empty(); words = words.subspan(width), ++vertex) {
+    for (std::size_t at = 0; at < words.size(); ++vertex) {
       std::uint64_t const edges = out.offsets[vertex + 1] - out.offsets[vertex];
-      for (T const word : words.first(width)) {
-        if (std::optional<std::uint64_t> const found = far(word)) here.add({1, edges, *found});
+      for (std::size_t const end = at + width; at < end; ++at) {
+        bool const is_reached = words[at] != static_cast<T>(~T{0});
+        here.add({is_reached ? 1U : 0U, is_reached ? edges : 0, is_reached ? std::uint64_t{far(words[at])} : 0});
       }
     }
     std::scoped_lock const guard{lock};

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/edge_weights.hpp>
 #include <lull/graph/read_in_strips.hpp>
@@ -14,7 +15,6 @@
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/owner.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,9 +96,9 @@ class sssp_arrays {
             array_of("progress", progress_)};
   }
 
+  /// Distances and labels stay: each search begins with its own, and to clear gigabytes of them would slow down a
+  /// trainer.
   void reset() {
-    distances_.fill_zero();
-    labels_.fill_zero();
     for (auto& one : vertices_of_) one.fill_zero();
     for (auto& one : edges_of_) one.fill_zero();
     for (auto& one : starts_of_) one.fill_zero();
@@ -110,14 +110,11 @@ class sssp_arrays {
 
   sssp_progress progress() const { return progress_.read().front(); }
 
-  /// Of all searches; `out` is the graph as loaded. Distances of floats are told by their bits.
+  /// Of the searches that are done; `out` is the graph as loaded. Distances of floats are told by their bits.
   search_total total(csr const& out) const {
-    auto const found = [](std::uint32_t distance) {
-      return distance != sssp_distance::unreached ? std::optional<std::uint64_t>{distance} : std::nullopt;
-    };
     search_total all;
-    for (std::uint64_t search = 0; search < sources_.size(); ++search) {
-      all.add(detail::total_of_words(*machine_, of_search(distances_, search), 1, out, found));
+    for (std::uint64_t search = 0, done = progress().search; search < done; ++search) {
+      all.add(detail::total_of_words(*machine_, of_search(distances_, search), 1, out, std::identity{}));
     }
     return all;
   }

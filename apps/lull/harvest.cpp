@@ -29,7 +29,6 @@ using namespace std::chrono_literals;
 constexpr auto solo_for = 1s;             // measuring the task's stand-alone speed
 constexpr auto clock_every = 100ms;       // meanwhile, the GPU's clocks
 constexpr std::uint64_t min_rounds = 20;  // of a job that did not end: what is short of a whole one is not counted
-constexpr auto short_job = 500ms;         // a job shorter than this alone gets a successor that stands ready
 constexpr auto max_ready = 10s;           // from submit until a job stands ready
 
 /// What a task did alone, again and again.
@@ -39,7 +38,6 @@ struct solo_measure {
   std::optional<std::uint64_t> chunks_of_job;  // of one that did
   std::optional<std::uint64_t> rounds_of_job;
   std::chrono::nanoseconds elapsed{0};  // of the host's clock, with all between two bubbles
-  std::chrono::nanoseconds of_jobs{0};  // … until the last of those ended
 };
 
 /// From the start each time, for about that long; resets the task at the end.
@@ -56,7 +54,6 @@ solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nan
     sum.all += one;
     if (one.finished) {
       sum.jobs += 1;
-      sum.of_jobs = sum.elapsed;
       sum.chunks_of_job = one.chunks;
       sum.rounds_of_job = one.rounds;
     }
@@ -170,12 +167,12 @@ class harvest {
     solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
     solo_jobs_per_s_ = jobs_per_s(on_all, owner);
     chunks_of_job_.push_back(with_rooms.chunks_of_job);
-    short_job_ = with_rooms.jobs > 0 && with_rooms.of_jobs / with_rooms.jobs < short_job;
+    ends_often_ = with_rooms.jobs > 0;
   }
 
   void start_jobs() {
     // One task alone; what is saved is one job.
-    if (short_job_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
+    if (ends_often_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
       try {
         tasks_.front().owners.push_back(std::move(prepared_owners(plan_.tasks, side_.machine()).front()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
@@ -343,7 +340,7 @@ class harvest {
   std::vector<gpu_state> solo_clocks_;
   std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
   solo_speed speed_;                                         // of all tasks, in the shares in which they were done
-  bool short_job_ = false;
+  bool ends_often_ = false;  // a job ended while its speed was measured: such a task gets a successor that stands ready
   bool failed_ = false;
   std::vector<double> without_ms_;
   std::vector<double> with_ms_;
