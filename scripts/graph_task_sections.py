@@ -130,6 +130,17 @@ def graph_harvest(build, name):
     return rows_of(build, name, "harvest", measure, LARGE if TASKS[name].inputs is GRAPHS else ())
 
 
+def graph_drains(build, name):
+    """The same stage in one pair of more iterations: 4,800 bubbles, of which work rests before the close in all but the
+    first eight of each site."""
+
+    def measure(_, asked):
+        arguments = in_bubbles("1ms", "--pairs", "1", "--iterations", "1200", "--task", asked)
+        return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
+
+    return rows_of(build, name, "harvest", measure)
+
+
 def graph_instants(build, name):
     """Whether a run that is preempted at random instants ends with the bits of one that never was; `second` is at
     others."""
@@ -197,6 +208,7 @@ def graph_resumed(build, name, executor="cuda"):
 SECTIONS = {
     "graph_chunks": ("us", graph_chunks),
     "graph_harvest": (None, graph_harvest),
+    "graph_drains": (None, graph_drains),
     "graph_instants": (None, graph_instants),
     "graph_resumed": ("seconds and bytes", graph_resumed),
 }
