@@ -175,6 +175,9 @@ TEST(BfsOwner, NeedsGrowWithTheSources) {
 
 TEST(BfsOwner, ReadsTheResultsOfARunOnce) {
   test::expect_one_reading(bfs_entry(), {{"kronecker", "10"}, {"source", "1"}});
+  test::test_folder const folder;
+  auto const list = folder.write("list", "1\n2\n3\n");
+  test::expect_one_reading(bfs_entry(), {{"kronecker", "10"}, {"sources", list}, {"at_once", "2"}});
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class machine_that_is_read final : public threads_executor {
 };
 
 /// The results of many searches lie on the machine: figures and lines of a run that is over share one reading of them,
-/// and a run after that has its own.
+/// and a run after that has its own. The owner's first figure is how many vertices were reached.
 inline void expect_one_reading(task_entry const& entry, settings const& given) {
   auto const values_of = [](task_owner const& owner) {
     std::vector<double> values;
@@ -47,7 +47,8 @@ inline void expect_one_reading(task_entry const& entry, settings const& given) {
   auto const lines = task->write();
   EXPECT_LT(machine.bytes(), all / 10);
   task->reset();
-  EXPECT_NE(values_of(*task), figures) << "nothing is found yet";
+  EXPECT_GT(figures.front(), 0);
+  EXPECT_EQ(values_of(*task).front(), 0) << "nothing is found yet";  // vertices reached, whatever the arrays hold
   run_to_end(*task, machine);
   machine.bytes();
   EXPECT_EQ(task->write(), lines);
