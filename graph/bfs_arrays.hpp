@@ -82,7 +82,7 @@ class bfs_arrays {
             array_of("progress", progress_)};
   }
 
-  /// Labels stay: each search begins with its own, and to clear gigabytes of them would slow down a trainer.
+  /// Labels stay: each search begins with its own (docs/decisions/frontiers-with-their-edges.md).
   void reset() {
     queue_vertices_.fill_zero();
     queue_edges_.fill_zero();
@@ -102,7 +102,7 @@ class bfs_arrays {
   search_total total(csr const& out) const {
     search_total all;
     for (std::uint64_t search = 0, done = summary().searches; search < done; ++search) {
-      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_label::depth));
+      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_depth_in{}));
     }
     return all;
   }

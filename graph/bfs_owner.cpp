@@ -148,7 +148,7 @@ class bfs_owner final : public task_owner {
     std::visit([&](auto const& arrays) { arrays.each_found(visit); }, arrays_.value());
   }
 
-  /// Results of many searches are gigabytes: they are read once, where the run is over.
+  /// Results of many searches are gigabytes: where the run is over, they are added up once.
   search_total total() const {
     if (total_) return *total_;
     search_total const all = std::visit([&](auto const& arrays) { return arrays.total(out_); }, arrays_.value());

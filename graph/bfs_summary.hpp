@@ -20,4 +20,10 @@ inline bfs_found bfs_found_in(std::uint64_t label) noexcept {
   if (label == bfs_label::unreached) return {};
   return {static_cast<std::uint32_t>(bfs_label::depth(label)), bfs_label::parent(label)};
 }
+
+/// How far a vertex that was reached is, by its label.
+struct bfs_depth_in {
+  std::uint64_t operator()(std::uint64_t label) const noexcept { return bfs_label::depth(label); }
+};
+
 }  // namespace lull

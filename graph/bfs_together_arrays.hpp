@@ -85,7 +85,7 @@ class bfs_together_arrays {
             array_of("queue_edges", queue_edges_, {3, vertices_}), array_of("progress", progress_)};
   }
 
-  /// Labels stay: each group of searches begins with its own, and to clear gigabytes of them would slow down a trainer.
+  /// Labels stay: each group of searches begins with its own (docs/decisions/frontiers-with-their-edges.md).
   void reset() {
     words_.fill_zero();
     queue_vertices_.fill_zero();
@@ -107,7 +107,7 @@ class bfs_together_arrays {
   search_total total(csr const& out) const {
     search_total all;
     for (std::uint64_t group = 0, done = summary().searches; group < done; group += at_once_) {
-      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_label::depth));
+      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_depth_in{}));
     }
     return all;
   }

@@ -15,9 +15,10 @@ inline constexpr std::uint64_t strip_words = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t strip_parts = 16;    // of a strip, for threads to take
 inline constexpr unsigned max_reading_threads = 4;  // results are read beside a trainer, whose threads need cores, too
 
-/// Reads `rows` consecutive rows of `width` words each from the machine's memory, strip by strip: so of the host's
-/// memory it takes `strip_words` words, or one row. Calls work(first, words) for some rows from `first` on, each row in
-/// one call, on several threads at once. Throws what `executor::read` and `work` throw.
+/// Reads `from`, (rows, width) words in the machine's memory, strip by strip; `width` is 1 at least. So of the host's
+/// memory it takes `strip_words` words, or one row. The caller's thread reads; several threads at once call
+/// work(first, words) for some rows from `first` on, each row in one call. Throws what `executor::read` and `work`
+/// throw.
 template <class T, class Work>
 void read_in_strips(executor& machine, T const* from, std::uint64_t rows, std::uint64_t width, Work const& work) {
   std::uint64_t const strip = std::max<std::uint64_t>(strip_words / width, 1);  // rows

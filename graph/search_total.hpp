@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <lull/graph/csr.hpp>
 #include <lull/graph/read_in_strips.hpp>
+#include <lull/host/executor.hpp>
 #include <mutex>
 #include <span>
 
@@ -26,8 +27,9 @@ struct search_total {
 
 namespace detail {
 
-/// Adds up what searches found, `width` words for each vertex of `out` in the machine's memory: far(word) is how far
-/// the vertex is; a word of ones alone: it was not reached. Without branches, which no processor could foresee.
+/// Adds up what searches found; `from`: (vertices of `out`, width) words in the machine's memory. far(word), which
+/// several threads call at once, is how far the vertex is; a word of ones alone: it was not reached. Masks instead of
+/// branches, which no processor could foresee. Throws what read_in_strips throws.
 template <class T>
 search_total total_of_words(executor& machine, T const* from, std::uint64_t width, csr const& out, auto const& far) {
   std::mutex lock;
@@ -37,8 +39,9 @@ search_total total_of_words(executor& machine, T const* from, std::uint64_t widt
     for (std::size_t at = 0; at < words.size(); ++vertex) {
       std::uint64_t const edges = out.offsets[vertex + 1] - out.offsets[vertex];
       for (std::size_t const end = at + width; at < end; ++at) {
-        bool const is_reached = words[at] != static_cast<T>(~T{0});
-        here.add({is_reached ? 1U : 0U, is_reached ? edges : 0, is_reached ? std::uint64_t{far(words[at])} : 0});
+        std::uint64_t const reached = words[at] != static_cast<T>(~T{0}) ? 1 : 0;
+        std::uint64_t const mask = 0 - reached;
+        here.add({reached, edges & mask, far(words[at]) & mask});
       }
     }
     std::scoped_lock const guard{lock};

@@ -96,8 +96,7 @@ class sssp_arrays {
             array_of("progress", progress_)};
   }
 
-  /// Distances and labels stay: each search begins with its own, and to clear gigabytes of them would slow down a
-  /// trainer.
+  /// Distances and labels stay: each search begins with its own (docs/decisions/frontiers-with-their-edges.md).
   void reset() {
     for (auto& one : vertices_of_) one.fill_zero();
     for (auto& one : edges_of_) one.fill_zero();

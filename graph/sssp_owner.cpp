@@ -153,7 +153,7 @@ class sssp_owner final : public task_owner {
            text_of_distance(all.farthest, kind_) + ", " + std::to_string(all.edges) + " edges traversed";
   }
 
-  /// Results of many searches are gigabytes: they are read once, where the run is over.
+  /// Results of many searches are gigabytes: where the run is over, they are added up once.
   search_total total() const {
     if (total_) return *total_;
     search_total const all = arrays_.value().total(out_);

@@ -122,23 +122,21 @@ def graph_chunks(build, name):
 def graph_harvest(build, name):
     """A stage of 1F1B whose longest bubble is about 1 ms: `drain_us` and `harvest` of a report are of 2,000 bubbles; n
     and interval as in `harvest`."""
-
-    def measure(_, asked):
-        arguments = in_bubbles("1ms", "--pairs", "5", "--iterations", "100", "--task", asked)
-        return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
-
-    return rows_of(build, name, "harvest", measure, LARGE if TASKS[name].inputs is GRAPHS else ())
+    return in_a_stage(build, name, 5, 100, LARGE if TASKS[name].inputs is GRAPHS else ())
 
 
 def graph_drains(build, name):
-    """The same stage in one pair of more iterations: 4,800 bubbles, of which work rests before the close in all but the
-    first eight of each site."""
+    """The same stage in one pair of more iterations, 4,800 bubbles: work does not rest before the close in the first
+    eight of each site."""
+    return in_a_stage(build, name, 1, 1200)
 
+
+def in_a_stage(build, name, pairs, iterations, more=()):
     def measure(_, asked):
-        arguments = in_bubbles("1ms", "--pairs", "1", "--iterations", "1200", "--task", asked)
+        arguments = in_bubbles("1ms", "--pairs", str(pairs), "--iterations", str(iterations), "--task", asked)
         return paired(["lull", *arguments], *(lull(build, arguments, 280) for _ in range(2)))
 
-    return rows_of(build, name, "harvest", measure)
+    return rows_of(build, name, "harvest", measure, more)
 
 
 def graph_instants(build, name):

@@ -28,7 +28,8 @@ constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microse
 /// A byte of which floating-point numbers are none: what is added to them shows.
 constexpr unsigned no_number = 0xff;
 constexpr char const* same_again =
-    " (this run repeats the first one after reset(): check that reset() restores all that a run changes)";
+    " (this run repeats the first one after reset(): check that reset() restores all that a run changes and reads "
+    "before it writes it)";
 constexpr char const* new_owners =
     " (in this run the job went from owner to owner, with its arrays and cursor: check that arrays() has all that the "
     "task writes and reads again)";

@@ -50,8 +50,8 @@ class task_owner {
   virtual job_description describe() const = 0;
   /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.
   virtual std::uint64_t max_rounds() const { return 0; }
-  /// Resets the arrays in place, for another run from the beginning. Call it only while no job of this owner is
-  /// unfinished.
+  /// Resets in place what a run reads before it writes it, for another run from the beginning. Call it only while no
+  /// job of this owner is unfinished.
   virtual void reset() = 0;
   /// All that the task writes, always of the same names, types and shapes. After `prepare`.
   virtual std::vector<task_array> arrays() const = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <lull/graph/csr.hpp>
 #include <lull/graph/read_in_strips.hpp>
-#include <lull/graph/search_total.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/threads/executor.hpp>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -18,6 +18,20 @@
 
 namespace lull {
 namespace {
+
+/// Notes how much it is asked for at once, and fails where that is told.
+class asked_machine final : public threads_executor {
+ public:
+  asked_machine() : threads_executor({.kind = executor_kind::threads}) {}
+  void read(void* to, void const* from, std::size_t bytes) override {
+    if (fails) throw usage_error{"it is gone"};
+    most = std::max(most, bytes);
+    threads_executor::read(to, from, bytes);
+  }
+
+  bool fails = false;
+  std::size_t most = 0;
+};
 
 class read_in_strips : public testing::Test {
  protected:
@@ -59,32 +73,27 @@ TEST_F(read_in_strips, DoesNothingWithoutRows) {
   EXPECT_EQ(calls, 0U);
 }
 
+TEST_F(read_in_strips, TakesTheMemoryOfAStrip) {
+  asked_machine machine;
+  machine_array<std::uint64_t> const array{machine, 3 * detail::strip_words};
+  detail::read_in_strips(machine, array.data(), array.size(), 1, [](std::uint64_t, std::span<std::uint64_t const>) {});
+  EXPECT_EQ(machine.most, detail::strip_words * sizeof(std::uint64_t));
+}
+
+TEST_F(read_in_strips, ThrowsWhatReadingThrows) {
+  asked_machine machine;
+  machine_array<std::uint64_t> const array{machine, 10};
+  machine.fails = true;
+  EXPECT_THROW(
+      detail::read_in_strips(machine, array.data(), 10, 1, [](std::uint64_t, std::span<std::uint64_t const>) {}),
+      usage_error);
+}
+
 TEST_F(read_in_strips, ThrowsWhatACallThrows) {
   machine_array<std::uint64_t> const array{*machine_, 1000};
   EXPECT_THROW(detail::read_in_strips(*machine_, array.data(), 1000, 1,
                                       [](std::uint64_t, std::span<std::uint64_t const>) { throw usage_error{"no"}; }),
                usage_error);
-}
-
-/// Two words for each vertex, of which one in three is not reached, over more than a strip.
-TEST_F(read_in_strips, AddsUpWhatSearchesReached) {
-  std::uint64_t const vertices = detail::strip_words / 2 + 1000;
-  csr graph;
-  graph.offsets.resize(vertices + 1);
-  for (std::uint64_t v = 0; v < vertices; ++v) graph.offsets[v + 1] = graph.offsets[v] + v % 5;
-  std::vector<std::uint32_t> words(2 * vertices);
-  search_total expected;
-  for (std::uint64_t at = 0; at < words.size(); ++at) {
-    words[at] = at % 3 == 0 ? ~0U : static_cast<std::uint32_t>((at * 7919) % 100'003);
-    if (words[at] != ~0U) expected.add({1, at / 2 % 5, 3 * words[at]});
-  }
-  machine_array<std::uint32_t> const array{*machine_, std::span<std::uint32_t const>{words}};
-  search_total const found =
-      detail::total_of_words(*machine_, array.data(), 2, graph, [](std::uint32_t word) { return 3 * word; });
-  EXPECT_EQ(found.reached, expected.reached);
-  EXPECT_EQ(found.edges, expected.edges);
-  EXPECT_EQ(found.farthest, expected.farthest);
-  EXPECT_GT(found.reached, vertices);
 }
 
 }  // namespace
