@@ -27,7 +27,7 @@ class runtime_rests : public runtime_recorded {
     with.rest_before_close = rest_before_close;
     with.tasks = {type_of<probe_task>()};
     side_ = make(std::move(with));
-    job_ = submit_endless(*side_);
+    job_ = submit(*side_, "slow");  // that stores chunks in each bubble: else its site would be passed over
     await(*side_, job_, job_state::placed);
   }
   void step() {
@@ -67,7 +67,7 @@ TEST_F(runtime_rests, never_in_jobs_that_are_graphs) {
   runtime_options with = options();
   with.armed_ahead = {};
   side_ = make(std::move(with));
-  job_description conducting = description("a graph", ~std::uint32_t{0});
+  job_description conducting = description("a graph");
   conducting.type.threads.conducts = true;
   job_ = side_->submit(conducting);
   await(*side_, job_, job_state::placed);
