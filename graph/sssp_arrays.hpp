@@ -121,20 +121,12 @@ class sssp_arrays {
   /// Of one search.
   std::vector<sssp_found> found(std::uint64_t search) const {
     std::vector<sssp_found> made(vertices_);
-    detail::read_in_strips(*machine_, of_search(distances_, search), vertices_, 1,
-                           [&](std::uint64_t vertex, auto const distances) {
-                             for (std::uint32_t const distance : distances) {
-                               if (distance != sssp_distance::unreached) made[vertex].distance = distance;
-                               ++vertex;
-                             }
-                           });
-    detail::read_in_strips(*machine_, of_search(labels_, search), vertices_, 1,
-                           [&](std::uint64_t vertex, auto const labels) {
-                             for (std::uint64_t const label : labels) {
-                               if (label != sssp_label::unreached) made[vertex].parent = sssp_label::parent(label);
-                               ++vertex;
-                             }
-                           });
+    for_each_of(distances_, search, [&](std::uint64_t vertex, std::uint32_t distance) {
+      if (distance != sssp_distance::unreached) made[vertex].distance = distance;
+    });
+    for_each_of(labels_, search, [&](std::uint64_t vertex, std::uint64_t label) {
+      if (label != sssp_label::unreached) made[vertex].parent = sssp_label::parent(label);
+    });
     return made;
   }
 
@@ -147,6 +139,15 @@ class sssp_arrays {
   template <class T>
   T const* of_search(machine_array<T> const& from, std::uint64_t search) const noexcept {
     return from.data() + search * vertices_;
+  }
+
+  /// Calls visit(vertex, word) for each vertex, on several threads.
+  template <class T>
+  void for_each_of(machine_array<T> const& from, std::uint64_t search, auto const& visit) const {
+    detail::read_in_strips(*machine_, of_search(from, search), vertices_, 1,
+                           [&](std::uint64_t vertex, std::span<T const> words) {
+                             for (T const word : words) visit(vertex++, word);
+                           });
   }
 
   std::uint32_t word_of_delta(double delta) const noexcept {

@@ -73,7 +73,7 @@ TEST_F(read_in_strips, DoesNothingWithoutRows) {
   EXPECT_EQ(calls, 0U);
 }
 
-TEST_F(read_in_strips, TakesTheMemoryOfAStrip) {
+TEST_F(read_in_strips, AsksForAStripAtATime) {
   asked_machine machine;
   machine_array<std::uint64_t> const array{machine, 3 * detail::strip_words};
   detail::read_in_strips(machine, array.data(), array.size(), 1, [](std::uint64_t, std::span<std::uint64_t const>) {});
