@@ -55,9 +55,10 @@ std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
   cudaGraphNode_t const* behind = nullptr;
   cudaGraphEdgeData const* edges = nullptr;
   std::size_t count = 0;
+  cudaError_t const trainers = cudaPeekAtLastError();
   cudaError_t const code = cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &behind, &edges, &count);
   if (code != cudaSuccess) {  // the legacy stream cannot be asked while another is being captured
-    cudaGetLastError();
+    if (trainers == cudaSuccess) cudaGetLastError();  // else the trainer has yet to find one of its own
     return found;
   }
   if (status == cudaStreamCaptureStatusNone) return std::nullopt;

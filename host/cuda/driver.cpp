@@ -72,7 +72,7 @@ cuda_driver const& driver() {
 
 CUcontext detail::primary_context(int device) {
   static std::mutex guard;
-  static std::map<int, CUcontext> contexts;
+  static auto& contexts = *new std::map<int, CUcontext>;  // never freed: our threads may run at the process's end
   std::lock_guard const lock{guard};
   if (auto const known = contexts.find(device); known != contexts.end()) return known->second;
   CUdevice handle{};

@@ -136,8 +136,9 @@ std::vector<std::vector<std::uint32_t>> find_cluster_groups(cudaStream_t stream,
   };
   std::vector<bool> seen(parent.size());
   for (int round = 0; round < rounds; ++round) {
-    where_kernel<<<blocks, 64, 0, stream>>>(where);
-    LULL_CUDA(cudaGetLastError());
+    void* arguments[] = {&where};
+    LULL_CUDA(cudaLaunchKernel(reinterpret_cast<void const*>(&where_kernel), dim3(static_cast<unsigned>(blocks)),
+                               dim3(64), arguments, 0, stream));
     LULL_CUDA(cudaMemcpyAsync(ids.data(), where, ids.size() * sizeof ids[0], cudaMemcpyDeviceToHost, stream));
     LULL_CUDA(cudaStreamSynchronize(stream));
     for (std::size_t b = 0; b < ids.size(); ++b) {

@@ -12,10 +12,11 @@
 
 namespace lull {
 
-/// Events are made when they are first recorded: an observed bubble has no worker, another one is not timed.
+/// Its events are made with it, at the start of a runtime: a trainer's bubble allocates none.
 class cuda_mark final : public bubble_mark {
  public:
-  explicit cuda_mark(int device) : device_(device) {}
+  explicit cuda_mark(int device)
+      : device_(device), left_(event_timing::off), opened_(event_timing::on), closed_(event_timing::on) {}
   ~cuda_mark() override {
     destroy_on(device_, [this] {
       left_.reset();
@@ -25,18 +26,11 @@ class cuda_mark final : public bubble_mark {
   }
   cuda_mark(cuda_mark const&) = delete;
   cuda_mark& operator=(cuda_mark const&) = delete;
-  cudaEvent_t left() { return made(left_, event_timing::off); }  // after the last worker
-  cudaEvent_t opened() { return made(opened_, event_timing::on); }
-  cudaEvent_t closed() { return made(closed_, event_timing::on); }
-  bool has_workers() const noexcept { return left_.has_value(); }
-  bool is_timed() const noexcept { return opened_ && closed_; }
+  cudaEvent_t left() const { return left_->get(); }  // after the last worker; never recorded: there was none
+  cudaEvent_t opened() const { return opened_->get(); }
+  cudaEvent_t closed() const { return closed_->get(); }
 
  private:
-  static cudaEvent_t made(std::optional<cuda_event>& event, event_timing timing) {
-    if (!event) event.emplace(timing);
-    return event->get();
-  }
-
   int const device_;
   std::optional<cuda_event> left_;
   std::optional<cuda_event> opened_;

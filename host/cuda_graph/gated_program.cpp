@@ -102,12 +102,18 @@ gated_program::conducted::conducted(cuda_executor& machine)
     : device(machine.place().device), kept(machine, detail::kept_bytes()) {}
 
 gated_program::conducted::~conducted() {
-  destroy_on(device, [this] { executables.clear(); });
+  destroy_on(device, [this] {
+    executables.clear();
+    whole.reset();
+  });
 }
 
 gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     : machine_(machine), work_(checked(work)), conducted_(std::make_shared<conducted>(machine)) {
   machine.free_buried();
+  cudaGraph_t whole{};
+  LULL_CUDA(cudaGraphClone(&whole, work_.graph));
+  conducted_->whole.reset(whole);
   worker_place const& where = machine.place_of_graphs();
   cuda_stream const own = where.another_stream();
   cudaStream_t const stream = own.get();

@@ -37,6 +37,7 @@ class gated_program {
     explicit conducted(cuda_executor& machine);
     ~conducted();
     int const device;
+    detail::owned_graph whole;  // a clone of the program's: holds what that holds for its nodes (user objects)
     machine_array<std::byte> kept;
     std::vector<detail::owned_executable> executables;
     machine_array<graph_segment> segments;
