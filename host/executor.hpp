@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <lull/device/control.hpp>
 #include <lull/device/gate.hpp>
@@ -132,6 +133,27 @@ struct bytes_taken {
 /// Where no limit is known.
 inline constexpr std::uint64_t any_bytes = std::numeric_limits<std::uint64_t>::max();
 
+/// How long a blocking copy of the calling thread may take before it throws limit_error. With one connection a copy to
+/// the device stands behind whatever the trainer waits for: then it is late, which is no error of the machine. A
+/// program's own thread learns after a minute that it may be waiting for itself. Threads of Lull's that nobody waits
+/// for are patient, for a day.
+class patient_copies {
+ public:
+  patient_copies() : before_(std::exchange(limit_of_this_thread(), std::chrono::hours{24})) {}
+  ~patient_copies() { limit_of_this_thread() = before_; }
+  patient_copies(patient_copies const&) = delete;
+  patient_copies& operator=(patient_copies const&) = delete;
+
+  static std::chrono::seconds limit() { return limit_of_this_thread(); }
+
+ private:
+  static std::chrono::seconds& limit_of_this_thread() {
+    thread_local std::chrono::seconds limit{60};
+    return limit;
+  }
+  std::chrono::seconds const before_;
+};
+
 /// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
 /// done, unless its comment says otherwise.
 class machine_memory {
@@ -171,6 +193,8 @@ class machine_memory {
   virtual void* pin(std::size_t bytes) = 0;
   virtual void unpin(void* memory) noexcept = 0;
   virtual std::unique_ptr<copy_lane> make_copy_lane() = 0;
+  /// … whose copies are on the control stream: in one order with `exchange`. It goes before the machine does.
+  virtual std::unique_ptr<copy_lane> make_control_lane() = 0;
   /// Reads a mapped word, such as `done` of `exchange`, from the host.
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
 };

@@ -70,8 +70,8 @@ job_record& state_of(job const& handle);
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` and `hold` block, and `feed` blocks
 /// for its own small copy; all other calls return at once. No call touches the trainer's stream. May outlive
-/// its runtime, which cancels the job when it ends. On an empty handle every call but `operator bool` throws
-/// usage_error.
+/// its runtime, which cancels the job when it ends. On an empty handle, and in a process that was forked from the one
+/// that submitted the job, every call but `operator bool` and `let_go` throws usage_error.
 class job {
  public:
   job() = default;

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 namespace lull {
 
@@ -58,38 +59,51 @@ class job_memory {
   };
   using piece_map = std::map<void*, piece>;
   void add(void* at, piece const& made) {
-    std::unique_lock lock{mutex_};
-    until_at_rest(lock);
+    std::lock_guard const lock{mutex_};
     pieces_[at] = made;
   }
-  /// Before the piece is released. Waits while it is being copied.
-  void remove(void* at) {
-    std::unique_lock lock{mutex_};
-    until_at_rest(lock);
-    pieces_.erase(at);
+  /// Takes the piece out, and calls `release`: at once, or where the memory is being moved, when that has ended, on the
+  /// thread that moves it. Does not wait.
+  void remove(void* at, std::function<void()> release) {
+    {
+      std::lock_guard const lock{mutex_};
+      pieces_.erase(at);
+      if (moves_) {
+        ends_.push_back(std::move(release));
+        return;
+      }
+    }
+    release();
+  }
+  piece_map pieces() const {
+    std::lock_guard const lock{mutex_};
+    return pieces_;
   }
 
-  /// While it lives no piece comes or goes: those that add or remove one wait. One at a time.
+  /// While it lives none of the pieces that there were is released. One at a time, by one thread.
   class move {
    public:
     explicit move(job_memory& memory) : memory_(memory) {
-      std::unique_lock lock{memory_.mutex_};
-      memory_.until_at_rest(lock);
+      std::lock_guard const lock{memory_.mutex_};
       memory_.moves_ = true;
+      pieces_ = memory_.pieces_;
     }
     ~move() {
+      std::vector<std::function<void()>> ends;
       {
         std::lock_guard const lock{memory_.mutex_};
         memory_.moves_ = false;
+        ends.swap(memory_.ends_);
       }
-      memory_.rests_.notify_all();
+      for (auto const& release : ends) release();
     }
     move(move const&) = delete;
     move& operator=(move const&) = delete;
-    piece_map const& pieces() const noexcept { return memory_.pieces_; }
+    piece_map const& pieces() const noexcept { return pieces_; }
 
    private:
     job_memory& memory_;
+    piece_map pieces_;
   };
 
  private:
@@ -97,15 +111,11 @@ class job_memory {
     thread_local std::shared_ptr<job_memory> memory;
     return memory;
   }
-  void until_at_rest(std::unique_lock<std::mutex>& lock) {
-    rests_.wait(lock, [this] { return !moves_; });
-  }
-
   std::atomic<bool> is_lost_{false};
-  mutable std::mutex mutex_;
-  std::condition_variable rests_;
+  mutable std::mutex mutex_;  // all that follows
   bool moves_ = false;
   piece_map pieces_;
+  std::vector<std::function<void()>> ends_;  // of pieces that are released when the move ends
 };
 
 }  // namespace lull

@@ -76,8 +76,13 @@ struct runtime_options {
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.
   std::vector<task_type> tasks = {};
-  /// Receives one line a call, from any thread. Must not call the runtime. Empty: silence.
+  /// Receives one line a call, on a thread of the runtime's that nothing waits for: so it may wait itself. The last
+  /// lines, such as a report, come from the thread that destroys the runtime, which waits for the line that is being
+  /// received. Of lines that come too fast some are dropped, which a line says. Must not destroy the runtime. Empty:
+  /// silence.
   std::function<void(std::string_view)> log = {};
+  /// Reports that are kept for `take_bubbles`: the latest. Each takes some 600 bytes of host memory.
+  std::size_t max_reports = 65'536;
   /// File for the bubble report, written when the runtime ends (host/report/at_end.hpp). Empty: none.
   std::string report = {};
 };
@@ -172,7 +177,8 @@ class runtime {
   /// Returns a summary of all bubbles measured so far, taken or not, and of the steps; host/report/bubble_writers.hpp
   /// writes it.
   bubble_summary summary() const;
-  /// Returns the bubbles measured since the last call, oldest first. The latest 65,536 are kept; `summary` has all.
+  /// Returns the bubbles measured since the last call, oldest first. The latest `max_reports` are kept; `summary` has
+  /// all.
   std::vector<bubble_report> take_bubbles();
 
  private:

@@ -13,9 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto max_goodbye = 10s;
-/// So long a job without input keeps its place from others. The host is not further ahead of the stream, so in that
-/// time it has had bubbles, or there were none.
-constexpr auto patience = 400ms;
 
 /// Never freed, and reachable, so that a leak checker knows it for what it is.
 void leave_behind(std::unique_ptr<task_owner> owner, std::unique_ptr<feeder_thread> served) {
@@ -58,13 +55,10 @@ void owned_job::submit(from begin) {
     handle_ = made;
     brought_ = 0;
   }
-  turn_ = job_turn::in_turn;
-  since_ = std::chrono::steady_clock::now();
-  phases_ = 0;
+  pauses_ = false;
   if (restores) {
     detail::job_record& state = detail::state_of(made);
     saves_->begin(state);
-    state.read_totals();
     brought = made.progress().items;
     {
       std::lock_guard const lock{mutex_};
@@ -75,46 +69,19 @@ void owned_job::submit(from begin) {
   served_ = std::make_unique<feeder_thread>(*owner_, side_.machine(), std::move(made));
 }
 
-void owned_job::look_after(bool another_waits) {
+void owned_job::look_after() {
   job handle = now();
-  job_progress const reached = handle.progress();
-  bool const starves_long = starves(reached);
-  switch (turn_) {
-    case job_turn::in_turn:
-      // Paused still: it was resumed and the runtime has not seen that yet. Only behind that does the word mean the
-      // next pause.
-      if (reached.state == job_state::paused) return;
-      if (saves_ != nullptr && saves_->wants_save()) {
-        handle.pause();
-        turn_ = job_turn::is_saved;
-      } else if (another_waits && starves_long) {
-        handle.pause();
-        turn_ = job_turn::makes_way;
-        since_ = std::chrono::steady_clock::now();
-      }
-      return;
-    case job_turn::is_saved:
-      if (reached.state != job_state::paused) return;
-      save();
-      break;
-    case job_turn::makes_way:
-      if (reached.state != job_state::paused || std::chrono::steady_clock::now() - since_ < patience) return;
-      break;
+  // While it is seen as paused after a resume, the runtime has not looked yet, and the word does not mean the next one.
+  bool const is_paused = handle.progress().state == job_state::paused;
+  if (!pauses_) {
+    if (is_paused || saves_ == nullptr || !saves_->wants_save()) return;
+    handle.pause();
+    pauses_ = true;
+  } else if (is_paused) {
+    save();
+    handle.resume();
+    pauses_ = false;
   }
-  turn_ = job_turn::in_turn;
-  since_ = std::chrono::steady_clock::now();
-  handle.resume();
-}
-
-bool owned_job::starves(job_progress const& reached) {
-  if (turn_ != job_turn::in_turn) return false;
-  bool const no_input = detail::state_of(handle_).reached() == phase_state::starved;
-  if (reached.state != job_state::placed || !no_input || reached.phases != phases_) {
-    since_ = std::chrono::steady_clock::now();
-    phases_ = reached.phases;
-    return false;
-  }
-  return std::chrono::steady_clock::now() - since_ >= patience;
 }
 
 void owned_job::finish_serving() { served_->finish(); }

@@ -95,7 +95,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
     } else if (stopping || of.closed || (ending && is_spare(of, one))) {
       one.job->cancel();
     } else {
-      one.job->look_after(another_waits(one));
+      one.job->look_after();
     }
     if (!one.job->save_problem().empty() && std::exchange(one.told, true) == false) {
       failed_ = true;
@@ -172,15 +172,6 @@ bool side_jobs::is_spare(task const& of, task::one const& one) const {
     if (&other == &one) return false;
     return other.job->progress().state == job_state::finished || (!other.over && other.order < one.order);
   });
-}
-
-bool side_jobs::another_waits(task::one const& one) const {
-  for (auto const& each : tasks_) {
-    for (task::one const& other : each->jobs) {
-      if (&other != &one && !other.over && other.job->waits()) return true;
-    }
-  }
-  return false;
 }
 
 void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {

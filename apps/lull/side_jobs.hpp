@@ -31,8 +31,8 @@ struct side_task_asked {
   std::unique_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
 };
 
-/// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, lets those that
-/// starve make way, and submits those that end again, from a reset task. The results of the first job of a task
+/// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, and submits
+/// those that end again, from a reset task. The results of the first job of a task
 /// that finishes are read and written while other jobs go on, those of one task after those of another. A task that
 /// fails, or whose owner counts failures, is left; the others go on. The runtime has the next job go on in the same
 /// bubble where one ends or starves.
@@ -117,7 +117,6 @@ class side_jobs {
   bool read_results(task& of, task::one& one, bool ending);
   bool awaits_reading(task::one const& one) const { return one.is_to_be_read || read_ == &one; }  // or its end
   bool is_spare(task const& of, task::one const& one) const;
-  bool another_waits(task::one const& one) const;
   void complain(task& of, std::string const& problem);
 
   runtime& side_;

@@ -105,8 +105,8 @@ class stage {
       bool const is_served = bubbles.is_served();
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
       run_bubble(bubbles, how.where, how.where == close_place::nowhere ? 0 : k + stalled);
-      cursor const now = bubbles.reached();
-      phase_state const state = tagged_state{now.state}.state();
+      detail::job_image const now = bubbles.reached();
+      phase_state const state = tagged_state{now.words.state}.state();
       bool const worked = counts_.finished_items != finished_before;
       if (worked) {
         stalled = 0;
@@ -134,7 +134,7 @@ class stage {
         return "a bubble ended by its lease and no chunk began in it: a phase never completes";
       if (how.where == close_place::nowhere && clock::now() - begun >= effort_.longest) {
         return "the task did not finish within " + format_duration(effort_.longest) + ", and reached round " +
-               std::to_string(now.round) + ": check that extent returns lull::finished";
+               std::to_string(now.words.round) + ": check that extent returns lull::finished";
       }
       if (how.owners == 1) continue;
       if (counts_.extents > 2 * items_) return "the task goes on after the items of an uninterrupted run";
@@ -160,17 +160,17 @@ class stage {
     counts_ = with_.read().front();
   }
 
-  std::string settle(cursor const& last) {
+  std::string settle(detail::job_image const& last) {
     items_ = counts_.extents;
-    if (last.items != counts_.extents || last.done != 0) {
-      return std::to_string(last.items) + " items were committed, but the phases had " +
+    if (last.words.items != counts_.extents || last.words.done != 0) {
+      return std::to_string(last.words.items) + " items were committed, but the phases had " +
              std::to_string(counts_.extents);
     }
     if (counts_.finished_items != counts_.extents) {
       return "chunks of " + std::to_string(counts_.finished_items) + " items ran to their end, but the phases had " +
              std::to_string(counts_.extents);
     }
-    return last.ring.pushed == last.ring.popped ? "" : "the task finished with chunks still in the ring";
+    return last.handed_back.empty() ? "" : "the task finished with chunks still in the ring";
   }
 
   contract_case const& which_;

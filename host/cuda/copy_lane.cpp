@@ -18,7 +18,7 @@ cuda_stream lowest_on(int device) {
 
 }  // namespace
 
-cuda_copy_lane::cuda_copy_lane(int device) : device_(device), stream_(lowest_on(device)) {}
+cuda_copy_lane::cuda_copy_lane(int device) : device_(device), own_(lowest_on(device)), stream_(own_.get()) {}
 
 /// Without a call that blocks. An error of the device has nobody to go to, and ends the copies, too.
 cuda_copy_lane::~cuda_copy_lane() {
@@ -26,22 +26,22 @@ cuda_copy_lane::~cuda_copy_lane() {
     while (!done()) std::this_thread::sleep_for(std::chrono::microseconds{20});
   } catch (device_error const&) {
   }
-  destroy_on(device_, [this] { stream_ = {}; });
+  destroy_on(device_, [this] { own_ = {}; });
 }
 
 void cuda_copy_lane::copy_in(void* to_machine, void const* from, std::size_t bytes) {
   cuda_device_guard const here{device_};
-  LULL_CUDA(cudaMemcpyAsync(to_machine, from, bytes, cudaMemcpyHostToDevice, stream_.get()));
+  LULL_CUDA(cudaMemcpyAsync(to_machine, from, bytes, cudaMemcpyHostToDevice, stream_));
 }
 
 void cuda_copy_lane::copy_out(void* to, void const* from_machine, std::size_t bytes) {
   cuda_device_guard const here{device_};
-  LULL_CUDA(cudaMemcpyAsync(to, from_machine, bytes, cudaMemcpyDeviceToHost, stream_.get()));
+  LULL_CUDA(cudaMemcpyAsync(to, from_machine, bytes, cudaMemcpyDeviceToHost, stream_));
 }
 
 bool cuda_copy_lane::done() {
   cuda_device_guard const here{device_};
-  return is_done(cudaStreamQuery(stream_.get()));
+  return is_done(cudaStreamQuery(stream_));
 }
 
 }  // namespace lull

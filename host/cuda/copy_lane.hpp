@@ -8,11 +8,12 @@
 
 namespace lull {
 
-/// Copies on a non-blocking stream of the lowest priority. Any thread, on any device and while any stream is being
-/// captured.
+/// Copies on a non-blocking stream of the lowest priority, or on one of the executor's. Any thread, on any device and
+/// while any stream is being captured.
 class cuda_copy_lane final : public copy_lane {
  public:
   explicit cuda_copy_lane(int device);
+  cuda_copy_lane(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
   ~cuda_copy_lane() override;
   cuda_copy_lane(cuda_copy_lane const&) = delete;
   cuda_copy_lane& operator=(cuda_copy_lane const&) = delete;
@@ -23,7 +24,8 @@ class cuda_copy_lane final : public copy_lane {
 
  private:
   int const device_;
-  cuda_stream stream_;
+  cuda_stream own_;  // none: it is the executor's
+  cudaStream_t const stream_;
 };
 
 }  // namespace lull

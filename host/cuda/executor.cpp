@@ -168,6 +168,10 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
 
 std::unique_ptr<copy_lane> cuda_executor::make_copy_lane() { return std::make_unique<cuda_copy_lane>(device_); }
 
+std::unique_ptr<copy_lane> cuda_executor::make_control_lane() {
+  return std::make_unique<cuda_copy_lane>(device_, control_.get());
+}
+
 std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_unique<cuda_mark>(device_); }
 
 stream_found cuda_executor::look_at(stream_handle stream, thread_state from) {
@@ -305,8 +309,8 @@ void cuda_executor::plain_between(stream_handle stream, worker_kernel const& ker
 void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSynchronize(stream_of(stream))); }
 
 std::optional<std::chrono::nanoseconds> cuda_executor::length(bubble_mark& mark) {
-  auto& both = static_cast<cuda_mark&>(mark);
-  return both.is_timed() ? time_between(both.opened(), both.closed()) : std::nullopt;
+  auto const& both = static_cast<cuda_mark const&>(mark);
+  return time_between(both.opened(), both.closed());
 }
 
 std::unique_ptr<stream_moment> cuda_executor::make_moment() { return std::make_unique<cuda_moment>(device_); }
@@ -320,8 +324,7 @@ std::optional<std::chrono::nanoseconds> cuda_executor::between(stream_moment& fr
 }
 
 bool cuda_executor::workers_left(bubble_mark& mark) {
-  auto& events = static_cast<cuda_mark&>(mark);
-  return !events.has_workers() || is_done(cudaEventQuery(events.left()));
+  return is_done(cudaEventQuery(static_cast<cuda_mark const&>(mark).left()));  // one never recorded is done
 }
 
 bool cuda_executor::is_lost() noexcept {

@@ -45,6 +45,7 @@ class cuda_executor final : public executor {
   void* pin(std::size_t bytes) override { return memory_.pin(bytes); }
   void unpin(void* memory) noexcept override { memory_.unpin(memory); }
   std::unique_ptr<copy_lane> make_copy_lane() override;
+  std::unique_ptr<copy_lane> make_control_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
   std::unique_ptr<stream_moment> make_moment() override;
   void note(stream_handle stream, stream_moment& when) override;

@@ -16,7 +16,12 @@ namespace lull {
 
 namespace {
 
-constexpr std::chrono::minutes max_wait{1};
+[[noreturn]] void throw_late() {
+  throw limit_error{
+      "the device did not reach a copy of Lull's within " + std::to_string(patient_copies::limit().count()) +
+      " s: an operation that was enqueued before it does not end. With CUDA_DEVICE_MAX_CONNECTIONS=1 that may be what "
+      "the trainer waits for: try again when it goes on"};
+}
 
 }  // namespace
 
@@ -52,7 +57,7 @@ cuda_memory::~cuda_memory() {
 }
 
 void cuda_memory::wait() {
-  auto const give_up = std::chrono::steady_clock::now() + max_wait;
+  auto const give_up = std::chrono::steady_clock::now() + patient_copies::limit();
   for (int looks = 0;; ++looks) {
     if (is_done(cudaStreamQuery(stream_.get()))) {
       late_ = false;
@@ -60,9 +65,7 @@ void cuda_memory::wait() {
     }
     if (std::chrono::steady_clock::now() >= give_up) {
       late_ = true;
-      throw limit_error{
-          "the device did not reach a copy of Lull's within a minute: an operation that was enqueued before it does "
-          "not end"};
+      throw_late();
     }
     if (looks > 100) std::this_thread::sleep_for(std::chrono::microseconds{20});
   }
@@ -106,30 +109,37 @@ void cuda_memory::require_unreserved(std::size_t bytes) const {
 /// Without zeros it is a range, also where it is small: it may outlive the small arena.
 void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
   cuda_device_guard const here{device_};
-  std::shared_ptr<job_memory> const of_job = job_memory::of_this_thread();
-  std::unique_lock lock{mutex_};
-  require_allowed(bytes);
-  std::optional<std::size_t> const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
-  allocation made{bytes, nullptr, of_job};
+  allocation made{bytes, nullptr, job_memory::of_this_thread()};
+  std::shared_ptr<job_memory> const of_job = made.of_job;
   void* memory = nullptr;
-  if (small) {
-    memory = small_device_ + *small;
-  } else {
-    require_unreserved(bytes);
-    made.range = std::make_unique<device_range>(device_, bytes);
-    if (of_job != nullptr) make_stray(made.range->bytes());
-    memory = made.range->data();
+  {
+    std::lock_guard const lock{mutex_};
+    require_allowed(bytes);
+    if (auto const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt)
+      memory = small_device_ + *small;
+    taken_.add(bytes);  // before there is any, so that two threads cannot both find room for one
   }
-  taken_.add(bytes);
-  allocated_.emplace(memory, std::move(made));
+  bool const is_range = memory == nullptr;
+  try {
+    if (is_range) {
+      require_unreserved(bytes);
+      made.range = std::make_unique<device_range>(device_, bytes);
+      if (of_job != nullptr) stray_for(made.range->bytes());  // now: when memory has to go there may be none for it
+      memory = made.range->data();
+    }
+    std::lock_guard const lock{mutex_};
+    allocated_.emplace(memory, std::move(made));
+  } catch (...) {
+    std::lock_guard const lock{mutex_};
+    taken_.remove(bytes);
+    throw;
+  }
   try {
     if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
     if (with_zeros) wait();  // other streams use it next
-    lock.unlock();
-    if (of_job != nullptr) of_job->add(memory, {bytes, !small});
+    if (of_job != nullptr) of_job->add(memory, {bytes, is_range});
   } catch (...) {  // the zeroing may still come: `release` sees to that
-    if (lock.owns_lock()) lock.unlock();
-    release(memory);
+    release_now(memory);
     throw;
   }
   return memory;
@@ -137,28 +147,38 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
 
 void cuda_memory::release(void* memory) noexcept {
   if (memory == nullptr) return;
-  std::unique_lock lock{mutex_};
-  auto const known = allocated_.find(memory);
-  if (known == allocated_.end()) return;
-  if (std::shared_ptr<job_memory> const of_job = known->second.of_job; of_job != nullptr) {
-    lock.unlock();  // it may wait
-    of_job->remove(memory);
-    lock.lock();
+  std::shared_ptr<job_memory> of_job;
+  {
+    std::lock_guard const lock{mutex_};
+    auto const known = allocated_.find(memory);
+    if (known == allocated_.end()) return;
+    of_job = known->second.of_job;
   }
-  auto const ended = allocated_.extract(memory);
-  if (ended.empty()) return;
-  allocation const& was = ended.mapped();
-  if (was.range == nullptr) {
-    taken_.remove(was.bytes);
-    auto* const at = static_cast<unsigned char*>(memory);
-    small_.give_back(static_cast<std::size_t>(at - small_device_), was.bytes);
-    return;
+  if (of_job == nullptr) return release_now(memory);
+  of_job->remove(memory, [this, memory] { release_now(memory); });
+}
+
+void cuda_memory::release_now(void* memory) noexcept {
+  std::vector<std::unique_ptr<device_range>> late;  // all that may go, where no copy or zeroing is under way
+  {
+    std::lock_guard const lock{mutex_};
+    auto const ended = allocated_.extract(memory);
+    if (ended.empty()) return;
+    allocation& was = ended.mapped();
+    if (was.range == nullptr || !was.range->is_away()) taken_.remove(was.bytes);
+    if (was.range == nullptr) {
+      auto* const at = static_cast<unsigned char*>(memory);
+      return small_.give_back(static_cast<std::size_t>(at - small_device_), was.bytes);
+    }
+    late.swap(late_ranges_);
+    late.push_back(std::move(was.range));
   }
-  if (!was.range->is_away()) taken_.remove(was.bytes);
-  late_ranges_.push_back(std::move(ended.mapped().range));
-  destroy_on(device_, [this] {
-    if (is_idle()) late_ranges_.clear();  // else with the next
+  destroy_on(device_, [&] {
+    if (is_idle()) late.clear();
   });
+  if (late.empty()) return;
+  std::lock_guard const lock{mutex_};  // with the next
+  late_ranges_.insert(late_ranges_.end(), std::make_move_iterator(late.begin()), std::make_move_iterator(late.end()));
 }
 
 std::unique_ptr<device_range> cuda_memory::surrender(void* memory) noexcept {
@@ -190,36 +210,63 @@ bytes_left cuda_memory::free_bytes() const {
   return {free};
 }
 
-/// Beforehand: when memory has to go there may be none to make it of. The caller holds the mutex.
-void cuda_memory::make_stray(std::size_t range_bytes) {
+/// What addresses of memory that is away lead into; made when it is first asked for.
+std::shared_ptr<stray_memory const> cuda_memory::stray_for(std::size_t range_bytes) {
   bool const is_large = range_bytes >= device_range::large_bytes;
-  if (stray_ != nullptr && (!is_large || stray_->large() != nullptr)) return;
-  try {
-    stray_ = std::make_shared<stray_memory>(device_, is_large);
-  } catch (limit_error const&) {  // the small piece takes longer
-    if (stray_ == nullptr) stray_ = std::make_shared<stray_memory>(device_, false);
+  std::shared_ptr<stray_memory const> known;
+  {
+    std::lock_guard const lock{mutex_};
+    known = stray_;
   }
+  if (known != nullptr && (!is_large || known->large() != nullptr)) return known;
+  std::shared_ptr<stray_memory const> made;
+  try {
+    made = std::make_shared<stray_memory>(device_, is_large);
+  } catch (limit_error const&) {  // the small piece takes longer
+    if (known != nullptr) return known;
+    made = std::make_shared<stray_memory>(device_, false);
+  }
+  std::lock_guard const lock{mutex_};
+  if (stray_ == nullptr || made->large() != nullptr) stray_ = made;
+  return stray_;
 }
 
-void cuda_memory::withdraw(void* memory) {
-  cuda_device_guard const here{device_};
+/// Null: it is not from here, or of the small arena.
+device_range* cuda_memory::range_of(void* memory) const {
   std::lock_guard const lock{mutex_};
   auto const known = allocated_.find(memory);
-  if (known == allocated_.end() || known->second.range == nullptr || known->second.range->is_away()) return;
-  make_stray(0);
-  known->second.range->withdraw(stray_);
-  taken_.remove(known->second.bytes);
+  return known != allocated_.end() ? known->second.range.get() : nullptr;
+}
+
+/// A range that moves is not released meanwhile: job_memory::move sees to that.
+void cuda_memory::withdraw(void* memory) {
+  cuda_device_guard const here{device_};
+  device_range* const range = range_of(memory);
+  if (range == nullptr || range->is_away()) return;
+  range->withdraw(stray_for(0));
+  std::lock_guard const lock{mutex_};
+  taken_.remove(allocated_.at(memory).bytes);
 }
 
 bool cuda_memory::restore(void* memory) {
   cuda_device_guard const here{device_};
-  std::lock_guard const lock{mutex_};
-  auto const known = allocated_.find(memory);
-  if (known == allocated_.end() || known->second.range == nullptr || !known->second.range->is_away()) return false;
-  require_allowed(known->second.bytes);
-  require_unreserved(known->second.bytes);
-  known->second.range->restore();
-  taken_.add(known->second.bytes);
+  device_range* const range = range_of(memory);
+  if (range == nullptr || !range->is_away()) return false;
+  std::size_t bytes = 0;
+  {
+    std::lock_guard const lock{mutex_};
+    bytes = allocated_.at(memory).bytes;
+    require_allowed(bytes);
+    taken_.add(bytes);
+  }
+  try {
+    require_unreserved(bytes);
+    range->restore();
+  } catch (...) {
+    std::lock_guard const lock{mutex_};
+    taken_.remove(bytes);
+    throw;
+  }
   return true;
 }
 
@@ -238,25 +285,29 @@ void cuda_memory::unmap(mapped_memory memory, std::size_t bytes) noexcept {
 }
 
 void* cuda_memory::pin(std::size_t bytes) {
-  cuda_device_guard const here{device_};
-  std::lock_guard const lock{mutex_};
-  pinned* best = nullptr;
-  for (pinned& each : pinned_) {
-    if (!each.in_use && each.bytes >= bytes && (best == nullptr || each.bytes < best->bytes)) best = &each;
-  }
-  if (best == nullptr) {
-    void* memory = nullptr;
-    cudaError_t const code = cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
-    if (code == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      throw limit_error{"this computer cannot pin " + std::to_string(bytes) +
-                        " bytes of memory: choose a smaller buffer"};
+  {
+    std::lock_guard const lock{mutex_};
+    pinned* best = nullptr;
+    for (pinned& each : pinned_) {
+      if (!each.in_use && each.bytes >= bytes && (best == nullptr || each.bytes < best->bytes)) best = &each;
     }
-    LULL_CUDA(code);
-    best = &pinned_.emplace_back(pinned{memory, bytes, false});
+    if (best != nullptr) {
+      best->in_use = true;
+      return best->memory;
+    }
   }
-  best->in_use = true;
-  return best->memory;
+  cuda_device_guard const here{device_};
+  void* memory = nullptr;
+  cudaError_t const code = cudaHostAlloc(&memory, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
+  if (code == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw limit_error{"this computer cannot pin " + std::to_string(bytes) +
+                      " bytes of memory: choose a smaller buffer"};
+  }
+  LULL_CUDA(code);
+  std::lock_guard const lock{mutex_};
+  pinned_.push_back({memory, bytes, true});
+  return memory;
 }
 
 void cuda_memory::unpin(void* memory) noexcept {
@@ -266,13 +317,19 @@ void cuda_memory::unpin(void* memory) noexcept {
   }
 }
 
+std::unique_lock<std::timed_mutex> cuda_memory::lock_staging() {
+  std::unique_lock lock{staging_mutex_, patient_copies::limit()};
+  if (!lock) throw_late();
+  if (late_) wait();
+  return lock;
+}
+
 void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
   cuda_device_guard const here{device_};
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
-    std::lock_guard const lock{staging_mutex_};  // others' small copies go between two parts
-    if (late_) wait();
+    auto const lock = lock_staging();  // others' small copies go between two parts
     std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
     LULL_CUDA(
         cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));
@@ -285,8 +342,7 @@ void cuda_memory::read(void* to, void const* from, std::size_t bytes) {
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
-    std::lock_guard const lock{staging_mutex_};
-    if (late_) wait();
+    auto const lock = lock_staging();
     LULL_CUDA(cudaMemcpyAsync(staging, static_cast<unsigned char const*>(from) + at, part, cudaMemcpyDeviceToHost,
                               stream_.get()));
     wait();

@@ -20,8 +20,8 @@ namespace lull {
 
 /// Device memory in ranges of addresses of our own, small pieces of it (gates, slots, cursors) from one arena made at
 /// start; host memory from one pinned arena. Nothing here frees or allocates with a call that waits for the trainer.
-/// Thread-safe, on any device and while any stream is being captured; each call waits for its own copy, and at most for
-/// a part of another's.
+/// Thread-safe, on any device and while any stream is being captured. `read` and `write` wait for their own copy, and
+/// for parts of others', because they share staging memory; nothing else is locked over a call to the driver.
 class cuda_memory {
  public:
   /// `limit_bytes` 0: no limit but the device's. `reserve_bytes` stay free on the device.
@@ -70,16 +70,19 @@ class cuda_memory {
   };
 
   void* take(std::size_t bytes, bool with_zeros);
+  void release_now(void* memory) noexcept;
   void require_allowed(std::size_t bytes) const;
   void require_unreserved(std::size_t bytes) const;
   void wait();  // for the stream, without a call that blocks
   bool is_idle() noexcept;
-  void make_stray(std::size_t range_bytes);
+  std::unique_lock<std::timed_mutex> lock_staging();
+  std::shared_ptr<stray_memory const> stray_for(std::size_t range_bytes);
+  device_range* range_of(void* memory) const;
 
   int const device_;
-  mutable std::mutex mutex_;       // of what is allocated
-  std::mutex staging_mutex_;       // of the staging memory
-  std::atomic<bool> late_{false};  // a copy was given up that may still come: staging memory is its own until then
+  mutable std::mutex mutex_;        // of what is allocated; not held over a call to the driver
+  std::timed_mutex staging_mutex_;  // of the staging memory; held over a copy
+  std::atomic<bool> late_{false};   // a copy was given up that may still come: staging memory is its own until then
   std::size_t const limit_bytes_;
   std::size_t const reserve_bytes_;
   bytes_taken taken_;

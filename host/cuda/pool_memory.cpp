@@ -2,9 +2,11 @@
 #include <lull/host/cuda/pool_memory.hpp>
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <lull/host/cuda/device_guard.hpp>
@@ -14,8 +16,11 @@ namespace lull {
 
 namespace {
 
+/// The lock is not held over what a lender does. A lender ends only when no call is inside it.
 struct lender_table {
   std::mutex mutex;
+  std::condition_variable left_one;
+  std::map<cuda_memory*, int> inside;
   std::vector<cuda_memory*> lend;  // the last comes first
   std::map<void*, cuda_memory*> lent;
   std::map<void*, std::unique_ptr<device_range>> left;  // of those that are gone
@@ -36,8 +41,9 @@ void detail::begin_lending(cuda_memory& memory) {
 
 void detail::end_lending(cuda_memory& memory) noexcept {
   lender_table& table = lenders();
-  std::lock_guard const lock{table.mutex};
+  std::unique_lock lock{table.mutex};
   std::erase(table.lend, &memory);
+  table.left_one.wait(lock, [&] { return !table.inside.contains(&memory); });
   for (auto each = table.lent.begin(); each != table.lent.end();) {
     auto const lent = each++;
     if (lent->second != &memory) continue;
@@ -46,30 +52,62 @@ void detail::end_lending(cuda_memory& memory) noexcept {
   }
 }
 
-void* allocate_for_pool(int device, std::size_t bytes) noexcept {
-  lender_table& table = lenders();
-  std::lock_guard const lock{table.mutex};
-  auto const last = std::find_if(table.lend.rbegin(), table.lend.rend(),
-                                 [&](cuda_memory const* each) { return each->device() == device; });
-  if (last == table.lend.rend()) return nullptr;
-  try {
-    void* const memory = (*last)->allocate_unfilled(bytes);
-    table.lent.emplace(memory, *last);
-    return memory;
-  } catch (std::exception const&) {  // the null says it
-    return nullptr;
+namespace {
+
+/// While it lives the lender does not end. The table's lock is held when it is made, and not when it ends.
+class visit {
+ public:
+  visit(lender_table& table, cuda_memory* lender) : table_(table), lender_(lender) { ++table_.inside[lender_]; }
+  ~visit() {
+    {
+      std::lock_guard const lock{table_.mutex};
+      if (--table_.inside[lender_] == 0) table_.inside.erase(lender_);
+    }
+    table_.left_one.notify_all();
   }
+  visit(visit const&) = delete;
+  visit& operator=(visit const&) = delete;
+
+ private:
+  lender_table& table_;
+  cuda_memory* const lender_;
+};
+
+}  // namespace
+
+void* allocate_for_pool(int device, std::size_t bytes) noexcept try {
+  lender_table& table = lenders();
+  cuda_memory* lender = nullptr;
+  std::optional<visit> inside;
+  {
+    std::lock_guard const lock{table.mutex};
+    auto const last = std::find_if(table.lend.rbegin(), table.lend.rend(),
+                                   [&](cuda_memory const* each) { return each->device() == device; });
+    if (last == table.lend.rend()) return nullptr;
+    lender = *last;
+    inside.emplace(table, lender);
+  }
+  void* const memory = lender->allocate_unfilled(bytes);
+  std::lock_guard const lock{table.mutex};
+  table.lent.emplace(memory, lender);
+  return memory;
+} catch (std::exception const&) {  // the null says it
+  return nullptr;
 }
 
 void release_from_pool(void* memory, int device) noexcept {
   lender_table& table = lenders();
-  std::lock_guard const lock{table.mutex};
-  if (auto left = table.left.extract(memory)) destroy_on(device, [&] { left.mapped().reset(); });
-  auto const found = table.lent.find(memory);
-  if (found == table.lent.end()) return;
-  cuda_memory* const lender = found->second;
-  table.lent.erase(found);
-  lender->release(memory);
+  std::unique_lock lock{table.mutex};
+  auto left = table.left.extract(memory);
+  auto const lent = table.lent.extract(memory);
+  if (lent.empty()) {
+    lock.unlock();
+    if (left) destroy_on(device, [&] { left.mapped().reset(); });
+    return;
+  }
+  visit const inside{table, lent.mapped()};
+  lock.unlock();
+  lent.mapped()->release(memory);
 }
 
 }  // namespace lull

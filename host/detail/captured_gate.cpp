@@ -47,6 +47,7 @@ captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint
 }
 
 std::uint32_t captured_gate::find(site where) {
+  std::lock_guard const lock{mutex_};
   auto const known =
       std::find_if(sites_.begin(), sites_.end(), [&](site_here const& s) { return s.what->name == where.name; });
   if (known != sites_.end()) return static_cast<std::uint32_t>(known - sites_.begin());
@@ -55,19 +56,17 @@ std::uint32_t captured_gate::find(site where) {
 }
 
 open_result captured_gate::open(stream_handle stream, site where) {
-  std::lock_guard const lock{mutex_};
+  std::lock_guard const nodes{nodes_};
   if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
     machine_.capture_keep(stream, not_kept_yet_);
     not_kept_yet_.reset();
   }
   std::uint32_t const at = find(where);
   if (open_) {
-    if (at != open_site_) {
-      ++counts_[counted::nested];
-      return {{}, counted::nested};
-    }
-    ++counts_[counted::abandoned];
-    close_now(stream);
+    bool const is_nested = at != open_site_;
+    count(is_nested ? counted::nested : counted::abandoned);
+    if (is_nested) return {{}, counted::nested};
+    add_close(stream);
   }
   std::vector<captured_worker> workers;
   for (captured_slot const& each : slots_) {
@@ -84,23 +83,26 @@ open_result captured_gate::open(stream_handle stream, site where) {
   ++bubbles_;
   open_ = true;
   open_site_ = at;
-  ++counts_[counted::captured];
+  count(counted::captured);
   return {{index_, bubbles_}, counted::captured};
 }
 
 void captured_gate::close(bubble_id id, stream_handle stream) {
-  std::lock_guard const lock{mutex_};
-  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_) {
-    ++counts_[counted::unmatched];
-    return;
-  }
-  close_now(stream);
+  std::lock_guard const nodes{nodes_};
+  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_)
+    return count(counted::unmatched);
+  add_close(stream);
 }
 
-void captured_gate::close_now(stream_handle stream) {
+void captured_gate::add_close(stream_handle stream) {
   machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
   ++value_;
   open_ = false;
+}
+
+void captured_gate::count(counted what) {
+  std::lock_guard const lock{mutex_};
+  ++counts_[what];
 }
 
 void captured_gate::note(gate_line const& line, bool over) {
@@ -112,8 +114,8 @@ void captured_gate::note(gate_line const& line, bool over) {
   over_ = over;
 }
 
-/// Behind the copies, and behind the zeros in their places, the line was copied: where a bubble had come by then that
-/// is a ring later than one of these, records of two may be mixed, and all are dropped.
+/// The gate's line was copied last. If a bubble that is a ring ahead had come by then, records may be mixed; all are
+/// dropped.
 void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};

@@ -126,7 +126,8 @@ class captured_gate {
   void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
              std::deque<bubble_report>& into);
   bool was_held_up(bubble_record const& record) const;
-  void close_now(stream_handle stream);
+  void add_close(stream_handle stream);
+  void count(counted what);
 
   executor& machine_;
   captured_sites& known_sites_;
@@ -149,13 +150,14 @@ class captured_gate {
   std::uint64_t noted_ = 0;  // … opened when its line was looked at last
   bool over_ = false;
   std::optional<std::string> held_up_;
-  mutable std::mutex mutex_;                  // all that follows
+  std::mutex nodes_;                          // the trainer's: held while nodes are added, taken before `mutex_`
   std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
   std::uint32_t value_ = 0;
   std::uint64_t bubbles_ = 0;  // in the graph
   bool open_ = false;
   std::uint32_t open_site_ = 0;
   captured_opening opening_ = nullptr;
+  mutable std::mutex mutex_;  // all that follows
   std::deque<site_here> sites_;
   runtime_counts counts_;
 };

@@ -130,9 +130,12 @@ std::uint32_t captured_gates::told_as(stream_handle stream) {
 
 /// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were
 /// copied.
-bool captured_gates::begin_collecting(copy_lane& lane) {
+bool captured_gates::begin_collecting(copy_lane& lane, bool at_the_end) {
+  auto const now = std::chrono::steady_clock::now();
+  if (!at_the_end && now - read_ < read_every) return false;
   auto const gates = all();
   if (gates.empty()) return false;
+  read_ = now;
   looked_at_.clear();
   copied_.clear();
   std::size_t used = captured_gate::records;  // the zeros
@@ -154,10 +157,10 @@ bool captured_gates::begin_collecting(copy_lane& lane) {
   return true;
 }
 
-void captured_gates::collect(std::deque<bubble_report>& into, void const* at_work) {
+void captured_gates::collect(collected_bubbles const& to) {
   for (auto const& [gate, over] : looked_at_) gate->note(found_.data()[place_of(*gate)], over);
   for (copied const& each : copied_) {
-    each.gate->take(each.which, each.at, each.gate->blocks_of(at_work), told_as(each.gate->stream()), into);
+    each.gate->take(each.which, each.at, each.gate->blocks_of(to.at_work), told_as(each.gate->stream()), to.into);
     if (auto where = each.gate->take_held_up()) held_up_ = std::move(where);
   }
   ++looks_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/detail/bubble_source.hpp>
 #include <lull/host/detail/captured_gate.hpp>
 #include <lull/host/detail/pinned_array.hpp>
 #include <lull/host/executor.hpp>
@@ -24,7 +26,7 @@ namespace lull::detail {
 
 /// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs
 /// come and go. `enable`, `open`, `close` and `counts` come from any thread, the rest from the dispatcher.
-class captured_gates {
+class captured_gates final : public bubble_source {
  public:
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
@@ -43,19 +45,15 @@ class captured_gates {
   /// False: the id is not of a captured gate.
   bool close(bubble_id id, stream_handle stream);
 
-  /// Enqueues copies of what replays have left; false: there are no graphs.
-  bool begin_collecting(copy_lane& lane);
-  /// The copies are done: replayed bubbles are added to `into`. `at_work`: the kind of worker of the job that stands in
-  /// graphs.
-  void collect(std::deque<bubble_report>& into, void const* at_work);
-  /// As captured_gate::take_held_up, of any.
-  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
+  /// Every 5 ms; also false where there are no graphs.
+  bool begin_collecting(copy_lane& lane, bool at_the_end) override;
+  void collect(collected_bubbles const& to) override;
+  std::optional<std::string> take_held_up() override { return std::exchange(held_up_, std::nullopt); }
   /// How often it was looked at what replays have left. A bubble of a graph that is replayed no more takes three looks.
   std::uint64_t looks() const noexcept { return looks_; }
   /// The last look found nothing to copy.
   bool all_collected() const noexcept { return unread_ == 0; }
-  /// The longest recent bubble.
-  std::chrono::nanoseconds longest() const { return sites_.longest(); }
+  std::chrono::nanoseconds longest() const override { return sites_.longest(); }
 
   std::vector<std::shared_ptr<captured_gate>> all() const;
   bool any() const;
@@ -64,9 +62,10 @@ class captured_gates {
   /// One of them, next time again.
   void take_later(std::shared_ptr<captured_gate> graph);
   void forget(captured_gate const& gone);
-  runtime_counts counts() const;
+  runtime_counts counts() const override;
 
  private:
+  static constexpr std::chrono::milliseconds read_every{5};
   static constexpr std::size_t max_copied = 4096;  // records at a time
   static constexpr std::size_t max_streams = 16;   // that reports tell apart
 
@@ -82,7 +81,7 @@ class captured_gates {
 
   executor& machine_;
   std::uint32_t const first_index_;
-  std::function<void(std::string_view)> log_;
+  std::function<void(std::string_view)> log_;  // waits for nobody
   captured_sites sites_;
   machine_array<std::uint32_t> withheld_;  // (1,)
   machine_array<gate_line> lines_;         // (max_gates,)
@@ -94,6 +93,7 @@ class captured_gates {
   /// Their lines are under way; whether they were over before.
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;
   std::optional<std::string> held_up_;
+  std::chrono::steady_clock::time_point read_{};
   std::uint64_t looks_ = 0;
   std::uint64_t unread_ = 0;  // bubbles
   mutable std::mutex mutex_;  // all that follows

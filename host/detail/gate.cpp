@@ -43,15 +43,36 @@ void gate::take(std::uint64_t stream_id) {
 
 std::optional<steady::time_point> gate::idle_since() const {
   std::lock_guard const lock{mutex_};
-  if (stream_id() == 0 || open_ || collected_ != bubbles_) return std::nullopt;
+  return open_ ? std::nullopt : unused_since();
+}
+
+std::optional<steady::time_point> gate::left_open_since() const {
+  std::lock_guard const lock{mutex_};
+  return open_ ? unused_since() : std::nullopt;
+}
+
+/// Under the lock.
+std::optional<steady::time_point> gate::unused_since() const {
+  std::uint64_t const to_come = open_ ? 1 : 0;
+  if (stream_id() == 0 || collected_ + to_come != bubbles_) return std::nullopt;
   return last_used_;
 }
 
+bool gate::is_in_use() const {
+  if (stream_id() == 0) return false;  // without the lock, for most are nobody's
+  std::lock_guard const lock{mutex_};
+  return stream_id() != 0 && (open_ || steady::now() - last_used_ < std::chrono::seconds{1});
+}
+
 void gate::vacate() {
-  auto const since = idle_since();
-  if (!since || !passed()) return;
+  auto const since = [this] {
+    std::lock_guard const lock{mutex_};
+    return unused_since();
+  };
+  auto const before = since();
+  if (!before || !passed()) return;
   std::unique_lock const edges{edges_, std::try_to_lock};
-  if (!edges || idle_since() != since) return;  // it has opened a bubble meanwhile
+  if (!edges || since() != before) return;  // it has opened a bubble meanwhile
   stream_id_.store(0, std::memory_order_release);
 }
 
@@ -204,6 +225,13 @@ std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
 }
 
 bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
+  // Counted before it is looked at what stands: a place that is seen to be empty while nothing is on its way stays out
+  // of all launches.
+  struct on_its_way {
+    explicit on_its_way(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~on_its_way() { --count_; }
+    std::atomic<int>& count_;
+  } const counted_here{launching_};
   std::array<armed_worker, places> stands;
   bubble_mark& mark = mark_of(bubble);
   {
@@ -292,7 +320,8 @@ std::optional<std::uint64_t> gate::take_opening() noexcept {
 void gate::release(std::uint64_t bubble, bool first_time) {
   if (first_time) {
     std::lock_guard const lock{mutex_};
-    if (has_opened(bubble)) return;
+    // One whose records are being copied has no worker any more, and its place may soon be another's.
+    if (has_opened(bubble) || bubble < copied_past_) return;
     again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
     placed& now = placed_of(bubble);
     if (now.stand_from) now.stood += steady::now() - *std::exchange(now.stand_from, std::nullopt);

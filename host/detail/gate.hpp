@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/detail/bubble_source.hpp>
 #include <lull/host/detail/close_policy.hpp>
 #include <lull/host/detail/forecast.hpp>
 #include <lull/host/detail/history.hpp>
@@ -62,7 +63,7 @@ enum class waiting { beside, in_line };
 /// trainer, one at a time; `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the
 /// dispatcher. No edge and no launch is enqueued under the lock that these share, so a stream whose queue is full keeps
 /// up nobody else.
-class gate {
+class gate final : public bubble_source {
  public:
   /// Bubbles that the dispatcher may fall behind; then they are passed over.
   static constexpr std::uint64_t records = 256;
@@ -80,7 +81,13 @@ class gate {
   void take(std::uint64_t stream_id);
   /// When its stream opened a bubble last; nothing while any of them is not over, or of a gate that is nobody's.
   std::optional<std::chrono::steady_clock::time_point> idle_since() const;
-  /// Takes it back from a stream that has been idle and has passed all edges.
+  /// When its stream opened the bubble that is still open: the stream may be gone. Nothing if none is open.
+  std::optional<std::chrono::steady_clock::time_point> left_open_since() const;
+  /// Whether its stream opened a bubble in the last second, or has one open.
+  bool is_in_use() const;
+  /// A launch is on its way to the machine.
+  bool is_launching() const noexcept { return launching_.load(std::memory_order_seq_cst) != 0; }
+  /// Takes it back from a stream that has been idle, or left a bubble open, and has passed all edges.
   void vacate();
 
   /// What stands in a place; null slot: nothing. Called by the dispatcher.
@@ -117,15 +124,11 @@ class gate {
   /// Bubbles that are open or not collected.
   std::uint64_t outstanding() const;
 
-  /// Enqueues copies of what is known of bubbles that are over; false: there are none.
-  bool begin_collecting(copy_lane& lane, bool at_the_end);
-  /// The copies are done: measured bubbles are added to `into`.
-  void collect(std::deque<bubble_report>& into, device_clock& clock);
-  /// The longest recent bubble.
-  std::chrono::nanoseconds longest() const;
-  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
-  std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
-  runtime_counts counts() const;
+  bool begin_collecting(copy_lane& lane, bool at_the_end) override;
+  void collect(collected_bubbles const& to) override;
+  std::chrono::nanoseconds longest() const override;
+  std::optional<std::string> take_held_up() override { return std::exchange(held_up_, std::nullopt); }
+  runtime_counts counts() const override;
   /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was
   /// copied.
   bool passed() const;
@@ -177,6 +180,7 @@ class gate {
   bool expected_before_launch(placed const& of) const;
   void decided(std::uint64_t bubble);
   bool ask_if_over(std::uint64_t bubble);
+  std::optional<std::chrono::steady_clock::time_point> unused_since() const;
   bool may_pass_unseen(bool at_the_end) const;
   /// A worker's ring: of the current job, whose records the edges write into, too, or of its successor.
   record_ring ring(std::size_t worker) const noexcept { return {ref_.records + worker * records, records}; }
@@ -201,6 +205,7 @@ class gate {
   mapped_array<opening_line> tells_;
   gate_ref ref_;
   std::atomic<std::uint64_t> stream_id_{0};
+  std::atomic<int> launching_{0};
   std::mutex edges_;  // the trainer's: held while edges are enqueued, taken before `mutex_`
   mutable std::mutex mutex_;
   std::uint32_t value_;
@@ -221,7 +226,7 @@ class gate {
   std::chrono::nanoseconds lease_{0};
   pinned_array<copies> pinned_;  // (1,)
   std::optional<std::string> held_up_;
-  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
+  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied; they are never asked for again
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;
   gate_line seen_{};  // its line, as it was copied last

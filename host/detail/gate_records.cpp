@@ -33,15 +33,23 @@ std::chrono::nanoseconds gate::longest() const {
 }
 
 bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
-  std::uint64_t latest = 0;
+  // Before a bubble is asked for again its workers are no longer those that were enqueued first.
+  auto const latest = [this] {
+    return std::min(again_.empty() ? launched_ : again_.front() - 1, open_ ? bubbles_ - 1 : bubbles_);
+  };
+  std::uint64_t past = 0;
+  std::uint64_t until = 0;
   {
     std::lock_guard const lock{mutex_};
-    // Before a bubble is asked for again its workers are no longer those that were enqueued first.
-    latest = std::min(again_.empty() ? launched_ : again_.front() - 1, open_ ? bubbles_ - 1 : bubbles_);
-    copied_from_ = copied_past_ = collected_ + 1;
+    copied_from_ = copied_past_ = past = collected_ + 1;
+    until = latest();
   }
   // A record is read when its workers are surely out.
-  while (copied_past_ <= latest && ask_if_over(copied_past_)) ++copied_past_;
+  while (past <= until && ask_if_over(past)) ++past;
+  {
+    std::lock_guard const lock{mutex_};
+    copied_past_ = std::max(copied_from_, std::min(past, latest() + 1));  // a wait may have been ended meanwhile
+  }
   if (copied_past_ == copied_from_) {
     if (!may_pass_unseen(at_the_end)) return false;
     lane.copy_out(&pinned_.data()->line, ref_.line, sizeof(gate_line));
@@ -67,7 +75,8 @@ bool gate::may_pass_unseen(bool at_the_end) const {
   return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
 }
 
-void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
+void gate::collect(collected_bubbles const& to) {
+  device_clock& clock = to.clock;
   auto const now = steady::now();
   std::lock_guard const lock{mutex_};
   for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble) {
@@ -85,7 +94,7 @@ void gate::collect(std::deque<bubble_report>& into, device_clock& clock) {
     learn(was, record, length, clock);
     one.waited = waited(was, record.opened_ns, clock);
     one.length = length.value_or(std::chrono::nanoseconds{0});
-    into.push_back(std::move(one));
+    to.into.push_back(std::move(one));
   }
   copied_from_ = copied_past_;
   seen_ = pinned_.data()->line;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include <lull/host/detail/deadline.hpp>
+#include <lull/host/detail/forks.hpp>
+#include <lull/host/detail/job_queue.hpp>
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 
@@ -14,6 +16,8 @@ namespace {
 
 detail::job_record& checked(std::shared_ptr<detail::job_record> const& state) {
   if (state == nullptr) throw usage_error{"this job handle is empty: take one from runtime::submit"};
+  if (state->in_child())
+    throw usage_error{"this process was forked from the one that submitted the job: submit another after the fork"};
   return *state;
 }
 
@@ -46,7 +50,7 @@ void job::cancel() { checked(state_).want(detail::job_record::wish::cancel); }
 std::uint64_t job::rounds() const { return checked(state_).rounds(); }
 bool job::hold(std::chrono::nanoseconds at_most) { return checked(state_).hold(at_most); }
 void job::let_go() noexcept {
-  if (state_ != nullptr) state_->let_go();
+  if (state_ != nullptr && !state_->in_child()) state_->let_go();
 }
 void job::feed(std::uint64_t fed) { checked(state_).feed(fed); }
 std::uint64_t job::fed() const { return checked(state_).fed(); }
@@ -72,33 +76,30 @@ job_record::job_record(std::shared_ptr<executor> machine, job_description descri
     : machine_(std::move(machine)),
       description_(with_a_grain(std::move(description))),
       capacity_(ring_capacity),
-      cursor_(*machine_, 1),
-      places_(*machine_, groups()),
-      line_(*machine_, 1) {
-  cursor words{};
-  words.grain = description_.grain;
-  words.places = places_.data();
-  words.capacity = ring_capacity;
-  words.progress = line_.device();
-  words.round = line_.host()->round = description_.first_round;
-  line_.host()->where = progress_word{words.round, 0, phase_state::starved}.word();
+      forks_(forks_now()) {
+  image_.words.grain = description_.grain;
+  image_.words.round = description_.first_round;
   if (description_.is_paused) {
     wish_ = wish::pause;
     state_ = job_state::paused;
   }
-  write(words);
 }
 
 worker_kernel const& job_record::kernel() const noexcept {
   return machine_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
 }
 
+void job_record::tell_queue() {
+  if (auto const queue = kept_by.lock()) queue->note(shared_from_this());
+}
+
 void job_record::want(wish what) {
   {
     std::lock_guard const lock{mutex_};
     if (wish_ != wish::cancel) wish_ = what;
+    if (is_final(state_)) return;
   }
-  if (wakes != nullptr) wakes->notify();
+  tell_queue();
 }
 
 job_record::wish job_record::wanted() const {
@@ -121,6 +122,7 @@ job_state job_record::move_to(job_state next) {
     if (next == job_state::queued && wish_ == wish::pause) next = job_state::paused;
     if (is_final(next)) leaves_ = false;
     if (next == job_state::paused && state_ != next) ++touches_;
+    if (next == job_state::placed && state_ != next) ++placings_;
     now = state_ = next;
   }
   changed_.notify_all();
@@ -128,9 +130,13 @@ job_state job_record::move_to(job_state next) {
 }
 
 bool job_record::ask_to_leave() {
-  std::lock_guard const lock{mutex_};
-  if (is_final(state_) || holds_ != 0 || wish_ != wish::run) return false;
-  return leaves_ = true;
+  {
+    std::lock_guard const lock{mutex_};
+    if (is_final(state_) || holds_ != 0 || wish_ != wish::run) return false;
+    leaves_ = true;
+  }
+  tell_queue();
+  return true;
 }
 
 void job_record::is_back() {
@@ -139,6 +145,7 @@ void job_record::is_back() {
     leaves_ = false;
   }
   changed_.notify_all();
+  tell_queue();
 }
 
 bool job_record::is_asked_to_leave() const {
@@ -162,6 +169,16 @@ void job_record::let_go() noexcept {
   if (holds_ != 0) --holds_;
 }
 
+std::uint64_t job_record::touches() const {
+  std::lock_guard const lock{mutex_};
+  return touches_;
+}
+
+std::uint64_t job_record::placings() const {
+  std::lock_guard const lock{mutex_};
+  return placings_;
+}
+
 bool job_record::wait(std::chrono::nanoseconds at_most) {
   std::unique_lock lock{mutex_};
   return wait_until(lock, at_most, [this] { return is_final(state_); });
@@ -178,133 +195,127 @@ bool job_record::wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nan
   }
 }
 
-cursor job_record::read() const {
-  cursor words{};
-  machine_->read(&words, cursor_.data(), sizeof words);
-  return words;
+/// Under the lock.
+progress_line job_record::line() const noexcept {
+  if (seat_ == nullptr) {
+    cursor const& now = image_.words;
+    return {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
+  }
+  progress_line const* const told = seat_->line();
+  // What the word says was done before it; the whole round beside it may be older or newer.
+  std::uint64_t const where = machine_->load_mapped(&told->where);
+  return {machine_->load_mapped(&told->phases), machine_->load_mapped(&told->round), where, 0};
 }
 
-void job_record::write(cursor const& words) { cursor_.write({&words, 1}); }
-
-phase_state job_record::reached() const noexcept { return where().state(); }
-
-progress_word job_record::where() const noexcept { return progress_word{machine_->load_mapped(&line_.host()->where)}; }
+phase_state job_record::reached() const noexcept {
+  std::lock_guard const lock{mutex_};
+  return progress_word{line().where}.state();
+}
 
 std::uint64_t job_record::rounds() const noexcept {
-  // What the word says was done before it; the whole round beside it may be older or newer.
-  progress_word const now = where();
-  return now.round(machine_->load_mapped(&line_.host()->round));
-}
-
-void job_record::feed(std::uint64_t fed) {
-  fed_ = fed;
-  machine_->publish(&at()->fed, fed);
+  std::lock_guard const lock{mutex_};
+  progress_line const now = line();
+  return progress_word{now.where}.round(now.round);
 }
 
 job_progress job_record::progress() const {
-  progress_line const* const line = line_.host();
-  job_progress now;
+  std::lock_guard const lock{mutex_};
+  progress_line const now = line();
+  progress_word const at{now.where};
+  return {.state = state_,
+          .phases = now.phases,
+          .at = {at.round(now.round), at.step()},
+          .items = image_.words.items + image_.words.done,
+          .why = failure{image_.words.why}};
+}
+
+job_image job_record::image() const {
+  std::lock_guard const lock{mutex_};
+  return image_;
+}
+
+void job_record::feed(std::uint64_t fed) {
+  std::shared_ptr<job_seat> writes_to;  // stays as it is until the copy has ended, also where the job leaves meanwhile
   {
     std::lock_guard const lock{mutex_};
-    now = totals_;
-    now.state = state_;
+    fed_ = fed;
+    if (seat_ == nullptr) return;
+    if (feeds_itself_) writes_to = seat_;
   }
-  progress_word const at = where();
-  now.phases = machine_->load_mapped(&line->phases);
-  now.at = {at.round(machine_->load_mapped(&line->round)), at.step()};
-  return now;
+  if (writes_to == nullptr) return tell_queue();  // for catch_up_fed
+  patient_copies const however_late;
+  machine_->publish(&writes_to->at()->fed, fed);
 }
 
-std::vector<std::uint64_t> job_record::save() {
-  cursor const now = read();
-  std::vector<ring_group> const places = places_.read();
-  std::uint64_t const handed_back = now.ring.pushed - now.ring.popped;
-  std::vector<std::uint64_t> saved{now.ticket, now.done,  now.limit, now.round, now.step,
-                                   now.phases, now.items, now.state, now.fed,   handed_back};
-  if (saved.size() + 2 * handed_back > state_words)
-    throw limit_error{"job '" + description_.name + "': it has too many handed-back chunks to save: try again later"};
-  for (ring_group const& group : places) {
-    for (std::uint64_t at = 0; at < ring_group::places; ++at) {
-      if ((group.full >> at & 1) != 0)
-        saved.insert(saved.end(), {group.cells[at].tag_and_begin, group.cells[at].count});
-    }
-  }
-  saved.resize(state_words);
-  return saved;
+void job_record::require_no_seat() const {
+  if (seat_ != nullptr)
+    throw usage_error{"job '" + description_.name + "' is in a place: pause it, and wait until it is paused"};
 }
 
-namespace {
-
-/// What `save` gives of a job of so many steps a round in which no block is. The words come from a file: nothing of
-/// them is believed.
-bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
-  if (saved.size() != job_record::state_words || saved[4] >= steps || saved[7] >> 32 != 0) return false;
-  tagged const ticket{saved[0]};
-  std::uint64_t const done = saved[1];
-  tagged const limit{saved[2]};
-  tagged_state const now{static_cast<std::uint32_t>(saved[7])};
-  std::uint64_t const handed_back = saved[9];
-  if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
-  // The block that opens a phase leaves one tag in all three. Under another no block could open the next phase, and all
-  // would wait for ever.
-  if (now.tag() != limit.tag() || ticket.tag() != limit.tag()) return false;
-  std::uint64_t const claimed = std::min(ticket.item(), limit.item());
-  // Between two phases all was claimed and added up: items that were left would be done again.
-  if (now.state() != phase_state::open) return claimed == limit.item() && done == 0 && handed_back == 0;
-  if (done > limit.item() || handed_back > (saved.size() - 10) / 2) return false;
-  std::uint64_t left = limit.item() - claimed;
-  for (std::uint64_t at = 0; at < handed_back; ++at) {
-    tagged const begin{saved[10 + 2 * at]};
-    std::uint64_t const count = saved[11 + 2 * at];
-    if (begin.tag() != limit.tag() || count == 0 || count >> 32 != 0 || count > claimed ||
-        begin.item() > claimed - count)
-      return false;
-    left += count;
-  }
-  return done + left == limit.item();  // else the phase would have no end, or end too soon
+std::vector<std::uint64_t> job_record::save() const {
+  std::lock_guard const lock{mutex_};
+  require_no_seat();
+  std::vector<std::uint64_t> words = words_of(image_, description_.name);
+  words[8] = fed_;
+  return words;
 }
-
-}  // namespace
 
 void job_record::restore(std::span<std::uint64_t const> saved) {
-  if (!at_rest(saved, kernel().shape.steps)) {
-    throw usage_error{"job '" + description_.name +
-                      "': the checkpoint is damaged or not Lull's: delete it and start again"};
-  }
-  cursor now = read();
-  now.ticket = saved[0];
-  now.done = saved[1];
-  now.limit = saved[2];
-  now.round = saved[3];
-  now.step = static_cast<std::uint32_t>(saved[4]);
-  now.phases = saved[5];
-  now.items = saved[6];
-  now.state = static_cast<std::uint32_t>(saved[7]);
-  now.fed = fed_ = saved[8];
-  std::uint64_t const handed_back = saved[9];
-  if (handed_back > capacity_)
-    throw limit_error{
-        "job '" + description_.name +
-        "': the checkpoint has more handed-back chunks than this machine has room for: resume on a larger one"};
-  std::vector<ring_group> places(groups());
-  for (std::uint64_t at = 0; at < handed_back; ++at) {
-    ring_group& group = places[at / ring_group::places];
-    group.cells[at % ring_group::places] = {saved[10 + 2 * at], saved[11 + 2 * at]};
-    group.taken = group.full |= std::uint64_t{1} << at % ring_group::places;
-  }
-  now.ring = {handed_back, 0};
-  places_.write(places);
-  write(now);
-  // No block will say this again of a job that was over.
-  *line_.host() = {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(),
-                   now.why};
+  std::lock_guard const lock{mutex_};
+  require_no_seat();
+  read_words(saved, kernel().shape.steps, capacity_, description_.name, image_);
+  fed_ = image_.words.fed;
 }
 
-void job_record::read_totals() {
-  cursor const words = read();
+void job_record::take(std::shared_ptr<job_seat> seat, copy_lane& lane) {
+  job_image now;
+  {
+    std::lock_guard const lock{mutex_};
+    now = image_;
+    now.words.fed = written_fed_ = fed_;
+  }
+  seat->write(lane, now);
   std::lock_guard const lock{mutex_};
-  totals_.items = words.items + words.done;
-  totals_.why = failure{words.why};
+  seat_ = std::move(seat);
+}
+
+bool job_record::catch_up_fed(copy_lane& lane) {
+  std::uint64_t fed = 0;
+  {
+    std::lock_guard const lock{mutex_};
+    feeds_itself_ = feeds_itself_ || written_fed_ == fed_;
+    if (feeds_itself_) return true;
+    fed = written_fed_ = fed_;
+  }
+  seat_->write_fed(lane, fed);
+  return false;
+}
+
+void job_record::begin_to_leave(copy_lane& lane) {
+  {
+    std::lock_guard const lock{mutex_};
+    feeds_itself_ = false;
+  }
+  seat_->read_words(lane);
+}
+
+bool job_record::leave(copy_lane& lane) {
+  if (!ring_is_read_ && seat_->read_ring(lane)) {
+    ring_is_read_ = true;
+    return false;
+  }
+  ring_is_read_ = false;
+  job_image image = seat_->taken();
+  std::lock_guard const lock{mutex_};
+  image_ = std::move(image);
+  seat_.reset();
+  return true;
+}
+
+void job_record::abandon_seat() noexcept {
+  std::lock_guard const lock{mutex_};
+  feeds_itself_ = false;
+  seat_.reset();
 }
 
 }  // namespace detail

@@ -2,9 +2,6 @@
 #include <lull/host/detail/job_memories.hpp>
 
 #include <algorithm>
-#include <string>
-#include <thread>
-#include <utility>
 
 #include <lull/host/error.hpp>
 
@@ -18,21 +15,30 @@ job_memories::job_memories(executor& machine, limits const& allowed)
 
 job_memories::~job_memories() { lane_.reset(); }  // waits for the copies
 
-void job_memories::require_its_own(job_span jobs, job_record const& job) {
-  std::shared_ptr<job_memory> const& its = job.description().memory;
-  if (its == nullptr) return;
-  std::string const name = "job '" + job.description().name + "': ";
-  if (its->is_lost()) throw usage_error{name + "what was in its memory is lost: allocate it again"};
-  bool const is_anothers = std::any_of(jobs.begin(), jobs.end(), [&](auto const& other) {
-    return other->description().memory == its && !is_final(other->state());
-  });
-  if (is_anothers) throw usage_error{name + "its memory is that of a job that is not over: give each its own"};
+void job_memories::ask(memory_request& request) {
+  std::lock_guard const lock{mutex_};
+  requests_.push_back(&request);
 }
 
-bool job_memories::any_moves() const { return std::any_of(tenants_.begin(), tenants_.end(), is_moving); }
+std::uint64_t job_memories::await(memory_request& request) {
+  std::unique_lock lock{mutex_};
+  answered_.wait_until(lock, request.deadline, [&] { return request.is_over; });
+  requests_.remove(&request);
+  return request.given;
+}
 
 void job_memories::end_requests() noexcept {
-  for (memory_request* each : requests_) each->is_over = true;
+  {
+    std::lock_guard const lock{mutex_};
+    for (memory_request* each : requests_) each->is_over = true;
+  }
+  answered_.notify_all();
+}
+
+void job_memories::add(job_pointer job) {
+  auto const goes_later = [&](tenant const& other) { return goes_before(*job, *other.job); };
+  auto const where = std::find_if(tenants_.begin(), tenants_.end(), goes_later);
+  tenants_.emplace(where, std::move(job));
 }
 
 void job_memories::forget_all() {
@@ -40,53 +46,48 @@ void job_memories::forget_all() {
   pages_.reset();
 }
 
-void job_memories::tick(job_span jobs, time_point now) {
+void job_memories::tick(time_point now) {
   now_ = now;
-  follow(jobs);
-  if (tenants_.empty()) return answer();
+  if (tenants_.empty()) return answer(0);
   if (now_ >= next_look_) {
     next_look_ = now_ + look_every;
     if (allowed_.reserve_bytes != 0) free_ = machine_.device_free_bytes();
   }
-  for (tenant& each : tenants_) move(each);
+  if (any_moves_ || now_ >= next_follow_) follow();
   std::uint64_t const asked = missing();
-  if (asked > leaving()) take_from(jobs, asked - leaving());
-  answer();
-  if (asked != 0) return;
-  if (now_ >= not_back_before_) let_return(jobs);
-  save_what_is_due();
+  if (std::uint64_t const comes = leaving(); asked > comes) take_from_lowest(asked - comes);
+  if (asked == 0 && now_ >= not_back_before_) let_return();
+  any_moves_ = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
+  answer(0);
 }
 
 job_memories::time_point job_memories::next() const {
   if (tenants_.empty()) return time_point::max();
-  return any_moves() ? now_ + soon : next_look_;
+  return any_moves_ ? now_ + soon : next_look_;
 }
 
-/// Jobs come and go.
-void job_memories::follow(job_span jobs) {
-  for (std::shared_ptr<job_record> const& job : jobs) {
-    if (job->description().memory != nullptr && find(*job) == nullptr) tenants_.emplace_back(job);
-  }
+/// Jobs end, copies end, and some are due.
+void job_memories::follow() {
   for (tenant& each : tenants_) {
-    each.has_run |= each.job->state() == job_state::placed;
-    if (!is_final(each.job->state())) continue;
-    auto const give_up = std::chrono::steady_clock::now() + max_last_copy;
-    while (each.moves && !lane_->done() && std::chrono::steady_clock::now() < give_up)
-      std::this_thread::sleep_for(soon);
-    if (each.now == movement::is_away) each.memory().lose();
+    if (each.now == movement::none && !is_final(each.job->state())) continue;
+    if (!is_final(each.job->state())) {
+      move(each);
+    } else {
+      if (each.now == movement::is_away) each.memory().lose();
+      each.now = movement::ends;
+    }
   }
-  tenants_.remove_if([](tenant const& each) { return is_final(each.job->state()); });
-}
-
-job_memories::tenant* job_memories::find(job_record const& job) {
-  auto const found =
-      std::find_if(tenants_.begin(), tenants_.end(), [&](tenant const& each) { return each.job.get() == &job; });
-  return found == tenants_.end() ? nullptr : &*found;
+  tenants_.remove_if(
+      [this](tenant const& each) { return each.now == movement::ends && (!each.moves || lane_->done()); });
+  if (now_ < next_follow_) return;
+  next_follow_ = now_ + follow_every;
+  if (missing() == 0) save_what_is_due();
 }
 
 /// What shall go back to the driver by now.
 std::uint64_t job_memories::missing() const {
   std::uint64_t asked = 0;
+  std::lock_guard const lock{mutex_};
   for (memory_request const* each : requests_) {
     if (!each->is_over) asked += each->bytes - std::min(each->bytes, each->given);
   }
@@ -103,11 +104,9 @@ std::uint64_t job_memories::leaving() const {
   return sum;
 }
 
-/// Of the lowest first.
-void job_memories::take_from(job_span jobs, std::uint64_t bytes) {
-  for (auto job = jobs.rbegin(); job != jobs.rend() && bytes != 0; ++job) {
-    tenant* const from = find(**job);
-    if (from == nullptr || from->memory().bytes() == 0) continue;
+void job_memories::take_from_lowest(std::uint64_t bytes) {
+  for (auto from = tenants_.rbegin(); from != tenants_.rend() && bytes != 0; ++from) {
+    if (!can_go(*from) || from->memory().bytes() == 0) continue;
     bool const is_being_saved =
         (from->now == movement::leaves_place || from->now == movement::saves) && from->why == purpose::saving;
     if (from->now != movement::none && !is_being_saved) continue;
@@ -115,7 +114,7 @@ void job_memories::take_from(job_span jobs, std::uint64_t bytes) {
       from->why = purpose::eviction;
     } else {
       std::optional<purpose> const way = way_of(*from);
-      if (!way || !(*job)->ask_to_leave()) continue;
+      if (!way || !from->job->ask_to_leave()) continue;
       from->now = movement::leaves_place;
       from->why = *way;
     }
@@ -125,11 +124,7 @@ void job_memories::take_from(job_span jobs, std::uint64_t bytes) {
 
 /// How a job can give its memory: none, where it could not come back.
 std::optional<job_memories::purpose> job_memories::way_of(tenant const& of) const {
-  bool is_whole = !of.at.empty() && of.touches == of.job->touches();
-  if (is_whole) {
-    job_memory::move const still{of.memory()};
-    is_whole = of.copied == still.pieces();
-  }
+  bool const is_whole = !of.at.empty() && of.touches == of.job->touches() && of.copied == of.memory().pieces();
   bool const can_drop = is_whole && of.job->description().may_go_back;
   std::chrono::duration<double> const takes{static_cast<double>(of.memory().bytes()) / bytes_a_second_};
   bool const saves = can_save(of);
@@ -150,30 +145,32 @@ bool job_memories::can_save(tenant const& of) const {
 /// Of all its pieces, for a job that goes back needs those that stay, too.
 std::size_t job_memories::pages_needed(tenant const& of) {
   std::size_t bytes = 0;
-  job_memory::move const still{of.memory()};
-  for (auto const& [at, piece] : still.pieces()) bytes += piece.bytes;
+  for (auto const& [at, piece] : of.memory().pieces()) bytes += piece.bytes;
   return saved_pages::count_for(bytes);
 }
 
-/// `copy(on_host, piece, offset, bytes)` for each part of what is copied that lies in one page.
+/// `copy(on_host, piece, offset, bytes)` for each part of what is copied that lies in one page. Returns how many.
 template <class Copy>
-void job_memories::each_part(tenant const& of, Copy copy) {
+std::size_t job_memories::each_part(tenant const& of, Copy copy) {
   constexpr std::size_t size = saved_pages::page_bytes;
   std::size_t saved = 0;
+  std::size_t parts = 0;
   for (auto const& [at, piece] : of.copied) {
-    for (std::size_t done = 0; done < piece.bytes;) {
+    for (std::size_t done = 0; done < piece.bytes; ++parts) {
       std::size_t const part = std::min(piece.bytes - done, size - saved % size);
       copy(of.pages[saved / size].get() + saved % size, static_cast<std::byte*>(at), done, part);
       done += part;
       saved += part;
     }
   }
+  return parts;
 }
 
 /// Until the trainer has to have what is missing. Where half the reserve is left there is time.
 std::chrono::duration<double> job_memories::time_left() const {
   std::chrono::duration<double> left = free_ >= allowed_.reserve_bytes / 2 ? std::chrono::duration<double>::max()
                                                                            : std::chrono::duration<double>::zero();
+  std::lock_guard const lock{mutex_};
   for (memory_request const* each : requests_)
     if (!each->is_over) left = std::min<std::chrono::duration<double>>(left, each->deadline - now_);
   return left;
@@ -183,22 +180,24 @@ void job_memories::move(tenant& of) {
   job_record& job = *of.job;
   switch (of.now) {
     case movement::none:
+    case movement::ends:
       return;
     case movement::leaves_place:
       if (job.state() != job_state::evicted) return;  // a block may be inside
       if (job.wanted() != job_record::wish::run) return stay(of);
       return leave(of);
     case movement::saves:
-      if (!lane_->done()) return;
+      if (!lane_->done() || copy_more(of)) return;
       end_copy(of);
       if (of.why == purpose::saving || job.wanted() == job_record::wish::cancel) return stay(of);
       return withdraw(of);
     case movement::is_away:
       // A job that is over lets its owner read what it wrote. Without room for it that is lost.
-      if (job.wanted() == job_record::wish::cancel && !begin_to_return(of)) lose(of);
-      return;
+      if (job.wanted() != job_record::wish::cancel || begin_to_return(of)) return;
+      of.memory().lose();
+      return stay(of);
     case movement::returns:
-      if (!lane_->done()) return;
+      if (!lane_->done() || copy_more(of)) return;
       end_copy(of);
       last_return_ = now_;
       return stay(of);
@@ -211,7 +210,7 @@ void job_memories::leave(tenant& of) {
     of.job->restore(of.at);
     return withdraw(of);
   }
-  of.has_run = false;
+  of.placings = of.job->placings();
   while (of.pages.size() < pages_needed(of)) {
     std::shared_ptr<std::byte> page = pages_->take();
     if (page != nullptr) {
@@ -220,13 +219,30 @@ void job_memories::leave(tenant& of) {
       return stay(of);
     }
   }
-  of.moves.emplace(of.memory());
-  of.copied = of.moves->pieces();
+  of.copied = of.moves.emplace(of.memory()).pieces();
   of.began = now_;
   of.now = movement::saves;
-  each_part(of, [this](std::byte* to, std::byte* piece, std::size_t at, std::size_t bytes) {
-    lane_->copy_out(to, piece + at, bytes);
+  of.parts_left = each_part(of, [](auto&&...) {});
+  copy_more(of);
+}
+
+/// Enqueues some more parts of the copy under way; false: all have been.
+bool job_memories::copy_more(tenant& of) {
+  if (of.parts_left == 0) return false;
+  std::size_t const all = each_part(of, [](auto&&...) {});
+  std::size_t const from = all - of.parts_left;
+  std::size_t const past = std::min(all, from + max_parts);
+  std::size_t at_part = 0;
+  each_part(of, [&](std::byte* on_host, std::byte* piece, std::size_t at, std::size_t bytes) {
+    std::size_t const part = at_part++;
+    if (part < from || part >= past) return;
+    if (of.now == movement::saves) return lane_->copy_out(on_host, piece + at, bytes);
+    auto const there = of.moves->pieces().find(piece);
+    bool const is_it = there != of.moves->pieces().end() && there->second == of.copied.at(piece);
+    if (is_it) lane_->copy_in(piece + at, on_host, bytes);  // else it was released while it was away
   });
+  of.parts_left = all - past;
+  return true;
 }
 
 /// Whose copy is not whole then.
@@ -256,27 +272,24 @@ void job_memories::end_copy(tenant& of) {
   }
 }
 
+/// Only what is in the copy: a piece that came since stays.
 void job_memories::withdraw(tenant& of) {
   std::uint64_t went = 0;
   {
     job_memory::move const still{of.memory()};
     for (auto const& [at, piece] : still.pieces()) {
-      if (!piece.can_go) continue;
+      auto const saved = of.copied.find(at);
+      if (!piece.can_go || saved == of.copied.end() || saved->second != piece) continue;
       machine_.withdraw(at);
       went += piece.bytes;
     }
   }
   of.now = movement::is_away;
   if (free_ <= ~went) free_ += went;
-  for (memory_request* each : requests_) {
-    if (went == 0) break;
-    std::uint64_t const takes =
-        each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
-    each->given += takes;
-    went -= takes;
-  }
   away_for_ = now_ - last_return_ < away_for_ * 10 ? std::min(away_for_ * 2, max_away) : min_away;
   not_back_before_ = now_ + away_for_;
+  any_moves_ = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
+  answer(went);
 }
 
 /// False: there is no room.
@@ -297,11 +310,8 @@ bool job_memories::begin_to_return(tenant& of) {
   of.began = now_;
   of.now = movement::returns;
   next_look_ = now_;
-  each_part(of, [&](std::byte* from, std::byte* piece, std::size_t at, std::size_t bytes) {
-    auto const there = pieces.find(piece);
-    bool const is_it = there != pieces.end() && there->second == of.copied.at(piece);
-    if (is_it) lane_->copy_in(piece + at, from, bytes);  // else it was released meanwhile
-  });
+  of.parts_left = each_part(of, [](auto&&...) {});
+  copy_more(of);
   return true;
 }
 
@@ -311,22 +321,14 @@ void job_memories::stay(tenant& of) {
   of.job->is_back();
 }
 
-/// It cannot come back, and its owner does not go on.
-void job_memories::lose(tenant& of) {
-  of.memory().lose();
-  stay(of);
-}
-
 /// One at a time; the highest of those that fit.
-void job_memories::let_return(job_span jobs) {
-  for (std::shared_ptr<job_record> const& job : jobs) {
-    tenant* const of = find(*job);
-    if (of == nullptr || of->now != movement::is_away) continue;
+void job_memories::let_return() {
+  for (tenant& each : tenants_) {
+    if (each.now != movement::is_away) continue;
     std::uint64_t const room = allowed_.reserve_bytes + allowed_.reserve_bytes / 8;  // so that it need not go at once
-    std::uint64_t const bytes = of->memory().bytes();
+    std::uint64_t const bytes = each.memory().bytes();
     if (machine_.device_free_bytes() < room + bytes || machine_.free_bytes().bytes < bytes) continue;
-    if (!begin_to_return(*of)) continue;
-    return;
+    if (begin_to_return(each)) return;
   }
 }
 
@@ -334,7 +336,7 @@ void job_memories::let_return(job_span jobs) {
 void job_memories::save_what_is_due() {
   for (tenant& each : tenants_) {
     bool const is_due = each.now == movement::none && each.job->description().may_go_back && now_ >= each.next_save &&
-                        (each.has_run || each.at.empty());
+                        (each.placings != each.job->placings() || each.at.empty());
     if (!is_due) continue;
     bool const has_room = pages_needed(each) <= each.pages.size() + pages_->unused();
     if (each.memory().bytes() == 0 || !has_room || !each.job->ask_to_leave()) continue;
@@ -343,10 +345,20 @@ void job_memories::save_what_is_due() {
   }
 }
 
-/// A request is over when all has gone that will.
-void job_memories::answer() {
-  bool const moves = any_moves();
-  for (memory_request* each : requests_) each->is_over = each->given >= each->bytes || now_ >= each->deadline || !moves;
+/// Of what went each request takes what it asked for, and the last one the rest. A request is over when all has gone
+/// that will.
+void job_memories::answer(std::uint64_t went) {
+  {
+    std::lock_guard const lock{mutex_};
+    for (memory_request* each : requests_) {
+      std::uint64_t const takes =
+          each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
+      each->given += takes;
+      went -= takes;
+      each->is_over = each->given >= each->bytes || now_ >= each->deadline || !any_moves_;
+    }
+  }
+  answered_.notify_all();
 }
 
 }  // namespace lull::detail

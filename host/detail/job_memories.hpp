@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include <lull/host/detail/job_record.hpp>
@@ -28,11 +29,13 @@ struct memory_request {
 };
 
 /// Lets jobs' memory give way to the trainer, and brings it back when there is room:
-/// docs/decisions/memory-gives-way.md. Of the dispatcher, under its lock.
+/// docs/decisions/memory-gives-way.md. `ask`, `await` and `any_moves` come from any thread, the rest from the
+/// dispatcher. Copies are enqueued, some at a time, and looked at in a later round; no lock is held over a call to the
+/// machine.
 class job_memories {
  public:
   using time_point = memory_request::time_point;
-  using job_span = std::span<std::shared_ptr<job_record> const>;
+  using job_pointer = std::shared_ptr<job_record>;
 
   struct limits {
     std::uint64_t reserve_bytes = 0;  // of the device's memory, left free for the trainer
@@ -45,90 +48,96 @@ class job_memories {
   job_memories(job_memories const&) = delete;
   job_memories& operator=(job_memories const&) = delete;
 
-  /// Throws usage_error where a job that is not over has the same memory, or what was in it is lost.
-  static void require_its_own(job_span jobs, job_record const& job);
-  /// It lives until it is over, or forgotten.
-  void ask(memory_request& request) { requests_.push_back(&request); }
-  void forget(memory_request& request) { requests_.remove(&request); }
-  /// `jobs`: all that are not over, the highest first. Those that are asked to leave their places say so themselves.
-  /// Throws device_error.
-  void tick(job_span jobs, time_point now);
-  bool any_moves() const;
+  /// The request lives until `await` has returned.
+  void ask(memory_request& request);
+  /// Blocks until the request is over, or its deadline, and forgets it. Returns what went.
+  std::uint64_t await(memory_request& request);
+  /// Looks after this job's memory until the job is over.
+  void add(job_pointer job);
+  /// Jobs that are asked to leave their places say so themselves. Throws device_error.
+  void tick(time_point now);
+  bool any_moves() const noexcept { return any_moves_; }
   /// All requests are over.
   void end_requests() noexcept;
   /// When no job is left.
   void forget_all();
-  /// When the next one should come; max: when something changes.
+  /// When the next tick should come; max: when something changes.
   time_point next() const;
 
  private:
-  enum class movement { none, leaves_place, saves, is_away, returns };
+  enum class movement { none, leaves_place, saves, is_away, returns, ends };
   /// What a job leaves its place for.
   enum class purpose { saving, eviction, dropping };
   /// A job whose memory may give way.
   struct tenant {
-    explicit tenant(std::shared_ptr<job_record> of) : job(std::move(of)) {}
+    explicit tenant(job_pointer of) : job(std::move(of)) {}
     job_memory& memory() const noexcept { return *job->description().memory; }
 
-    std::shared_ptr<job_record> const job;
+    job_pointer job;
     movement now = movement::none;
     purpose why = purpose::saving;
     std::optional<job_memory::move> moves{};        // while it is copied
+    std::size_t parts_left = 0;                     // to be enqueued, of the copy under way
     std::vector<std::shared_ptr<std::byte>> pages;  // of the copy on the host
     job_memory::piece_map copied{};                 // what is there, piece by piece
     std::vector<std::uint64_t> at{};                // where the job was then; empty: the copy is not whole
     std::uint64_t touches = 0;                      // by its owner, until then
-    bool has_run = false;                           // since then
+    std::uint64_t placings = 0;                     // until then
     time_point began{};                             // to copy
     time_point next_save{};
   };
 
   static constexpr std::chrono::milliseconds look_every{10};
+  static constexpr std::chrono::milliseconds follow_every{100};
   static constexpr std::chrono::microseconds soon{200};
   static constexpr std::chrono::seconds min_away{1};  // doubled where memory is asked for again soon, up to:
   static constexpr std::chrono::seconds max_away{64};
   static constexpr int saves_pause = 100;  // times as long as the last one took, so that they cost a hundredth
   static constexpr std::chrono::seconds min_saves_pause{10};
-  static constexpr std::chrono::seconds max_last_copy{10};
   static constexpr double assumed_bytes_a_second = 1e10;  // until it was seen
+  static constexpr std::size_t max_parts = 64;            // enqueued at a time, so that no queue is ever full
 
   static bool is_moving(tenant const& of) noexcept { return of.now != movement::none && of.now != movement::is_away; }
-  void follow(job_span jobs);
-  tenant* find(job_record const& job);
+  static bool can_go(tenant const& of) noexcept { return of.now != movement::ends && !is_final(of.job->state()); }
+  void follow();
   std::uint64_t missing() const;
   std::uint64_t leaving() const;
-  void take_from(job_span jobs, std::uint64_t bytes);
+  void take_from_lowest(std::uint64_t bytes);
   std::optional<purpose> way_of(tenant const& of) const;
   bool can_save(tenant const& of) const;
   static std::size_t pages_needed(tenant const& of);
   template <class Copy>
-  static void each_part(tenant const& of, Copy copy);
+  static std::size_t each_part(tenant const& of, Copy copy);
   std::chrono::duration<double> time_left() const;
   void move(tenant& of);
   void leave(tenant& of);
   bool take_page_of_another(tenant& into);
   void withdraw(tenant& of);
   bool begin_to_return(tenant& of);
+  bool copy_more(tenant& of);
   void end_copy(tenant& of);
   void stay(tenant& of);
-  void lose(tenant& of);
-  void let_return(job_span jobs);
+  void let_return();
   void save_what_is_due();
-  void answer();
+  void answer(std::uint64_t went);
 
   executor& machine_;
   limits const allowed_;
   std::optional<saved_pages> pages_;
   std::unique_ptr<copy_lane> lane_;
-  std::list<tenant> tenants_;
-  std::list<memory_request*> requests_;
+  std::list<tenant> tenants_;  // the highest first
+  std::atomic<bool> any_moves_{false};
   double bytes_a_second_ = assumed_bytes_a_second;
   std::uint64_t free_ = ~std::uint64_t{0};  // of the device's memory, when it was looked at, and what has moved since
   time_point now_{};
   time_point next_look_{};
+  time_point next_follow_{};
   time_point not_back_before_{};
   time_point last_return_{};
   std::chrono::seconds away_for_ = min_away;
+  mutable std::mutex mutex_;  // all that follows
+  std::condition_variable answered_;
+  std::list<memory_request*> requests_;
 };
 
 }  // namespace lull::detail

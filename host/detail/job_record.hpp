@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -13,8 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/host/array.hpp>
-#include <lull/host/detail/wake_signal.hpp>
+#include <lull/host/detail/forks.hpp>
+#include <lull/host/detail/job_image.hpp>
+#include <lull/host/detail/job_seat.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 
@@ -25,26 +27,32 @@ constexpr bool is_final(job_state state) noexcept {
   return state == job_state::finished || state == job_state::failed || state == job_state::cancelled;
 }
 
-/// A job as the runtime keeps it: its cursor on the machine, its progress line, what its owner wants of it.
-class job_record {
+class job_queue;
+
+/// A job as the runtime keeps it: what its owner wants of it, and how far it has come: in its seat while it has one,
+/// else in its image. Thread-safe, but for the calls of the placer. No lock is held over a call to the machine.
+class job_record : public std::enable_shared_from_this<job_record> {
  public:
   enum class wish { run, pause, cancel };
 
-  /// Allocates and writes the cursor. `ring_capacity`: chunks that can be handed back at once, four for each block that
-  /// can be alive or more.
+  /// Takes no memory of the machine. `ring_capacity`: chunks that its blocks can hand back at once, four for each block
+  /// that can be alive or more. Throws usage_error.
   job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
   job_record(job_record const&) = delete;
   job_record& operator=(job_record const&) = delete;
 
-  std::uint64_t order = 0;               // of submission; the dispatcher's
-  worker_grid grid{};                    // of its workers
-  std::shared_ptr<wake_signal> wakes{};  // the dispatcher; null: none keeps it
+  std::uint64_t order = 0;                              // of submission; the queue's
+  worker_grid grid{};                                   // of its workers
+  std::chrono::steady_clock::time_point rests_until{};  // it makes way for others; the placer's
+  std::weak_ptr<job_queue> kept_by{};                   // told of each wish; empty: nobody is
 
+  /// In a process that was forked from the one that made it: its locks may be held for ever.
+  bool in_child() const noexcept { return forks_now() != forks_; }
   job_description const& description() const noexcept { return description_; }
-  cursor* at() const noexcept { return cursor_.data(); }
   worker_kernel const& kernel() const noexcept;
+  std::uint64_t ring_capacity() const noexcept { return capacity_; }
 
-  /// Cancel is final. Wakes the dispatcher.
+  /// Cancel is final. Tells the queue.
   void want(wish what);
   wish wanted() const;
   job_state state() const;
@@ -60,54 +68,66 @@ class job_record {
   bool is_asked_to_leave() const;
   bool hold(std::chrono::nanoseconds at_most);
   void let_go() noexcept;
-  std::uint64_t touches() const {
-    std::lock_guard const lock{mutex_};
-    return touches_;
-  }
+  /// How often its owner may have written its memory: held, or paused.
+  std::uint64_t touches() const;
+  /// How often it was placed.
+  std::uint64_t placings() const;
   bool wait(std::chrono::nanoseconds at_most);
 
-  /// Fresh words from the mapped line; no call to the machine.
+  /// How far it is, by the words that its blocks tell; no call to the machine.
   phase_state reached() const noexcept;
   /// Rounds that are over; what they wrote may be read from the machine.
   std::uint64_t rounds() const noexcept;
-  /// Blocks for its own small copy.
+  /// Blocks for its own small copy where the job is placed.
   void feed(std::uint64_t fed);
   std::uint64_t fed() const noexcept { return fed_; }
   job_progress progress() const;
-  /// How far it has come, with the chunks that were handed back: with the task's arrays its whole state. Only while no
-  /// block is inside. Throws limit_error where more chunks are handed back than fit.
-  static constexpr std::size_t state_words = 10 + 2 * 4096;
-  std::vector<std::uint64_t> save();
-  /// Takes up where `save` was called, on any machine, with arrays as they were then. Before any block was inside.
-  /// Throws limit_error where this machine's ring is too small, usage_error for what `save` never gives.
+  /// How far it was when it last had no seat.
+  job_image image() const;
+  /// As words_of(job_image). Throws usage_error while the job has a seat.
+  std::vector<std::uint64_t> save() const;
+  /// Takes up where `save` was called, on any machine, with arrays as they were then. Throws as read_words, and
+  /// usage_error while the job has a seat.
   void restore(std::span<std::uint64_t const> saved);
-  /// Reads what was done; called when no block is inside.
-  void read_totals();
+
+  // For the placer, by one thread; the lane is that of exchanges.
+  /// Enqueues what its blocks need, behind which its slots may be filled. The lane is done.
+  void take(std::shared_ptr<job_seat> seat, copy_lane& lane);
+  job_seat* seat() const noexcept { return seat_.get(); }
+  /// Once the lane is done, until it returns true: enqueues what was fed meanwhile. From then on `feed` writes itself.
+  bool catch_up_fed(copy_lane& lane);
+  /// No block is inside: enqueues a copy of how far it is. It stays valid until a block enters.
+  void begin_to_leave(copy_lane& lane);
+  /// Once the lane is done: false, with another copy enqueued, or the job has left its seat.
+  bool leave(copy_lane& lane);
+  /// Without a copy: the machine is lost.
+  void abandon_seat() noexcept;
 
  private:
   template <class So>
   bool wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds at_most, So so);
-  cursor read() const;
-  void write(cursor const& words);
-  progress_word where() const noexcept;
-  std::uint64_t groups() const noexcept { return ring_groups(capacity_); }
+  void tell_queue();
+  progress_line line() const noexcept;
+  void require_no_seat() const;
 
   std::shared_ptr<executor> machine_;
   job_description description_;
   std::uint64_t const capacity_;
-  // owners, so that a constructor that throws leaves nothing behind
-  machine_array<cursor> cursor_;
-  machine_array<ring_group> places_;
-  mapped_array<progress_line> line_;
+  std::uint64_t const forks_;
   std::atomic<std::uint64_t> fed_ = 0;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;        // all that follows
+  std::shared_ptr<job_seat> seat_;  // null: it has none
+  job_image image_;                 // where it has no seat
+  std::uint64_t written_fed_ = 0;   // to the seat, by the placer
+  bool feeds_itself_ = false;       // `feed` writes to the seat
+  bool ring_is_read_ = false;       // the placer's, on the job's way out
   wish wish_ = wish::run;
-  bool leaves_ = false;        // its memory is asked for, or away
-  std::uint64_t holds_ = 0;    // of its owner's
-  std::uint64_t touches_ = 0;  // how often its owner may have written its memory: held, or paused
+  bool leaves_ = false;      // its memory is asked for, or away
+  std::uint64_t holds_ = 0;  // of its owner's
+  std::uint64_t touches_ = 0;
+  std::uint64_t placings_ = 0;
   std::condition_variable changed_;
   job_state state_ = job_state::queued;
-  job_progress totals_;
 };
 
 /// Jobs of one name are of one kind. Never 0.

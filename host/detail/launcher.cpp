@@ -32,12 +32,8 @@ launcher::time_point launcher::offer(gate& at) {
   // The dispatcher may be at work for others. In line, and where workers are to be enqueued at once, there is no later
   // moment.
   bool const at_once = policy_.in_line || policy_.armed_ahead.value_or(std::chrono::nanoseconds{0}) > unknown_ahead;
-  std::unique_lock lock{mutex_, std::defer_lock};
-  if (at_once) {
-    lock.lock();
-  } else if (!lock.try_lock()) {
-    return time_point::min();
-  }
+  std::unique_lock const lock{mutex_, at_once ? max_wait : std::chrono::milliseconds{0}};
+  if (!lock) return time_point::min();
   return serve(at, steady::now());
 }
 
@@ -65,7 +61,7 @@ void launcher::stop() {
 
 /// Enqueues what is due at a gate; returns when something will be.
 launcher::time_point launcher::serve(gate& at, time_point now) {
-  several_ = std::count_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() != 0; }) > 1;
+  several_ = std::count_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->is_in_use(); }) > 1;
   while (auto const asked = at.request()) {
     if (stopped_ || !asked->wanted || asked->over) {
       at.pass(asked->bubble);

@@ -30,10 +30,13 @@ struct launch_policy {
 /// Enqueues workers shortly before their bubbles open, or as soon as they are seen to be open
 /// (docs/decisions/armed-late.md). All workers go to one stream. Where several streams of the trainer have gates, a
 /// worker is enqueued only when that stream is empty: after another it might hold up the very stream that the other's
-/// bubble waits for. Thread-safe.
+/// bubble waits for. Thread-safe. The trainer's thread never waits long for a launch of another's: its bubble then gets
+/// its worker later.
 class launcher {
  public:
   using time_point = std::chrono::steady_clock::time_point;
+  /// How long the trainer's thread waits for launches that are under way, where its own must be enqueued now.
+  static constexpr std::chrono::milliseconds max_wait{2};
   /// An opening of which nothing is known is that far away.
   static constexpr std::chrono::nanoseconds unknown_ahead = std::chrono::seconds{1};
 
@@ -68,9 +71,9 @@ class launcher {
 
   std::vector<std::unique_ptr<gate>>& gates_;
   launch_policy const policy_;
-  std::mutex mutex_;  // all that follows
+  std::timed_mutex mutex_;  // all that follows; held while workers are enqueued
   bool stopped_ = false;
-  bool several_ = false;        // gates are in use
+  bool several_ = false;        // gates were in use lately
   std::deque<enqueued> order_;  // workers that may not be out, as they stand on their stream
   device_clock clock_;
   wait_limits limits_;

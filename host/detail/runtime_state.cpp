@@ -8,7 +8,6 @@
 #include <lull/host/detail/environment.hpp>
 #include <lull/host/detail/job_record.hpp>
 #include <lull/host/detail/orphans.hpp>
-#include <lull/host/detail/safe_log.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/report/at_end.hpp>
 
@@ -23,15 +22,17 @@ constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chron
 /// So much longer it waits for copies of jobs' memory.
 constexpr std::chrono::seconds max_moving{60};
 
-runtime_options with_safe_log(runtime_options options) {
-  options.log = detail::that_does_not_throw(std::move(options.log));
+/// From here on lines go through the queue, to the program's callback.
+runtime_options with_log(runtime_options options, std::shared_ptr<detail::log_queue> const& queue) {
+  if (options.log) options.log = [queue](std::string_view line) { queue->add(line); };
   return options;
 }
 
 }  // namespace
 
 runtime::state::state(std::shared_ptr<executor> machine, runtime_options options)
-    : options_(detail::allowed_options(with_safe_log(std::move(options)), machine->kind())),
+    : log_(std::make_shared<detail::log_queue>(options.log)),
+      options_(detail::allowed_options(with_log(std::move(options), log_), machine->kind())),
       machine_(std::move(machine)),
       mode_(options_.mode),
       asked_(options_.mode),
@@ -50,12 +51,15 @@ runtime::state::state(std::shared_ptr<executor> machine, runtime_options options
   for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), machine_->load(kernel_of(type), 0));
   bool const in_line = machine_->kind() == executor_kind::cuda && detail::one_connection();
   launcher_ = std::make_unique<detail::launcher>(gates_, detail::launch_policy{options_.armed_ahead, in_line});
-  detail::job_memories::limits const of_memory{options_.machine.reserve_bytes, options_.saved_bytes};
-  dispatcher_ = std::make_unique<detail::dispatcher>(machine_, gates_, *captured_, launcher_->clock(), wake_, of_memory,
-                                                     options_.min_bubble, options_.log);
-  dispatcher_->choose_by([this](std::uint64_t kind) { return steps_.chance(kind); });
   bool const is_reported = mode_ == runtime_mode::observe || !options_.report.empty();
-  if (is_reported) dispatcher_->tell_free_memory();
+  dispatcher_ = std::make_unique<detail::dispatcher>(
+      machine_, gates_, *captured_, launcher_->clock(), wake_,
+      detail::dispatcher_options{.reports = {.min_bubble = options_.min_bubble,
+                                             .max_bubbles = options_.max_reports,
+                                             .tells_free_memory = is_reported},
+                                 .memory = {options_.machine.reserve_bytes, options_.saved_bytes}},
+      *log_);
+  dispatcher_->places().choose_by([this](std::uint64_t kind) { return steps_.chance(kind); });
   bool const on_gpu = machine_->kind() == executor_kind::cuda && mode_ != runtime_mode::off;
   if (on_gpu && (is_reported || options_.max_slowdown != 0)) watch_.emplace(machine_->place().pci_bus_id);
   thread_ = std::thread{[this] { serve(); }};
@@ -73,8 +77,9 @@ runtime::state::~state() {
     here.emplace(*machine_);
   } catch (std::exception const&) {  // the machine is gone
   }
+  log_->close();
   bool const over = all_over();
-  if (!over) log("edges or workers are still enqueued: the runtime does not free its memory on the machine");
+  if (!over) log_->add("edges or workers are still enqueued: the runtime does not free its memory on the machine");
   report_bubbles(over);
   launcher_.reset();  // it knows the gates
   if (over) dispatcher_->forget_jobs();
@@ -156,19 +161,27 @@ bool runtime::state::ready(stream_handle stream) {
 }
 
 runtime_counts runtime::state::counts() const {
+  if (in_child()) return {};
   runtime_counts sum = captured_->counts();
   for (auto const& gate : gates_) sum += gate->counts();
   for (std::size_t i = 0; i < counted_kinds; ++i) sum[static_cast<counted>(i)] += passed_over_[i];
-  sum[counted::groups_added] += dispatcher_->groups_added();
+  sum[counted::groups_added] += dispatcher_->bubbles().groups_added();
   return sum;
 }
 
+/// A launch counts itself before it looks at what stands, so with empty places none comes after this.
+bool runtime::state::no_worker_comes() const {
+  bool const any = std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->is_launching(); });
+  return !any && machine_->workers_done();
+}
+
 bool runtime::state::quiet(std::chrono::nanoseconds at_most) {
+  if (in_child()) return false;
   device_guard const here{*machine_};
-  dispatcher_->be_quiet();
+  dispatcher_->places().be_quiet();
   wake_->notify();
   try {
-    if (until(at_most, [this] { return dispatcher_->places_empty() && machine_->workers_done(); })) return true;
+    if (until(at_most, [this] { return dispatcher_->places().places_empty() && no_worker_comes(); })) return true;
   } catch (...) {
     release();
     throw;
@@ -200,9 +213,8 @@ detail::gate* runtime::state::gate_for(std::uint64_t stream_id) {
     found = find_gate(stream_id);
     if (found != nullptr && found->stream_id() == 0) found->take(stream_id);
   }
-  // under no lock: the program's callback may wait for another of its threads
   if (found == nullptr && !gates_used_up_.exchange(true))
-    log("the trainer uses more streams at a time than there are gates: the others are not harvested");
+    log_->add("the trainer uses more streams at a time than there are gates: the others are not harvested");
   return found;
 }
 
@@ -220,14 +232,14 @@ open_result runtime::state::open_on(detail::gate* gate, std::uint64_t stream_id,
   side_work const may_run = steps_.may_run(stream, stream_id, where.name);
   if (may_run == side_work::none) return pass_over(counted::withheld);
   open_result const opened = gate->open(stream, stream_id, where, mode_, options_.launch, may_run == side_work::half);
-  offer(*gate);
+  guarded([&] { offer(*gate); });  // whatever it throws, the edge is there, and its id is needed to close it
   return opened;
 }
 
 void runtime::state::turn_off(std::exception const& problem) noexcept {
   if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
   try {
-    log(std::string{"harvesting is off: "} + problem.what());
+    log_->add(std::string{"harvesting is off: "} + problem.what());
     wake_->notify();
   } catch (...) {  // no memory for the line
   }
@@ -251,7 +263,7 @@ void runtime::state::collect_last(bool over) const {
   for (int rounds = 1;; ++rounds) {
     dispatcher_->collect();
     bool const graphs_too = !captured_->any() || (captured_->looks() >= looks + 3 && captured_->all_collected());
-    if (graphs_too && dispatcher_->collected() >= counts()[counted::opened]) return;
+    if (graphs_too && dispatcher_->bubbles().collected() >= counts()[counted::opened]) return;
     if (rounds > 1 && std::chrono::steady_clock::now() >= give_up) return;
     std::this_thread::sleep_for(std::chrono::microseconds{100});
   }
@@ -269,13 +281,6 @@ void runtime::state::report_bubbles(bool over) const noexcept {
   }
 }
 
-void runtime::state::log(std::string const& line) const noexcept {
-  try {
-    if (options_.log) options_.log(line);
-  } catch (...) {  // a log callback that throws has nobody to tell
-  }
-}
-
 void runtime::state::serve() {
   using namespace std::chrono_literals;
   constexpr auto after_an_error = 10ms;
@@ -288,7 +293,7 @@ void runtime::state::serve() {
       if (ends || mode_ != asked_) launcher_->stop();
       if (mode_ != asked_ && !ending_) dispatcher_->give_up();
       next = dispatcher_->tick();
-      steps_.collect(dispatcher_->standing(), dispatcher_->may_halve());
+      steps_.collect(dispatcher_->places().standing(), dispatcher_->places().may_halve());
       next = std::min(next, launcher_->tick());
     } catch (std::exception const& problem) {
       turn_off(problem);

@@ -20,6 +20,7 @@
 #include <lull/host/detail/gpu_watch.hpp>
 #include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/log_queue.hpp>
 #include <lull/host/detail/trainer_steps.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/runtime.hpp>
@@ -47,7 +48,8 @@ class runtime::state {
 
   bool quiet(std::chrono::nanoseconds at_most);
   void release() noexcept {
-    dispatcher_->release();
+    if (in_child()) return;
+    dispatcher_->places().release();
     wake_->notify();
   }
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
@@ -55,7 +57,7 @@ class runtime::state {
   }
   std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
   bool drain(std::chrono::nanoseconds at_most) {
-    return until(at_most, [this] { return dispatcher_->empty(); });
+    return !in_child() && until(at_most, [this] { return dispatcher_->empty(); });
   }
 
   /// In a process that was forked from the one that made the runtime.
@@ -65,12 +67,14 @@ class runtime::state {
   runtime_mode mode() const noexcept { return mode_; }
   bubble_summary summary() const {
     if (in_child()) return bubble_summary{};
-    bubble_summary found = dispatcher_->summary();
+    bubble_summary found = dispatcher_->bubbles().summary();
     found.tell(steps_.report());
     if (watch_) found.tell(watch_->so_far());
     return found;
   }
-  std::vector<bubble_report> take_bubbles() { return dispatcher_->take_bubbles(); }
+  std::vector<bubble_report> take_bubbles() {
+    return in_child() ? std::vector<bubble_report>{} : dispatcher_->bubbles().take_bubbles();
+  }
 
  private:
   /// A stream's gate, or the one that it would get.
@@ -100,6 +104,8 @@ class runtime::state {
     }
   }
   void turn_off(std::exception const& problem) noexcept;
+  /// No worker is on its way, on the machine or to it.
+  bool no_worker_comes() const;
 
   /// Looks from time to time, without a call that blocks.
   template <class F>
@@ -120,13 +126,12 @@ class runtime::state {
   /// Where all has passed, the last lengths may still be a moment away.
   void collect_last(bool over) const;
   void report_bubbles(bool over) const noexcept;
-  void log(std::string const& line) const noexcept;
-
   /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
   /// job: they are over then, and not before.
   void serve();
 
-  runtime_options options_;
+  std::shared_ptr<detail::log_queue> const log_;  // to the program's callback
+  runtime_options options_;                       // whose log is that queue
   std::shared_ptr<executor> machine_;
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // what it was at the start; an error turns mode_ off

@@ -51,23 +51,25 @@ void trainer_steps::bound(double max_slowdown) {
 }
 
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
-  std::lock_guard const lock{mutex_};
+  std::lock_guard const marks{marks_};
+  std::unique_lock lock{mutex_};
   if (looks_for_steps_.exchange(false) && found_ != 0) {  // now as other ranks count
     number_ = 0;
     ++series_;
   }
   if (number && *number < number_) ++series_;  // the trainer went back to a checkpoint
-  begin(stream, number.value_or(number_));
+  begin(stream, number.value_or(number_), lock);
 }
 
 side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
   if (!looks_for_steps_) return may_run_;
   bool is_first = false;
   {
-    std::lock_guard const lock{mutex_};
+    std::lock_guard const marks{marks_};
+    std::unique_lock lock{mutex_};
     if (looks_for_steps_ && finder_.begins(stream_id, site)) {
       is_first = found_++ == 0;
-      begin(stream, number_);
+      begin(stream, number_, lock);
     }
   }
   if (is_first && log_) {
@@ -77,8 +79,9 @@ side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, 
   return may_run_;
 }
 
-/// Under the lock.
-void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
+/// Under both locks. The moment is enqueued without the second, and counted only then: the host may stand in front of a
+/// full queue for long.
+void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
   std::uint64_t const at = marked_++;
   ++report_.begun;
   number_ = number + 1;
@@ -90,12 +93,14 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number) {
   }
   if (count_ - read_ == kept) return;  // its length stays unknown
   beginning& now = noted_[count_ % kept];
-  if (!now.when) now.when = machine_.make_moment();
   now.at = at;
   now.series = series_;
   now.number = number;
   now.is_skipped = false;
+  lock.unlock();
+  if (!now.when) now.when = machine_.make_moment();
   machine_.note(stream, *now.when);
+  lock.lock();
   ++count_;
 }
 
@@ -133,14 +138,16 @@ void trainer_steps::suppose_together(standing_kinds of) {
   if (both.slowdown > 0 || !both.is_at_least) governor_->suppose(kind_, both);
 }
 
-/// Under a lock of its own each: the trainer's thread may be waiting for it.
+/// The machine is asked without the lock: what was noted stays until it is read.
 bool trainer_steps::read_next() {
-  std::lock_guard const lock{mutex_};
+  std::unique_lock lock{mutex_};
   if (read_ + 1 >= count_) return false;
   beginning const& from = noted_[read_ % kept];
   beginning const& to = noted_[(read_ + 1) % kept];
+  lock.unlock();
   auto const took = machine_.between(*from.when, *to.when);
   if (!took) return false;
+  lock.lock();
   ++read_;
   // What another bound or an earlier number ended says nothing of this one.
   if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;

@@ -21,7 +21,8 @@
 
 namespace lull::detail {
 
-/// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe.
+/// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe; no call
+/// but `next` and `may_run`, which enqueue, waits for the machine.
 class trainer_steps {
  public:
   using log_line = std::function<void(std::string_view)>;
@@ -65,7 +66,7 @@ class trainer_steps {
   step_report report() const;
 
  private:
-  void begin(stream_handle stream, std::uint64_t number);
+  void begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock);
   step_report now() const;
   bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
@@ -86,6 +87,7 @@ class trainer_steps {
   log_line const& log_;
   std::atomic<side_work> may_run_{side_work::all};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
+  std::mutex marks_;                          // held while a moment is enqueued, taken before `mutex_`
   mutable std::mutex mutex_;                  // all that follows
   std::map<std::uint64_t, double> supposed_;  // of the kind of one name
   std::uint64_t together_ = 0;                // of the two names that something is supposed of

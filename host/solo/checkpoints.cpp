@@ -87,7 +87,7 @@ checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds 
   what_ = {type_of(request),
            format_task(request, task_text::without_files),
            own_account_ ? "" : fingerprint(owner.inputs()),
-           detail::job_record::state_words,
+           detail::image_words,
            {}};
   for (task_array const& each : arrays_) what_.arrays.push_back(each.array);
 }

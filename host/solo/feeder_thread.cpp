@@ -8,7 +8,8 @@ namespace lull {
 feeder_thread::feeder_thread(task_owner& owner, executor& machine, job handle) : handle_(std::move(handle)) {
   thread_ = std::thread{[this, &owner, &machine] {
     try {
-      machine.adopt_thread();
+      device_guard const here{machine};
+      patient_copies const however_late;
       owner.serve(handle_);
     } catch (...) {
       problem_ = std::current_exception();

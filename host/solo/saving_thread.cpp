@@ -22,7 +22,6 @@ saving_thread::saving_thread(std::unique_ptr<checkpoints> saves, executor& machi
     : saves_(std::move(saves)), machine_(machine), handle_(std::move(handle)), log_(std::move(log)) {
   detail::job_record& record = detail::state_of(handle_);
   saves_->begin(record);
-  record.read_totals();
   thread_ = std::thread{[this] { work(); }};
   handle_.resume();
 }
@@ -88,7 +87,8 @@ void saving_thread::save_in_pause() {
 void saving_thread::save(moment when) {
   if (is_left_alone()) return;
   try {
-    machine_.adopt_thread();
+    device_guard const here{machine_};
+    patient_copies const however_late;
     saves_->save(detail::state_of(handle_));
     fails_ = false;
   } catch (std::exception const& problem) {

@@ -12,6 +12,7 @@
 
 #include <lull/device/threads_world.hpp>
 #include <lull/host/detail/job_record.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
 
 namespace lull {
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr auto long_chunk = 2s;
 constexpr auto max_chunk = 10s;
+constexpr auto max_copy = 1min;
 constexpr auto spun = 200us;  // most chunks are shorter; after that the CPU is left to others
 
 worker_kernel const& kernel_of(job_description const& job, executor_kind kind) {
@@ -38,9 +40,12 @@ solo_bubbles::solo_bubbles(executor& machine, job_description job, std::chrono::
       mark_(machine.make_mark()),
       // As much room as in a runtime, so that what is saved there fits.
       job_(std::make_shared<detail::job_record>(std::shared_ptr<executor>{std::shared_ptr<void>{}, &machine},
-                                                std::move(job), 16 * grid_.blocks)) {
+                                                std::move(job), 16 * grid_.blocks)),
+      seat_(std::make_shared<detail::job_seat>(std::shared_ptr<executor>{std::shared_ptr<void>{}, &machine},
+                                               job_->ring_capacity())),
+      lane_(machine.make_copy_lane()) {
   slot_line slot{};
-  slot.at = tagged_cursor{0, job_->at()}.word();
+  slot.at = tagged_cursor{0, seat_->at()}.word();
   slot.lease_ns = static_cast<std::uint64_t>(lease.count());
   slot.functor = job_->description().functor;
   slot_.write(std::span<slot_line const>{&slot, 1});
@@ -72,6 +77,9 @@ void solo_bubbles::finish_serving() {
 void solo_bubbles::open() {
   ++bubble_;
   record_.fill_zero();
+  job_->take(seat_, *lane_);
+  do await_copies();
+  while (!job_->catch_up_fed(*lane_));
   stream_handle const trainer = machine_.plain_stream();
   machine_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
   machine_.synchronize(trainer);  // a worker that comes sooner finds a closed gate
@@ -85,7 +93,23 @@ bubble_record solo_bubbles::close(log_line const& log) {
   machine_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
   machine_.synchronize(trainer);
   await_blocks(log);
+  job_->begin_to_leave(*lane_);
+  do await_copies();
+  while (!job_->leave(*lane_));
   return record_.read().front();
+}
+
+void solo_bubbles::await_copies() {
+  auto const begin = std::chrono::steady_clock::now();
+  while (!lane_->done()) {
+    auto const waited = std::chrono::steady_clock::now() - begin;
+    if (waited >= max_copy) throw limit_error{"the machine did not copy a job's words within a minute"};
+    if (waited < spun) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(spun / 10);
+    }
+  }
 }
 
 void solo_bubbles::await_blocks(log_line const& log) {
@@ -113,11 +137,7 @@ void solo_bubbles::await_blocks(log_line const& log) {
   }
 }
 
-cursor solo_bubbles::reached() const {
-  cursor words;
-  machine_.read(&words, job_->at(), sizeof words);
-  return words;
-}
+detail::job_image solo_bubbles::reached() const { return job_->image(); }
 
 std::uint64_t solo_bubbles::inside() const { return entry_word<threads_world>::inside(slot_.read().front().entry); }
 

@@ -14,6 +14,8 @@
 #include <lull/device/slot.hpp>
 #include <lull/device/trace.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/detail/job_image.hpp>
+#include <lull/host/detail/job_seat.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/solo/feeder_thread.hpp>
@@ -63,15 +65,17 @@ class solo_bubbles {
   /// our memory nor the owner's may go while a block is inside.
   bubble_record close(log_line const& log = {});
 
-  /// Between two bubbles: how far the job has come, and how many blocks think that they are inside.
-  cursor reached() const;
-  /// Between two bubbles: how far the job has come; with the task's arrays all that another owner needs to go on.
+  /// Between two bubbles: how far the job has come.
+  detail::job_image reached() const;
+  /// … with the task's arrays all that another owner needs to go on.
   std::vector<std::uint64_t> save();
+  /// … and how many blocks think that they are inside.
   std::uint64_t inside() const;
 
  private:
   gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0}; }
   void await_blocks(log_line const& log);
+  void await_copies();
 
   executor& machine_;
   worker_grid const grid_;
@@ -82,6 +86,8 @@ class solo_bubbles {
   machine_array<slot_line> slot_;
   std::unique_ptr<bubble_mark> mark_;  // of the worker
   std::shared_ptr<detail::job_record> job_;
+  std::shared_ptr<detail::job_seat> seat_;  // the job's while a bubble is open
+  std::unique_ptr<copy_lane> lane_;
   std::unique_ptr<feeder_thread> served_;  // last: it uses the job
 };
 

@@ -135,7 +135,7 @@ class solo_job {
 
   /// Takes note of how far the job has come.
   void settle() {
-    cursor const now = bubbles_.reached();
+    cursor const now = bubbles_.reached().words;
     phase_state const state = tagged_state{now.state}.state();
     found_.items = now.items + now.done;
     found_.phases = now.phases;
@@ -217,7 +217,7 @@ nanoseconds solo_run::chunk_time() const noexcept {
 }
 
 std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks, solo_run_options const& how) {
-  machine.adopt_thread();
+  device_guard const here{machine};
   auto const end = deadline_after(how.at_most);
   std::optional<bubble_lengths> random;
   if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);

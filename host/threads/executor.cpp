@@ -126,11 +126,14 @@ void load_words(void* to, void const* from, std::size_t bytes) {
   if (bytes != 0) std::memcpy(out, in, bytes);
 }
 
-/// By a thread, so that what is not waited for is missed here, too.
+/// By a stream's thread, so that what is not waited for is missed here, too.
 class threads_copy_lane final : public copy_lane {
  public:
+  threads_copy_lane() : own_(std::make_unique<threads_stream>()), stream_(*own_) {}
+  explicit threads_copy_lane(threads_stream& stream) : stream_(stream) {}
+  ~threads_copy_lane() override { stream_.synchronize(); }
   void copy_in(void* to, void const* from, std::size_t bytes) override {
-    stream_.enqueue([to, from, bytes] { store_words(to, from, bytes); });
+    stream_.enqueue([to, from, bytes] { store(to, from, bytes); });
   }
   void copy_out(void* to, void const* from, std::size_t bytes) override {
     stream_.enqueue([to, from, bytes] { load_words(to, from, bytes); });
@@ -138,7 +141,16 @@ class threads_copy_lane final : public copy_lane {
   bool done() override { return stream_.idle(); }
 
  private:
-  threads_stream stream_;
+  static void store(void* to, void const* from, std::size_t bytes) {
+    if (bytes != sizeof(std::uint64_t) || !is_aligned(to, bytes)) return store_words(to, from, bytes);
+    std::uint64_t word = 0;
+    std::memcpy(&word, from, sizeof word);
+    // release: what was written before, to a block that finds the word; as executor::publish
+    w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(to), word);
+  }
+
+  std::unique_ptr<threads_stream> const own_;  // null: it is the executor's
+  threads_stream& stream_;
 };
 
 threads_stream& stream_of(stream_handle stream) { return *static_cast<threads_stream*>(stream); }
@@ -200,6 +212,10 @@ void* threads_executor::pin(std::size_t bytes) {
 void threads_executor::unpin(void* memory) noexcept { ::operator delete(memory, line); }
 
 std::unique_ptr<copy_lane> threads_executor::make_copy_lane() { return std::make_unique<threads_copy_lane>(); }
+
+std::unique_ptr<copy_lane> threads_executor::make_control_lane() {
+  return std::make_unique<threads_copy_lane>(control_);
+}
 
 std::unique_ptr<bubble_mark> threads_executor::make_mark() { return std::make_unique<threads_mark>(); }
 

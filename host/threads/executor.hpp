@@ -46,6 +46,7 @@ class threads_executor : public executor {
   void* pin(std::size_t bytes) override;
   void unpin(void* memory) noexcept override;
   std::unique_ptr<copy_lane> make_copy_lane() override;
+  std::unique_ptr<copy_lane> make_control_lane() override;
   std::unique_ptr<bubble_mark> make_mark() override;
   std::unique_ptr<stream_moment> make_moment() override;
   void note(stream_handle stream, stream_moment& when) override;
@@ -94,6 +95,7 @@ class threads_executor : public executor {
   };
 
   void require_free(std::size_t bytes) const;
+  void release_now(void* memory) noexcept;
 
   std::size_t const limit_bytes_;
   std::size_t const reserve_bytes_;

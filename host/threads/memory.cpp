@@ -37,37 +37,46 @@ void threads_executor::require_free(std::size_t bytes) const {
 
 void* threads_executor::allocate(std::size_t bytes) {
   std::shared_ptr<job_memory> const of_job = job_memory::of_this_thread();
-  void* memory = nullptr;
   {
     std::lock_guard const lock{memory_mutex_};
     require_free(bytes + (of_job != nullptr ? reserve_bytes_ : 0));
-    try {
-      memory = ::operator new(std::max<std::size_t>(bytes, 1), alignment(bytes));
-    } catch (std::bad_alloc const&) {
-      throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
-    }
-    if (bytes >= huge_page_bytes) ::madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
-    std::memset(memory, 0, bytes);
-    allocated_[memory] = {bytes, of_job};
     taken_.add(bytes);
   }
+  void* const memory = ::operator new(std::max<std::size_t>(bytes, 1), alignment(bytes), std::nothrow);
+  if (memory != nullptr && bytes >= huge_page_bytes) ::madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
+  if (memory != nullptr) std::memset(memory, 0, bytes);  // under no lock: it takes long
+  {
+    std::lock_guard const lock{memory_mutex_};
+    if (memory != nullptr) {
+      allocated_[memory] = {bytes, of_job};
+    } else {
+      taken_.remove(bytes);
+    }
+  }
+  if (memory == nullptr) throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
   if (of_job != nullptr) of_job->add(memory, {bytes, bytes >= min_leaving_bytes});
   return memory;
 }
 
 void threads_executor::release(void* memory) noexcept {
   if (memory == nullptr) return;
-  std::unique_lock lock{memory_mutex_};
-  auto const known = allocated_.find(memory);
-  if (known == allocated_.end()) return;
-  if (std::shared_ptr<job_memory> const of_job = known->second.of_job; of_job != nullptr) {
-    lock.unlock();  // it may wait
-    of_job->remove(memory);
-    lock.lock();
+  std::shared_ptr<job_memory> of_job;
+  {
+    std::lock_guard const lock{memory_mutex_};
+    auto const known = allocated_.find(memory);
+    if (known == allocated_.end()) return;
+    of_job = known->second.of_job;
   }
+  if (of_job == nullptr) return release_now(memory);
+  of_job->remove(memory, [this, memory] { release_now(memory); });
+}
+
+void threads_executor::release_now(void* memory) noexcept {
+  std::unique_lock lock{memory_mutex_};
   auto const ended = allocated_.extract(memory);
   if (ended.empty()) return;
   if (!ended.mapped().is_away) taken_.remove(ended.mapped().bytes);
+  lock.unlock();
   ::operator delete(memory, alignment(ended.mapped().bytes));
 }
 

@@ -273,7 +273,7 @@ TEST_F(governed, steps_are_found_by_a_site_where_the_program_marks_none) {
     EXPECT_EQ(side->steps().withheld, expected);
     one_bubble(*side, "first");
   }
-  ASSERT_EQ(log().size(), 1U);
+  ASSERT_EQ(log_of(1).size(), 1U);
   EXPECT_NE(log().front().find("each opening at 'second' begins one"), std::string::npos) << log().front();
   await_timed(*side, steps - 1);
   side->step(&trainer);  // the program's own: it counts from 0, as other ranks do

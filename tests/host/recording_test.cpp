@@ -252,7 +252,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   one_bubble(*side);
   seen.take();
   EXPECT_EQ(side->mode(), runtime_mode::off);
-  ASSERT_EQ(log().size(), 1U);
+  ASSERT_EQ(log_of(1).size(), 1U);
   EXPECT_NE(log()[0].find("harvesting is off"), std::string::npos);
   EXPECT_NE(log()[0].find(std::string{GetParam()} + " failed: broken (700)"), std::string::npos) << log()[0];
   seen.throws_in.clear();

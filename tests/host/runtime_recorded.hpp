@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/log_lines.hpp>
 
 namespace lull {
 
@@ -30,10 +30,7 @@ class runtime_recorded : public testing::Test {
     return made;
   }
   std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {
-    options.log = [this](std::string_view line) {
-      std::lock_guard const lock{log_mutex_};
-      log_.emplace_back(line);
-    };
+    options.log = log_.function();
     return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
   }
   /// A job that some bubbles do not end, not even long ones, as on a machine that has other work.
@@ -62,17 +59,15 @@ class runtime_recorded : public testing::Test {
     one_bubble(side);
     return seen.take();
   }
-  std::vector<std::string> log() {
-    std::lock_guard const lock{log_mutex_};
-    return log_;
-  }
+  std::vector<std::string> log() const { return log_.now(); }
+  /// The log, once it has so many lines.
+  std::vector<std::string> log_of(std::size_t lines) { return log_.when(lines); }
 
   record seen;
   threads_stream trainer;
 
  private:
-  std::mutex log_mutex_;
-  std::vector<std::string> log_;
+  test::log_lines log_;
   std::vector<std::unique_ptr<probe_arrays>> arrays_;
 };
 

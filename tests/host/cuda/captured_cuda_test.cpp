@@ -17,6 +17,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/support/log_lines.hpp>
 
 namespace lull {
 namespace {
@@ -34,11 +35,8 @@ class captured_on_cuda : public testing::Test {
   }
   void start(runtime_mode mode = runtime_mode::on, std::vector<task_type> types = {type_of<probe_task>()}) {
     side_.reset();
-    side_ = std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda},
-                        .mode = mode,
-                        .tasks = std::move(types),
-                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    side_ = std::make_unique<runtime>(runtime_options{
+        .machine = {.kind = executor_kind::cuda}, .mode = mode, .tasks = std::move(types), .log = log_.function()});
   }
   void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
     for (int i = 0; i < count; ++i) {
@@ -84,8 +82,8 @@ class captured_on_cuda : public testing::Test {
   }
 
   cuda_stream stream_;
+  test::log_lines log_;
   std::unique_ptr<runtime> side_;
-  std::string log_;
 };
 
 TEST_F(captured_on_cuda, a_job_is_done_in_replays_of_two_graphs_exactly_once) {

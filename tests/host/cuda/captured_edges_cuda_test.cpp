@@ -13,6 +13,7 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/support/log_lines.hpp>
 
 namespace lull {
 namespace {
@@ -28,10 +29,8 @@ class captured_edges_on_cuda : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
-    side_ = std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda},
-                        .tasks = {type_of<probe_task>()},
-                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    side_ = std::make_unique<runtime>(runtime_options{
+        .machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = log_.function()});
   }
   bubble_id open(char const* where) { return side_->open(stream_.get(), site{where}); }
   void close(bubble_id id) { side_->close(id, stream_.get()); }
@@ -68,8 +67,8 @@ class captured_edges_on_cuda : public testing::Test {
   }
 
   cuda_stream stream_;
+  test::log_lines log_;
   std::unique_ptr<runtime> side_;
-  std::string log_;
 };
 
 TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_turns_on_one_stream) {

@@ -27,10 +27,10 @@ class appetites : public testing::Test {
  protected:
   appetites() {
     gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, site_limits{}));
-    dispatcher_ = std::make_unique<dispatcher>(machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
-                                               job_memories::limits{}, default_min_bubble,
-                                               std::function<void(std::string_view)>{});
-    dispatcher_->choose_by([this](std::uint64_t kind) {
+    dispatcher_ = std::make_unique<dispatcher>(
+        machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
+        dispatcher_options{.reports = {.min_bubble = default_min_bubble, .max_bubbles = 16}}, log_);
+    dispatcher_->places().choose_by([this](std::uint64_t kind) {
       auto const known = chances_.find(kind);
       return known != chances_.end() ? std::optional{known->second} : std::nullopt;
     });
@@ -68,6 +68,7 @@ class appetites : public testing::Test {
   std::vector<std::unique_ptr<gate>> gates_;
   captured_gates captured_{*machine_, 1, false, site_limits{}, {}};
   device_clock clock_;
+  log_queue log_{{}};
   std::map<std::uint64_t, double> chances_;
   std::unique_ptr<dispatcher> dispatcher_;
 };

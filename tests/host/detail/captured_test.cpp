@@ -16,6 +16,7 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/log_lines.hpp>
 
 namespace lull {
 namespace {
@@ -27,12 +28,11 @@ class captured : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on,
                                 std::chrono::nanoseconds min_bubble = default_min_bubble) {
-    return std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
-                        .mode = mode,
-                        .min_bubble = min_bubble,
-                        .tasks = {type_of<probe_task>()},
-                        .log = [this](std::string_view line) { log_ += std::string{line} + '\n'; }});
+    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+                                                     .mode = mode,
+                                                     .min_bubble = min_bubble,
+                                                     .tasks = {type_of<probe_task>()},
+                                                     .log = log_.function()});
   }
   /// A step of three bubbles; `gap` is the trainer's own wait.
   threads_graph capture(runtime& side, std::chrono::microseconds gap, std::string const& name = "step") {
@@ -77,7 +77,7 @@ class captured : public testing::Test {
   }
 
   threads_stream trainer;
-  std::string log_;
+  test::log_lines log_;
 };
 
 TEST_F(captured, a_job_is_done_in_replays_exactly_once) {

@@ -71,13 +71,12 @@ class round_job {
   }
 
   void one_round() {
-    cursor now{};
-    machine_->read(&now, record->at(), sizeof now);
-    ++now.round;
-    machine_->write(record->at(), &now, sizeof now);
+    std::vector<std::uint64_t> now = record->save();
+    std::uint64_t const round = ++now[3];
+    record->restore(now);
     for (machine_array<std::uint64_t>* const each : {&large_, &small_}) {
       std::vector<std::uint64_t> values = each->read();
-      for (std::uint64_t& value : values) value = mixed(value + now.round);
+      for (std::uint64_t& value : values) value = mixed(value + round);
       each->write(values);
     }
   }
@@ -110,17 +109,14 @@ class job_memories : public testing::Test {
     memories_ = std::make_unique<detail::job_memories>(*machine_, allowed);
   }
   round_job& add(std::size_t bytes, int priority = 0, bool may_go_back = false) {
-    return *jobs_.emplace_back(std::make_unique<round_job>(machine_, bytes, priority, jobs_.size(), may_go_back));
+    jobs_.push_back(std::make_unique<round_job>(machine_, bytes, priority, jobs_.size(), may_go_back));
+    memories_->add(jobs_.back()->record);
+    return *jobs_.back();
   }
   /// As the dispatcher does: jobs that shall leave are seen to be out.
   void tick() {
-    std::vector<std::shared_ptr<job_record>> alive;
-    for (auto const& each : jobs_) {
-      job_state const now = each->record->move_to(job_state::queued);
-      if (now != job_state::cancelled && now != job_state::finished) alive.push_back(each->record);
-    }
-    std::sort(alive.begin(), alive.end(), [](auto const& a, auto const& b) { return goes_before(*a, *b); });
-    memories_->tick(alive, now_);
+    for (auto const& each : jobs_) each->record->move_to(job_state::queued);
+    memories_->tick(now_);
   }
   /// Time passes only here.
   template <class So>
@@ -140,8 +136,7 @@ class job_memories : public testing::Test {
     detail::memory_request request{.bytes = bytes, .deadline = now_ + at_most};
     memories_->ask(request);
     tick_until([&] { return request.is_over; });
-    memories_->forget(request);
-    return request.given;
+    return memories_->await(request);
   }
   static bool is_evicted(round_job const& of) { return of.record->state() == job_state::evicted; }
 

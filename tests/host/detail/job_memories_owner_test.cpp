@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/detail/job_queue.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/detail/job_memories_fixture.hpp>
@@ -45,16 +46,16 @@ TEST_F(job_memories, of_a_job_that_ends_while_it_is_asked_for_is_its_owners) {
 TEST_F(job_memories, that_is_lost_or_anothers_is_refused) {
   start(4 * page, {.saved_bytes = 8 * page});
   round_job& job = add(2 * page);
-  job_record const same{machine_, job.record->description(), 64};
-  std::vector<std::shared_ptr<job_record>> const jobs{job.record};
-  EXPECT_THROW(detail::job_memories::require_its_own(jobs, same), usage_error);
-  EXPECT_NO_THROW(detail::job_memories::require_its_own({}, same));
+  auto const queue = std::make_shared<detail::job_queue>(std::make_shared<detail::wake_signal>());
+  auto const another = [&] { return std::make_shared<job_record>(machine_, job.record->description(), 64); };
+  queue->add(job.record);
+  EXPECT_THROW(queue->add(another()), usage_error);
   EXPECT_EQ(give_back(1), 2 * page);
   machine_array<char> const trainers{*machine_, 3 * page};
   job.record->want(job_record::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_FALSE(job.record->hold(0ns));
-  EXPECT_THROW(detail::job_memories::require_its_own({}, same), usage_error);
+  EXPECT_THROW(queue->add(another()), usage_error);
 }
 
 TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {

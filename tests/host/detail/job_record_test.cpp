@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -206,15 +207,22 @@ TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
   EXPECT_TRUE(one.wait(std::chrono::nanoseconds::min()));
 }
 
+TEST(job_record, takes_no_memory_of_the_machine) {
+  std::shared_ptr<executor> const machine =
+      make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1, .processors = 1});
+  detail::job_record const one{machine, describe(probe_task{}), 64};
+  EXPECT_EQ(machine->taken_bytes().now, 0U);
+}
+
 /// Whichever allocation is the one that fails.
-TEST(job_record, leaves_nothing_behind_when_memory_runs_out) {
+TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
   for (std::size_t limit = 64; !made; limit += 64) {
     std::shared_ptr<executor> const machine =
         make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
     try {
-      detail::job_record const one{machine, describe(probe_task{}), 64};
+      detail::job_seat const one{machine, 64};
       made = true;
     } catch (limit_error const&) {
       ++refused;
@@ -225,6 +233,74 @@ TEST(job_record, leaves_nothing_behind_when_memory_runs_out) {
   }
   // the cursor, the ring behind it, the line behind both
   EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
+}
+
+class seated : public saved_words {
+ protected:
+  void wait() {
+    while (!lane_->done()) std::this_thread::yield();
+  }
+  void leave(detail::job_record& job) {
+    job.begin_to_leave(*lane_);
+    do wait();
+    while (!job.leave(*lane_));
+  }
+  std::unique_ptr<copy_lane> lane_ = machine_->make_control_lane();
+  std::shared_ptr<detail::job_seat> seat_ = std::make_shared<detail::job_seat>(machine_, 64);
+};
+
+TEST_F(seated, takes_its_words_to_the_machine_and_back) {
+  auto const one = job();
+  one->restore(open_phase());
+  one->take(seat_, *lane_);
+  wait();
+  EXPECT_EQ(one->reached(), phase_state::open);
+  EXPECT_EQ(seat_->at()->ring.pushed, 1U);
+  EXPECT_EQ(seat_->at()->places[0].full, 1U);
+  EXPECT_THROW(one->save(), usage_error) << "a block may be inside";
+  EXPECT_THROW(one->restore(open_phase()), usage_error);
+  leave(*one);
+  EXPECT_EQ(one->save(), open_phase());
+}
+
+/// A ring that one job left full is empty for the next.
+TEST_F(seated, by_turns_find_nothing_of_each_other) {
+  auto const first = job();
+  first->restore(open_phase());
+  first->take(seat_, *lane_);
+  wait();
+  leave(*first);
+  auto const second = job();
+  second->take(seat_, *lane_);
+  wait();
+  EXPECT_EQ(seat_->at()->ring.pushed, 0U);
+  EXPECT_EQ(seat_->at()->places[0].full, 0U);
+  EXPECT_EQ(seat_->at()->places[0].taken, 0U);
+  leave(*second);
+  first->take(seat_, *lane_);
+  wait();
+  leave(*first);
+  EXPECT_EQ(first->save(), open_phase());
+}
+
+/// What is fed at any moment reaches the cursor, in order.
+TEST_F(seated, is_told_what_is_fed_meanwhile) {
+  auto const fed = job();
+  fed->feed(1);
+  fed->take(seat_, *lane_);
+  fed->feed(2);
+  wait();
+  EXPECT_EQ(seat_->at()->fed, 1U);
+  EXPECT_FALSE(fed->catch_up_fed(*lane_));
+  wait();
+  EXPECT_EQ(seat_->at()->fed, 2U);
+  EXPECT_TRUE(fed->catch_up_fed(*lane_));
+  fed->feed(3);
+  EXPECT_EQ(seat_->at()->fed, 3U) << "at once";
+  leave(*fed);
+  fed->feed(4);
+  EXPECT_EQ(seat_->at()->fed, 3U) << "the seat may be another's";
+  EXPECT_EQ(fed->save()[8], 4U);
 }
 
 }  // namespace

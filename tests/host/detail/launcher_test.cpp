@@ -114,7 +114,7 @@ class launching_on_one_stream : public launching {
       while (gate_of(0).outstanding() != 0) {
         if (!gate_of(0).begin_collecting(*lane, false)) continue;
         while (!lane->done()) std::this_thread::yield();
-        gate_of(0).collect(reports, launcher_->clock());
+        gate_of(0).collect({reports, launcher_->clock()});
       }
     }
   }

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver call that does not return keeps up nobody but the thread that makes it: with each call to the machine stuck
+// in turn, every public call that does not make it returns while it is still stuck, or by its own deadline.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/array.hpp>
+#include <lull/host/runtime.hpp>
+#include <lull/host/report/bubble_summary.hpp>
+#include <lull/tests/host/stalling_executor.hpp>
+#include <lull/tests/support/threads_job.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto limit = 60s;
+constexpr auto deadline = 20ms;  // of calls that have one
+
+/// Waits for input that never comes.
+struct hungry_task {
+  static constexpr team_shape shape{.threads = 32};
+  std::uint64_t extent(position, std::uint64_t) const noexcept { return starved; }
+  void operator()(chunk, auto const&) const noexcept {}
+};
+static_assert(side_task<hungry_task>);
+
+struct stuck_call {
+  char const* name;
+  runtime_mode mode = runtime_mode::on;
+};
+void PrintTo(stuck_call const& call, std::ostream* out) { *out << call.name; }
+
+/// A trainer with two streams, one of them captured now and then, and jobs that come, go, and lose their memory.
+class stuck : public testing::TestWithParam<stuck_call> {
+ protected:
+  void SetUp() override {
+    runtime_options options;
+    options.mode = GetParam().mode;
+    options.max_slowdown = 0.5;
+    options.saved_bytes = std::size_t{16} << 20;
+    options.machine = machine_options();
+    side_ = std::make_unique<runtime>(std::make_unique<stalling_executor>(stall_, machine_options()), options);
+    if (GetParam().mode == runtime_mode::on) watched_ = side_->submit(description("watched"));
+  }
+  void TearDown() override {
+    stall_.let_go();
+    stops_ = true;
+    for (auto& each : busy_) each.join();
+    side_.reset();
+  }
+
+  static executor_options machine_options() {
+    return {.kind = executor_kind::threads,
+            .memory_limit_bytes = std::size_t{256} << 20,
+            .reserve_bytes = 1 << 20,
+            .processors = 1};
+  }
+
+  /// A job that starves, with memory that can go.
+  job_description description(std::string name) {
+    job_description made = test::threads_job(hungry_task{});
+    made.name = std::move(name);
+    made.memory = std::make_shared<job_memory>();
+    job_memory::scope const its{made.memory};
+    made.keeps = std::make_shared<machine_array<char>>(side_->machine(), std::size_t{1} << 20);
+    return made;
+  }
+
+  /// All that makes calls to the machine, on threads of its own, until one is stuck.
+  void keep_busy() {
+    busy_.emplace_back([this] {
+      for (std::uint64_t step = 0; !stops_; ++step) {
+        side_->close(side_->open(&busy_stream_, site{"recv"}), &busy_stream_);
+        side_->step(&busy_stream_);
+        busy_stream_.synchronize();
+        if (step % 16 == 0) capture_one();
+      }
+    });
+    busy_.emplace_back([this] {
+      for (int n = 0; !stops_; ++n) {
+        if (GetParam().mode != runtime_mode::on) return;
+        job more = side_->submit(description("more"));
+        watched_.feed(static_cast<std::uint64_t>(n));
+        side_->give_back(1, 5ms);
+        more.cancel();
+        while (!more.wait(1ms) && !stops_) {
+        }
+      }
+    });
+  }
+  void capture_one() {
+    busy_stream_.begin_capture();
+    side_->close(side_->open(&busy_stream_, site{"captured"}), &busy_stream_);
+    threads_graph const graph = busy_stream_.end_capture();
+    busy_stream_.launch(graph);
+    busy_stream_.synchronize();
+  }
+
+  std::map<std::string, std::function<void()>> public_calls() {
+    std::map<std::string, std::function<void()>> all{
+        {"open and close", [this] { side_->close(side_->open(&other_stream_, site{"other"}), &other_stream_); }},
+        {"skip_step", [this] { side_->skip_step(); }},
+        {"bound_slowdown", [this] { side_->bound_slowdown(0.25); }},
+        {"suppose", [this] { side_->suppose("watched", 0.01); }},
+        {"slowdown_of", [this] { side_->slowdown_of("watched"); }},
+        {"steps", [this] { side_->steps(); }},
+        {"quiet", [this] { if (side_->quiet(deadline)) side_->release(); }},
+        {"give_back", [this] { side_->give_back(1 << 20, deadline); }},
+        {"keep_reserve", [this] { side_->keep_reserve(deadline); }},
+        {"drain", [this] { side_->drain(deadline); }},
+        {"ready", [this] { side_->ready(&other_stream_); }},
+        {"counts", [this] { side_->counts(); }},
+        {"summary", [this] { side_->summary(); }},
+        {"take_bubbles", [this] { side_->take_bubbles(); }},
+        {"mode", [this] { side_->mode(); }},
+    };
+    // A trainer's steps come one after the other, so the next waits for one that is being marked.
+    if (std::string{GetParam().name} != "note" && std::string{GetParam().name} != "make_moment" &&
+        std::string{GetParam().name} != "write_word")
+      all["step"] = [this] { side_->step(&other_stream_); };
+    if (!watched_) return all;
+    all["progress"] = [this] { watched_.progress(); };
+    all["pause"] = [this] { watched_.pause(); };
+    all["resume"] = [this] { watched_.resume(); };
+    all["hold"] = [this] { if (watched_.hold(deadline)) watched_.let_go(); };
+    all["rounds"] = [this] { watched_.rounds(); };
+    all["feed"] = [this] { watched_.feed(1); };
+    all["fed"] = [this] { watched_.fed(); };
+    all["wait"] = [this] { static_cast<void>(watched_.wait(deadline)); };
+    return all;
+  }
+
+  stall stall_;
+  threads_stream busy_stream_;
+  threads_stream other_stream_;
+  std::unique_ptr<runtime> side_;
+  job watched_;
+  std::atomic<bool> stops_{false};
+  std::vector<std::thread> busy_;
+};
+
+TEST_P(stuck, keeps_up_nobody_else) {
+  stall_.set(GetParam().name);
+  keep_busy();
+  ASSERT_TRUE(stall_.hangs(limit)) << "nothing makes this call";
+  for (auto const& [name, call] : public_calls()) {
+    std::packaged_task<void()> task{call};
+    std::future<void> const done = task.get_future();
+    std::thread caller{std::move(task)};
+    bool const returned = done.wait_for(limit / 6) == std::future_status::ready;
+    EXPECT_TRUE(returned) << name << " waits";
+    if (!returned) stall_.let_go();  // so that the test ends
+    caller.join();
+    if (!returned) return;
+  }
+  EXPECT_TRUE(stall_.hangs(0ns)) << "the call has returned meanwhile, so nothing was tried";
+}
+
+std::string name_of_test(testing::TestParamInfo<stuck_call> const& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(on, stuck,
+                         testing::Values(stuck_call{"allocate"}, stuck_call{"release"}, stuck_call{"device_free_bytes"},
+                                         stuck_call{"withdraw"}, stuck_call{"restore"}, stuck_call{"map"},
+                                         stuck_call{"write"}, stuck_call{"publish"}, stuck_call{"copy_in"},
+                                         stuck_call{"copy_out"}, stuck_call{"done"}, stuck_call{"look_at"},
+                                         stuck_call{"open_edge"}, stuck_call{"close_edge"}, stuck_call{"launch"},
+                                         stuck_call{"workers_left"}, stuck_call{"note"}, stuck_call{"between"},
+                                         stuck_call{"capture_of"}, stuck_call{"capture_open"},
+                                         stuck_call{"capture_close"}, stuck_call{"capture_keep"}, stuck_call{"load"},
+                                         stuck_call{"exchange"}),
+                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(observe, stuck,
+                         testing::Values(stuck_call{"length", runtime_mode::observe},
+                                         stuck_call{"open_edge", runtime_mode::observe}),
+                         name_of_test);
+
+}  // namespace
+}  // namespace lull
