@@ -347,9 +347,9 @@ typedef struct lull_graph_options {
    before, the graph may be submitted again. LULL_ERROR_STATE: the runtime is off or observes. The job waits where
    bubbles are captured. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
-/* Gives a cudaStream_t on the SMs of workers, of the lowest priority, where a graph may be warmed up and captured:
-   libraries that choose kernels by trying them choose kernels that can run there. It goes with the runtime, and every
-   call gives the same: one capture at a time. LULL_ERROR_ARGUMENT without CUDA, or where green contexts are missing. */
+/* Gives another cudaStream_t on the SMs of workers, of the lowest priority, to warm up and capture a graph: libraries
+   that try kernels then choose what can run there. It goes with the runtime; up to 1,024. Jobs that live at once need
+   one each: PyTorch's cuBLAS workspace is a stream's. LULL_ERROR_ARGUMENT without CUDA, or without green contexts. */
 lull_status lull_graph_stream(lull_runtime* runtime, void** stream);
 /* Device memory for a pool of PyTorch's (torch.cuda.MemPool), as the two functions of its CUDAPluggableAllocator,
    within memory_limit_bytes of a runtime of `device`: of those that live, the one whose first lull_graph_stream came

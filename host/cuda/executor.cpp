@@ -89,7 +89,7 @@ cuda_executor::~cuda_executor() {
   destroy_on(device_, [this] {
     conductor_.reset();
     buried_.clear();
-    captures_ = {};
+    captures_.clear();
     graphs_.reset();
     memory_.release(relay_);
     memory_.release(inside_);

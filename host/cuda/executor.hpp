@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include <lull/host/cuda/conductor.hpp>
 #include <lull/host/cuda/device_guard.hpp>
@@ -85,7 +86,7 @@ class cuda_executor final : public executor {
   /// ours, and what arrives beside them must find room; so where workers have all SMs, graphs leave one group. Throws
   /// usage_error where no context does that.
   worker_place const& place_of_graphs();
-  /// One for the program's captures, which goes with the executor. Thread-safe.
+  /// Another for the program's captures, which goes with the executor. Thread-safe. Throws limit_error.
   cudaStream_t capture_stream();
   /// What the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
@@ -111,10 +112,10 @@ class cuda_executor final : public executor {
   cuda_memory memory_;
   cuda_stream control_;
   cuda_stream plain_;
-  std::uint32_t* inside_;                       // (1024,) worker blocks now on each SM id
-  std::mutex loaded_mutex_;                     // all that follows
-  std::set<void const*> loaded_;                // kernels
-  cuda_stream captures_;                        // made when it is first asked for
+  std::uint32_t* inside_;         // (1024,) worker blocks now on each SM id
+  std::mutex loaded_mutex_;       // all that follows
+  std::set<void const*> loaded_;  // kernels
+  std::vector<cuda_stream> captures_;
   void* relay_;                                 // of conductors
   std::unique_ptr<worker_place> graphs_;        // where workers have all SMs; made when it is first asked for
   std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gated graphs need of the executor.
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include <lull/host/cuda/pool_memory.hpp>
 
 namespace lull {
+
+namespace {
+constexpr std::size_t max_capture_streams = 1024;
+}  // namespace
 
 worker_place const& cuda_executor::place_of_graphs() {
   cuda_device_guard const here{device_};
@@ -31,11 +36,12 @@ worker_place const& cuda_executor::find_place_of_graphs() {
 cudaStream_t cuda_executor::capture_stream() {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
-  if (captures_.get() == nullptr) {
-    captures_ = find_place_of_graphs().another_stream();
-    detail::begin_lending(memory_);
-  }
-  return captures_.get();
+  if (captures_.size() >= max_capture_streams)
+    throw limit_error{"1,024 streams for captures are made: use one again whose graph is over"};
+  captures_.reserve(captures_.size() + 1);
+  cuda_stream made = find_place_of_graphs().another_stream();
+  if (captures_.empty()) detail::begin_lending(memory_);
+  return captures_.emplace_back(std::move(made)).get();
 }
 
 void cuda_executor::bury(std::shared_ptr<void const> what) noexcept {

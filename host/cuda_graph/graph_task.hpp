@@ -50,9 +50,11 @@ struct graph_task {
 };
 
 /// A stream on the SMs of workers, where a graph may be warmed up and captured: libraries that choose kernels by trying
-/// them choose kernels that can run there. It belongs to the runtime, and goes with it. Every call gives the same: one
-/// capture at a time. Not for the trainer's work: its priority is the lowest. Throws usage_error without CUDA, or as
-/// `submit` where nothing would keep a graph off the reserved SMs.
+/// them choose kernels that can run there. It belongs to the runtime, and goes with it. Every call gives another:
+/// libraries keep memory that kernels work in a stream, as PyTorch does for cuBLAS, and graphs that were captured on
+/// one stream write into each other's where their jobs run by turns. When a job is over, the next may have its stream.
+/// Not for the trainer's work: its priority is the lowest. Throws usage_error without CUDA, or as `submit` where
+/// nothing would keep a graph off the reserved SMs; limit_error above 1,024.
 stream_handle graph_stream(runtime& side);
 
 /// Submits the graph as a job. A step is a round of the job, and a node an item. The call runs the first step at once,

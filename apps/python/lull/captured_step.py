@@ -13,10 +13,10 @@ from typing import Any
 from .binding import Error
 from .step_advice import advice_on, forget_frames, line_of
 from .step_checkpoint import Checkpoint
-from .step_memory import StepMemory, capturing, refuse_unfit
+from .step_memory import StepMemory, capturing, make_scratch, refuse_unfit
 from .step_numbers import Numbers
 from .step_state import Kept, refuse_elsewhere, tensors_of
-from .streams import torch_with_cuda
+from .streams import LentStream, torch_with_cuda
 
 log = logging.getLogger("lull")
 
@@ -73,9 +73,10 @@ def on_another_thread(torch: Any, stream: Any, work: Callable[[], None]) -> None
 class Captured:
     """A step that is captured, with its inputs and outputs in slots on the device. One is captured at a time."""
 
-    def __init__(self, asked: SideStep, device: int, graph_stream: Callable[[], int]) -> None:
-        """`graph_stream`: opens a stream on the SMs of workers, where it is warmed up and captured: so libraries that
-        choose kernels by trying them choose such as can run there."""
+    def __init__(self, asked: SideStep, device: int, lend_stream: Callable[[], LentStream]) -> None:
+        """`lend_stream`: lends a stream on the SMs of workers, where it is warmed up and captured: so libraries that
+        choose kernels by trying them choose such as can run there. It is the step's own until its memory is given back,
+        because cuBLAS works in memory that torch keeps a stream."""
         torch = torch_with_cuda()
         if torch is None:
             raise Error("a side step needs torch with CUDA")
@@ -87,6 +88,9 @@ class Captured:
         self._slot: Any = None
         self._kept: Kept | None = None
         self._on_workers: Any = None
+        self._lent: Any = None  # the stream behind it
+        self._memory: Any = None
+        self._slots: Any = None
         self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
         self._checkpoint = None if asked.checkpoint is None else Checkpoint(torch, asked.checkpoint)
@@ -94,21 +98,22 @@ class Captured:
         if self.done >= asked.steps:
             raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
         with _one_at_a_time:
-            on_workers, caller = graph_stream(), torch.cuda.current_stream(device)
+            caller = torch.cuda.current_stream(device)
             try:
-                self._capture(on_workers, caller)
+                self._capture(lend_stream, caller)
                 return
             except RuntimeError as why:
                 if isinstance(why, Error) or "cuDNN" not in str(why):
                     raise
             # After the handler: the exception holds what the failed step made.
-            on_another_thread(torch, caller, lambda: self._capture(on_workers, caller))
+            on_another_thread(torch, caller, lambda: self._capture(lend_stream, caller))
 
-    def _capture(self, on_workers, caller):
+    def _capture(self, lend_stream, caller):
         torch = self._torch
         try:
             with torch.cuda.device(self.device):
-                self._capture_on(torch.cuda.ExternalStream(on_workers, self.device), caller)
+                self._lent = lend_stream()
+                self._capture_on(torch.cuda.ExternalStream(self._lent.pointer, self.device), caller)
         except torch.OutOfMemoryError as why:
             advice = advice_on(torch, self._asked.state, why)
             raise Error(f"{line_of(self._asked.step, why)}{why}{advice}") from why
@@ -118,11 +123,11 @@ class Captured:
         on_device = {"device": f"cuda:{self.device}"}
         saved_seed = None if checkpoint is None else checkpoint.seed
         self._on_workers = on_workers
-        self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
-        self._memory = StepMemory(torch, self.device)
-        self._slots = StepMemory(torch, self.device)  # of no job: the feeder copies at any time
-        self._numbers = Numbers(torch, self.device, asked.seed if saved_seed is None else saved_seed)
         try:
+            self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
+            self._memory = StepMemory(torch, self.device)
+            self._slots = StepMemory(torch, self.device)  # of no job: the feeder copies at any time
+            self._numbers = Numbers(torch, self.device, asked.seed if saved_seed is None else saved_seed)
             with self._slots.in_use():
                 self._slot = torch.zeros(1, dtype=torch.int64, **on_device)
                 self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
@@ -150,8 +155,7 @@ class Captured:
     def _try_out(self, stream, on_device):
         """Warms up, captures, and replays once; how far that moved the random numbers."""
         torch, step = self._torch, self._asked.step
-        one = torch.ones((1, 1), **on_device)
-        torch.mm(one, one)  # what cuBLAS works in is made here, since it stays
+        make_scratch(torch, self.device, self._lent.pointer)
         with self._memory.in_use():
             for _ in range(self._asked.warm_ups):
                 returned = self._outputs(step())
@@ -209,8 +213,10 @@ class Captured:
             self.graph.reset()
         self.graph = self._kept = self._slot = None
         self.slots_in, self.slots_out = [], []
-        self._memory.release()
-        self._slots.release()
+        for memory in (self._memory, self._slots):
+            if memory is not None:
+                memory.release()
+        self._lent.give_back()
 
     @property
     def memory(self) -> Any:

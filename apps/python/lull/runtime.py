@@ -16,6 +16,7 @@ from .binding import Error, Status, check, load, text_of
 from .captured_step import SideStep
 from .job import GraphJob, Job, Made, in_ns, refuse_lengths
 from .side_step import StepJob
+from .streams import LentStreams
 
 _EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
 _MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
@@ -119,6 +120,7 @@ class Runtime(Made):
         self._saved = {"checkpoint_every_ns": max(in_ns(checkpoint_every), 1)}
         self._saved |= {} if checkpoint is None else {"checkpoint": os.fsencode(checkpoint)}
         self.jobs: list[Job] = []
+        self._graph_streams = LentStreams()
         self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         heard.listen()
         try:
@@ -160,7 +162,7 @@ class Runtime(Made):
         if isinstance(task, SideStep):
             if self.mode != "on":
                 raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
-            self.jobs.append(StepJob(self._submit_graph, self.graph_stream, task, self.device, priority, name))
+            self.jobs.append(StepJob(self._submit_graph, self._lend_graph_stream, task, self.device, priority, name))
             return self.jobs[-1]
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions),
@@ -196,11 +198,15 @@ class Runtime(Made):
 
     def graph_stream(self) -> int:
         """A stream on the SMs of workers, as an integer, where a graph may be warmed up and captured. It goes with the
-        runtime."""
+        runtime. Every call gives another: graphs of jobs that live at the same time need one each, because PyTorch
+        keeps what cuBLAS works in a stream. When a job is over, the next may have its stream."""
         self._refuse_parents()
         stream = ctypes.c_void_p()
         check(self._library.lull_graph_stream(self._handle, ctypes.byref(stream)))
         return stream.value or 0
+
+    def _lend_graph_stream(self):
+        return self._graph_streams.lend(self.graph_stream)
 
     def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint, memory) -> GraphJob:
         self._refuse_parents()

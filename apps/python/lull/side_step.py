@@ -109,13 +109,13 @@ class StepJob(GraphJob):
     def __init__(
         self,
         submit_graph: Callable[..., GraphJob],
-        graph_stream: Callable[[], int],
+        lend_stream: Callable[[], Any],
         asked: SideStep,
         device: int,
         priority: int,
         name: str | None,
     ) -> None:
-        captured = Captured(asked, device, graph_stream)
+        captured = Captured(asked, device, lend_stream)
         try:
             feeder = Feeder(captured, asked, self)
             feeder.give_first()

@@ -73,6 +73,23 @@ class StepMemory:
             self.handle = ctypes.c_void_p()
 
 
+_scratch: dict[tuple[int, int], Any] = {}  # a pool of torch's for a stream of a device; for ever
+
+
+def make_scratch(torch: Any, device: int, stream: int) -> None:
+    """Has torch make what cuBLAS and cuBLASLt work in on the current stream, which is `stream`, from the calling
+    thread. torch keeps that a thread's handle and a stream, for ever, so it must not lie in memory that is given back.
+    Where the program clears it (torch.compile does, for its own graphs), torch takes it for free; so it lies in a pool
+    of its own, whose free memory nobody gets, and a captured step goes on working in it."""
+    pool = _scratch.get((device, stream))
+    if pool is None:
+        pool = _scratch[device, stream] = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool, device), torch.no_grad():
+        ones = torch.ones((2, 2), device=f"cuda:{device}")
+        torch.mm(ones, ones)
+        torch.addmm(ones[0], ones, ones)
+
+
 _broken: list[Any] = []  # graphs whose capture failed: torch's allocator of pinned memory keeps pointers to them
 
 

@@ -1,10 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream, however a program spells it, as the integer that the C library takes."""
+"""A stream, however a program spells it, as the integer that the C library takes; and streams that are lent."""
 
 import operator
 import sys
+import threading
+from collections.abc import Callable
 
 from .binding import Error
+
+
+class LentStreams:
+    """Streams that each belong to one user at a time. Libraries keep memory that kernels work in a stream: two steps
+    that were captured on one stream would share it, and spoil each other's numbers where bubbles run them by turns.
+    Thread-safe."""
+
+    def __init__(self) -> None:
+        self._free: list[int] = []
+        self._lock = threading.Lock()
+
+    def lend(self, make: Callable[[], int]) -> "LentStream":
+        """One that nobody has; `make` gives another, which stays, where all are lent."""
+        with self._lock:
+            if self._free:
+                return LentStream(self, self._free.pop())
+        return LentStream(self, make())
+
+    def take_back(self, pointer: int) -> None:
+        with self._lock:
+            self._free.append(pointer)
+
+
+class LentStream:
+    """Its `pointer` is the user's until it gives it back."""
+
+    def __init__(self, owner: LentStreams, pointer: int) -> None:
+        self.pointer = pointer
+        self._owner: LentStreams | None = owner
+
+    def give_back(self) -> None:
+        """Nothing runs that was captured on it, and nothing will. A second call does nothing."""
+        owner, self._owner = self._owner, None
+        if owner is not None:
+            owner.take_back(self.pointer)
 
 
 def torch_with_cuda():

@@ -2,12 +2,17 @@
 """What is around the capture of a step, with stand-ins for torch: which torch is refused, what a failed capture leaves,
 and steps without random numbers."""
 
+import contextlib
 import inspect
+import itertools
 import re
+import threading
 import types
 import unittest
+from unittest import mock
 
 import lull
+from lull import captured_step
 from lull.captured_step import Captured
 from lull.side_step import StepJob
 from lull.step_checkpoint import Checkpoint
@@ -15,6 +20,7 @@ from lull.step_feeder import Feeder
 from lull.step_memory import StepMemory, capturing, refuse_unfit
 from lull.step_numbers import Numbers
 from lull.step_state import Kept
+from lull.streams import LentStreams
 
 
 class ATorch(unittest.TestCase):
@@ -154,6 +160,98 @@ class RandomNumbers(unittest.TestCase):
     def test_a_step_with_some_is_refused(self):
         with self.assertRaisesRegex(lull.Error, "take dropout and the like out of the step"):
             self.increment_of(8)
+
+
+class Stream:
+    def __init__(self, pointer, device):
+        self.cuda_stream = pointer
+
+    def synchronize(self):
+        pass
+
+
+class ItsStream(unittest.TestCase):
+    """Where steps are captured: cuBLAS works in memory that torch keeps a stream."""
+
+    def setUp(self):
+        made = itertools.count(0x1000)
+        self.runtime = lull.Runtime(executor="threads")
+        self.addCleanup(self.runtime.close)
+        self.runtime.graph_stream = lambda: next(made)
+        cuda = types.SimpleNamespace(
+            CUDAGraph=types.SimpleNamespace(raw_cuda_graph=None),
+            MemPool=None,
+            get_allocator_backend=lambda: "native",
+            current_stream=lambda device: None,
+            device=lambda device: contextlib.nullcontext(),
+            ExternalStream=Stream,
+        )
+        torch = types.SimpleNamespace(cuda=cuda, device=lambda *_: None, OutOfMemoryError=MemoryError)
+        patch = mock.patch.object(captured_step, "torch_with_cuda", lambda: torch)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def captured(self, capture=lambda *_: None):
+        with mock.patch.object(Captured, "_capture_on", capture):
+            one = Captured(lull.side_step(lambda: None, steps=5), 0, self.runtime._lend_graph_stream)
+        one.stream = Stream(1, 0)
+        return one
+
+    def stream_of(self, one):
+        return one._lent.pointer
+
+    def test_is_no_other_live_steps(self):
+        many = [self.captured() for _ in range(100)]
+        self.assertEqual(len({self.stream_of(each) for each in many}), 100)
+
+    def test_is_the_next_steps_when_it_is_over(self):
+        first, second = self.captured(), self.captured()
+        streams = {self.stream_of(first), self.stream_of(second)}
+        first.release()
+        first.release()  # twice: it must not be lent to two
+        third, fourth = self.captured(), self.captured()
+        self.assertEqual(self.stream_of(third), self.stream_of(first))
+        self.assertNotIn(self.stream_of(fourth), streams)
+        second.undo()
+        self.assertEqual(self.stream_of(self.captured()), self.stream_of(second))
+
+    def test_is_the_next_steps_where_its_capture_failed(self):
+        lent = []
+
+        def fail(one, stream, caller):
+            lent.append(stream.cuda_stream)
+            one.undo(stream)
+            raise RuntimeError(["no", "cuDNN"][len(lent) % 2])
+
+        again = mock.patch.object(captured_step, "on_another_thread", lambda torch, stream, work: work())
+        for _ in range(2):  # of cuDNN: captured once more, on another thread
+            with again, self.assertRaises(RuntimeError):
+                self.captured(fail)
+        self.assertEqual(len(lent), 4)
+        self.assertEqual({*lent, self.stream_of(self.captured())}, {0x1000})
+
+    def test_stays_lent_where_a_segment_may_still_run(self):
+        left = self.captured()
+        with mock.patch.object(Stream, "synchronize", side_effect=RuntimeError("lost")):
+            with self.assertLogs("lull", "WARNING"):
+                left.undo()
+        self.assertNotEqual(self.stream_of(self.captured()), self.stream_of(left))
+
+    def test_is_asked_for_by_several_threads(self):
+        lent, streams = LentStreams(), []
+
+        def use():
+            for _ in range(200):
+                one = lent.lend(object)
+                streams.append(one.pointer)
+                one.give_back()
+
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(20)
+        self.assertLessEqual(len(set(streams)), 4)
 
 
 class EachClass(unittest.TestCase):

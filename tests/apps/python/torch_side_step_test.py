@@ -9,6 +9,7 @@ import unittest
 
 import lull
 from lull.captured_step import SLOTS, Captured
+from lull.streams import LentStreams
 from torch_capture_test import why_not
 from torch_two_gpus_test import SKIPPED
 
@@ -65,7 +66,7 @@ class Model:
         stream, losses = self.torch.cuda.Stream(), []
         with lull.Runtime(executor="cuda") as side:
             side.graph_stream()  # from now on it lends memory
-            captured = Captured(self.asked(steps), 0, lambda: stream.cuda_stream)
+            captured = Captured(self.asked(steps), 0, lambda: LentStreams().lend(lambda: stream.cuda_stream))
             with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
                 self.torch.cuda.default_generators[0].set_offset(0)
                 for number in range(steps):

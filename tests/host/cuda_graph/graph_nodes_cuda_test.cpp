@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -197,12 +198,18 @@ TEST_F(graph_nodes_as_side_work, kernels_of_modules_keep_off_the_reserved_sms) {
 /// What is captured on the stream for that runs there on the SMs of workers alone, also in a plain replay.
 TEST_F(graph_nodes_as_side_work, the_stream_for_captures_has_the_workers_sms) {
   auto* const stream = static_cast<cudaStream_t>(graph_stream(*side_));
-  EXPECT_EQ(stream, graph_stream(*side_));
   machine_array<std::uint32_t> sms{machine(), 1024};
   test::note_sms(stream, sms.data());
   LULL_CUDA(cudaStreamSynchronize(stream));
   std::vector<std::uint32_t> const found = sms.read();
   EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), machine().place().owned_processors);
+}
+
+/// Graphs of jobs that live at the same time share no stream, and so nothing that a library keeps for one.
+TEST_F(graph_nodes_as_side_work, each_stream_for_captures_is_another) {
+  std::set<stream_handle> found;
+  for (int at = 0; at < 40; ++at) found.insert(graph_stream(*side_));
+  EXPECT_EQ(found.size(), 40U);
 }
 
 /// After some bubbles of one length a graph goes by it; what comes out is the same.
