@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .binding import Error
+from .host_random import HostRandom
 from .step_advice import advice_on, forget_frames, line_of
 from .step_checkpoint import Checkpoint
+from .step_host_values import HostValues
 from .step_memory import StepMemory, capturing, make_scratch, refuse_unfit
 from .step_numbers import Numbers
 from .step_state import Kept, refuse_elsewhere, tensors_of
@@ -91,6 +93,7 @@ class Captured:
         self._lent: Any = None  # the stream behind it
         self._memory: Any = None
         self._slots: Any = None
+        self._lasting: Any = None  # of its first run
         self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
         self._checkpoint = None if asked.checkpoint is None else Checkpoint(torch, asked.checkpoint)
@@ -133,8 +136,12 @@ class Captured:
                 self.slots_in = [torch.zeros((SLOTS, *t.shape), dtype=t.dtype, **on_device) for t in asked.inputs]
             self._kept = Kept(torch, asked.state)
             on_workers.wait_stream(caller)
-            with self._numbers.in_use(), torch.cuda.stream(on_workers):
-                self._increment = self._try_out(on_workers, on_device)
+            on_host = HostRandom(torch)
+            try:
+                with self._numbers.in_use(), torch.cuda.stream(on_workers):
+                    self._increment = self._try_out(on_workers, on_device)
+            finally:
+                on_host.put_back()
             self.begin()
         except BaseException as why:
             forget_frames(why)
@@ -156,9 +163,12 @@ class Captured:
         """Warms up, captures, and replays once; how far that moved the random numbers."""
         torch, step = self._torch, self._asked.step
         make_scratch(torch, self.device, self._lent.pointer)
+        values = HostValues(torch, self._asked.state)
+        self._run_first(values, stream)
         with self._memory.in_use():
-            for _ in range(self._asked.warm_ups):
+            for _ in range(max(self._asked.warm_ups - 1, 1)):
                 returned = self._outputs(step())
+                values.look()
             shapes = [(t.shape, t.dtype) for t in returned]
             del returned
         with self._slots.in_use():
@@ -166,6 +176,7 @@ class Captured:
         stream.synchronize()
         self._numbers.find(stream)
         self.graph = torch.cuda.CUDAGraph(keep_graph=True)
+        on_host = HostRandom(torch)
         try:
             with self._memory.entered(), capturing(torch, self.graph, self.device, self._memory.id):
                 with torch.autograd.set_multithreading_enabled(False):
@@ -173,8 +184,24 @@ class Captured:
         except Exception as why:
             advice = advice_on(torch, self._asked.state, why)
             raise Error(f"the step cannot be captured: {line_of(step, why)}{why}{advice}") from why
+        values.look()
+        if moved := on_host.moved():
+            log.warning("the step draws random numbers on the host (%s): each step gets the same", ", ".join(moved))
         self.graph.instantiate()
         return self._numbers.increment_of(self.graph, stream)
+
+    def _run_first(self, values, stream):
+        """Once, in memory that never gives way: what a module makes for good in its first run, such as the tables of a
+        rotary embedding, the trainer may use, too. What optimizers make, and gradients, are dropped, and made again in
+        memory that may."""
+        torch, asked, self._lasting = self._torch, self._asked, StepMemory(self._torch, self.device)
+        with self._lasting.in_use():
+            self._outputs(asked.step())
+        values.look()
+        refuse_elsewhere(torch, torch.device("cuda", self.device), (), asked.state)
+        self._kept.put_back()
+        stream.synchronize()
+        self._lasting.release()
 
     def _run(self):
         for to, slots in zip(self._asked.inputs, self.slots_in):
@@ -213,7 +240,7 @@ class Captured:
             self.graph.reset()
         self.graph = self._kept = self._slot = None
         self.slots_in, self.slots_out = [], []
-        for memory in (self._memory, self._slots):
+        for memory in (self._memory, self._slots, self._lasting):
             if memory is not None:
                 memory.release()
         self._lent.give_back()

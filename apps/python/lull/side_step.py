@@ -42,12 +42,12 @@ def side_step(
         job = side.submit(lull.side_step(step, steps=1000, inputs=(x, y), feed=batches, state=(model, optimizer)))
 
     `step()` computes on tensors of the device that stay where they are, reads nothing back, and returns a tensor, a
-    sequence of tensors, or None; `job.outputs()` gives what it returned. It is run `warm_ups` times and once more while
-    it is captured and tried; what it changed of `state` (modules, optimizers, tensors) is then put back, so none of
-    these runs counts. Of an optimizer that is the tensors in its state and its groups; numbers and lists of Python are
-    neither put back nor saved. The step runs once more with the submission, as its first. A submission that fails puts
-    `state` back, and an optimizer is without what it made meanwhile. One step is captured at a time; meanwhile no other
-    thread may draw random numbers on the device.
+    sequence of tensors, or None; `job.outputs()` gives what it returned. It is run `warm_ups` times, at least twice,
+    and once more while it is captured and tried; what it changed of `state` (modules, optimizers, tensors), and of
+    gradients, is then put back, so none of these runs counts. Of an optimizer that is the tensors in its state and its
+    groups; one that changes numbers of Python there is refused. The step runs once more with the submission, as its
+    first. A submission that fails puts `state` back, and an optimizer is without what it made meanwhile. One step is
+    captured at a time; meanwhile no other thread may draw random numbers on the device.
 
     `inputs` are tensors that `feed` fills: each batch has as many, of the same shapes, and of types that convert
     safely. A thread takes batches ahead; it takes the interpreter's lock for that. A batch may be on the device if it

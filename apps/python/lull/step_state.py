@@ -52,27 +52,44 @@ class Kept:
 
     def __init__(self, torch: Any, parts: Sequence[Any]) -> None:
         self._torch, self._parts = torch, parts
-        self._was = [(t, t.clone()) for part in parts for t in tensors_of(torch, part)]
         leaves = [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad]
         leaves += [each for part in parts if isinstance(part, torch.nn.Module) for each in part.parameters()]
-        self._gradients = [(each, each.grad) for each in leaves]
-        self._states = [(part, _entries(part)) for part in parts if isinstance(part, torch.optim.Optimizer)]
+        leaves += [
+            each
+            for part in parts
+            if isinstance(part, torch.optim.Optimizer)
+            for group in part.param_groups
+            for each in group["params"]
+        ]
+        self._gradients = [(each, each.grad) for each in dict.fromkeys(leaves)]
+        self._was = [(t, t.clone()) for part in parts for t in tensors_of(torch, part)]
+        self._was += [(grad.detach(), grad.detach().clone()) for _, grad in self._gradients if grad is not None]
+        optimizers = [part for part in parts if isinstance(part, torch.optim.Optimizer)]
+        self._states = [(each, _entries(each), [dict(group) for group in each.param_groups]) for each in optimizers]
 
     def put_back(self) -> None:
-        """All as it was; what an optimizer made since is no longer part of its state, and new gradients are gone."""
+        """All as it was, gradients too; what an optimizer made since is no longer part of its state, and new gradients
+        are gone."""
         self._copy_back()
         for parameter, gradient in self._gradients:
             parameter.grad = gradient
-        for optimizer, entries in self._states:
+        for optimizer, entries, groups in self._states:
             optimizer.state.clear()
             optimizer.state.update({parameter: dict(entry) for parameter, entry in entries.items()})
+            for group, was in zip(optimizer.param_groups, groups):
+                group.clear()
+                group.update(was)
 
     def begin(self) -> None:
-        """As before the first step. What an optimizer made since stays, for a graph holds it, and becomes zero. Raises
-        Error for an optimizer that does not begin there."""
+        """As before the first step. What an optimizer made since stays, for a graph holds it, and becomes zero, as do
+        new gradients. Raises Error for an optimizer that does not begin there."""
         self._copy_back()
+        with self._torch.no_grad():
+            for parameter, gradient in self._gradients:
+                if gradient is None and parameter.grad is not None:
+                    parameter.grad.zero_()
         known = {(t.data_ptr(), t.shape, t.stride()) for t, _ in self._was}
-        for optimizer, _ in self._states:
+        for optimizer, *_ in self._states:
             made = [t for t in tensors_of(self._torch, optimizer) if (t.data_ptr(), t.shape, t.stride()) not in known]
             if made and not _begins_at_zero(optimizer):
                 name = type(optimizer).__name__

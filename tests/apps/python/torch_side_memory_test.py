@@ -88,6 +88,33 @@ class ItsMemory(unittest.TestCase):
         for one, other in zip(outputs, others, strict=True):
             self.assertTrue(all(self.torch.equal(a, b) for a, b in zip(one, other, strict=True)))
 
+    def test_of_a_table_that_the_trainer_uses_too_stays(self):
+        """A rotary embedding makes it in its first run; here that is the side step's."""
+        torch = self.torch
+
+        class Rotary(torch.nn.Module):
+            table = None
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.arange(float(4 * MIB), device="cuda").cos()
+                return x * self.table
+
+        rotary, x = Rotary(), torch.ones(4 * MIB, device="cuda")
+
+        def step():
+            return rotary(x).sum()
+
+        with lull.harvest(tasks=[], executor="cuda", saved_bytes=512 * MIB) as side:
+            job = side.submit(lull.side_step(step, steps=100_000))
+            self.train(side, lambda: job.rounds() > 20 and side.give_back(1) > 0)
+            taken = [torch.full((4 * MIB,), -1.0, device="cuda") for _ in range(16)]
+            found = rotary(x)
+            self.assertTrue(torch.equal(found, torch.arange(float(4 * MIB), device="cuda").cos()))
+            del taken
+            job.cancel()
+            self.train(side, lambda: job.wait(0))
+
     def test_of_parameters_that_are_in_no_module_is_state_too(self):
         torch = self.torch
         torch.manual_seed(3)

@@ -90,6 +90,27 @@ class ARefusal(unittest.TestCase):
         with lull.harvest(tasks=[], executor="cuda") as side:
             self.refuse(side, model.asked(5), "Adam has a tensor on cpu; make it with capturable=True")
 
+    def test_of_an_optimizer_that_counts_on_the_host_names_it(self):
+        torch = self.torch
+
+        class Counting(torch.optim.SGD):
+            def step(self):
+                super().step()
+                for group in self.param_groups:
+                    group["step"] = group.get("step", 0) + 1
+
+        for make, words in (
+            (lambda net: torch.optim.Adam(net.parameters()), "Adam has a tensor on cpu; make it with capturable=True"),
+            (lambda net: Counting(net.parameters(), 0.1), r"Counting keeps param_groups\[0\]\['step'\] on the host"),
+        ):
+            model = Model(torch)
+            model.adam = make(model.net)
+            kept = model.tensors()
+            with lull.harvest(tasks=[], executor="cuda") as side:
+                self.refuse(side, model.asked(5), words)
+            self.assert_same(model.tensors(), kept)
+            self.assertNotIn("step", model.adam.param_groups[0])
+
     def test_leaves_torchs_allocator_as_it_was(self):
         """Memory that another stream used is used again, which torch puts off while a capture is under way."""
         torch, other = self.torch, self.torch.cuda.Stream()

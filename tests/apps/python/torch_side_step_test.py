@@ -2,6 +2,7 @@
 """torch_side_step_test.py: PyTorch steps as side work, on a GPU. Exit code 77: it could not be run here."""
 
 import os
+import random
 import sys
 import tempfile
 import time
@@ -160,6 +161,25 @@ class ASideStep(unittest.TestCase):
             job = side.submit(model.asked(20))
             self.train(side, lambda: job.wait(0))
         self.assertTrue(self.torch.equal(before, self.torch.cuda.get_rng_state()))
+
+    def test_leaves_the_random_numbers_of_the_host_alone(self):
+        model = Model(self.torch)
+
+        def step():
+            random.random()
+            self.torch.rand(1)
+            return model.step()
+
+        random.seed(11)
+        self.torch.manual_seed(11)
+        expected = random.random(), self.torch.rand(1).item()
+        random.seed(11)
+        self.torch.manual_seed(11)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            with self.assertLogs("lull", "WARNING") as told:
+                side.submit(lull.side_step(step, steps=5, state=(model.net, model.adam)))
+        self.assertEqual((random.random(), self.torch.rand(1).item()), expected)
+        self.assertIn("draws random numbers on the host (torch, random): each step gets the same", told.output[0])
 
     def test_killed_and_resumed_ends_as_if_never_stopped(self):
         expected, losses = Model(self.torch).run_plainly(60)
