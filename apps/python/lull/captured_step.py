@@ -43,7 +43,7 @@ class SideStep:
     hint: bool
 
 
-# The stream on the SMs of workers, and the state of the device's generator, are one a process.
+# The state of the device's generator is one a process.
 _one_at_a_time = threading.Lock()
 
 
@@ -127,7 +127,6 @@ class Captured:
         saved_seed = None if checkpoint is None else checkpoint.seed
         self._on_workers = on_workers
         try:
-            self.stream = torch.cuda.Stream(self.device)  # of the copies that feed it, and take from it
             self._memory = StepMemory(torch, self.device)
             self._slots = StepMemory(torch, self.device)  # of no job: the feeder copies at any time
             self._numbers = Numbers(torch, self.device, asked.seed if saved_seed is None else saved_seed)
@@ -145,7 +144,7 @@ class Captured:
             self.begin()
         except BaseException as why:
             forget_frames(why)
-            self.undo(on_workers)
+            self.undo()
             raise
 
     def begin(self) -> None:
@@ -220,10 +219,10 @@ class Captured:
                 raise Error(f"the step returned {value!r}: it must be a tensor, a sequence of tensors, or None")
         return returned
 
-    def undo(self, stream: Any = None) -> None:
-        """After a failed submission: what was computed on `stream`, None for its own, ends; the state is as before; its
-        memory is given back. Raises nothing, because the failure is what the program must see."""
-        stream = self.stream if stream is None else stream
+    def undo(self) -> None:
+        """After a failed submission: the state is as before; its memory is given back. Raises nothing, because the
+        failure is what the program must see."""
+        stream = self._on_workers
         try:
             stream.synchronize()  # warm-ups may still write the state
             if self._kept is not None:
@@ -244,6 +243,11 @@ class Captured:
             if memory is not None:
                 memory.release()
         self._lent.give_back()
+
+    @property
+    def seed(self) -> int:
+        """Of its random numbers."""
+        return self._numbers.seed
 
     @property
     def memory(self) -> Any:

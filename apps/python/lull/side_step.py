@@ -50,8 +50,9 @@ def side_step(
     captured at a time; meanwhile no other thread may draw random numbers on the device.
 
     `inputs` are tensors that `feed` fills: each batch has as many, of the same shapes, and of types that convert
-    safely. A thread takes batches ahead; it takes the interpreter's lock for that. A batch may be on the device if it
-    is computed on the stream that is current in `feed`, or that stream waits for it. Where `feed` ends the job is
+    safely. A thread takes all batches, ahead, and closes a generator at the end; it takes the interpreter's lock for
+    that. A batch may be on the device if it is computed on the stream that is current at its yield, or that stream
+    waits for it. A DataLoader without a generator gets its own. Where `feed` ends the job is
     cancelled, when the last batch's step is over. A job that ends early leaves `state` in the middle of a step; a
     checkpoint never does.
 
@@ -115,7 +116,7 @@ class StepJob(GraphJob):
         priority: int,
         name: str | None,
     ) -> None:
-        captured = Captured(asked, device, lend_stream)
+        captured, feeder = Captured(asked, device, lend_stream), None
         try:
             feeder = Feeder(captured, asked, self)
             feeder.give_first()
@@ -134,13 +135,15 @@ class StepJob(GraphJob):
             made = _submitted(submit, captured.begin)
         except BaseException as why:
             forget_frames(why)
+            if feeder is not None:
+                feeder.abandon()
             captured.undo()
             raise
         captured.submitted()
         super().__init__(made._live(), made.task)
         self._feeder = feeder
         self._has_left = False  # the job is over, and no block works on its memory
-        feeder.start()
+        feeder.serve()
 
     def status(self) -> dict[str, Any]:
         """As of any job. It has finished when its last outputs are taken and its checkpoint is written; one that its

@@ -8,14 +8,14 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from .binding import Error
 from .captured_step import SLOTS, Captured, SideStep
 from .job import GraphJob
 from .step_advice import forget_frames
-from .streams import torch_with_cuda
+from .step_feed import batches_of, close, values_of
+from .streams import lend_copy_stream, torch_with_cuda
 
 log = logging.getLogger("lull")
 
@@ -25,27 +25,9 @@ _ENDING_S = 10
 _ENDED: Any = object()  # what a feed without further batches gives; it may give anything else
 
 
-def values_of(torch: Any, batch: Any, slots: Sequence[Any]) -> list[Any]:
-    """The tensors of a batch. Raises Error where they do not fit `slots`, whose first dimension is that of slots."""
-    if isinstance(batch, torch.Tensor) or hasattr(batch, "__array__"):
-        batch = [batch]  # the only one of a batch need not be in a sequence
-    if not isinstance(batch, (tuple, list)):
-        raise Error(f"feed gave {type(batch).__name__}: a batch is a sequence of tensors, one for each input")
-    if len(batch) != len(slots):
-        raise Error(f"feed gave a batch of {len(batch)} for {len(slots)} inputs")
-    values = [torch.as_tensor(each).detach() for each in batch]
-    for number, (value, slot) in enumerate(zip(values, slots)):
-        if value.shape != slot.shape[1:]:
-            shape = tuple(slot.shape[1:])
-            raise Error(f"feed gave the shape {tuple(value.shape)} for input {number}, which has {shape}")
-        if not torch.can_cast(value.dtype, slot.dtype):
-            raise Error(f"feed gave {value.dtype} for input {number}, which is {slot.dtype}: convert it in the feed")
-    return values
-
-
 class Feeder(threading.Thread):
-    """Serves a step's job: gives it batches ahead, takes its outputs, saves it. Its stream waits for nobody's, and is
-    the current one where the feed is asked for a batch."""
+    """Serves a step's job: gives it batches ahead, takes its outputs, saves it. All batches are drawn on this thread;
+    its stream waits for nobody's, and is the current one where the feed is asked for a batch."""
 
     def __init__(self, captured: Captured, asked: SideStep, job: GraphJob) -> None:
         super().__init__(name="lull side step", daemon=True)
@@ -53,38 +35,83 @@ class Feeder(threading.Thread):
         self.captured: Any = captured  # None: the job is over, and its memory is torch's again
         self.error: BaseException | None = None
         self._asked, self._job, self._torch = asked, job, torch
+        self._device = captured.device
         self._ended = threading.Event()
-        self._lock = threading.Lock()
+        self._has_first, self._is_submitted = threading.Event(), threading.Event()
+        self._lock = threading.Lock()  # of the outputs
+        self._copying = threading.Lock()  # a batch, into memory that goes when it has ended
         self._landing = [torch.empty_like(each, device="cpu", pin_memory=True) for each in captured.slots_out]
         bytes_a_step = sum(each.numel() * each.element_size() for each in self._landing) // SLOTS
         kept = min(MAX_KEPT_STEPS, max(MAX_KEPT_BYTES // max(bytes_a_step, 1), SLOTS))
         self._outputs: collections.deque[list[Any]] = collections.deque(maxlen=kept)
         self._has_dropped = False
         self._taken = self._fed = self._saved = captured.done
-        self._batches = iter(asked.feed) if asked.feed is not None else None
+        self._batches: Any = None
         self._last = asked.steps
+        self._lent = lend_copy_stream(self._device)
+        self._stream = torch.cuda.ExternalStream(self._lent.pointer, self._device)
 
     def give_first(self) -> None:
-        """The batch of the first step, which runs with the submission."""
-        with self._torch.cuda.device(self.captured.device), self._torch.cuda.stream(self.captured.stream):
-            if self._batches is not None:
-                batch = next(self._batches, _ENDED)
-                if batch is _ENDED:
-                    raise Error("feed gave no batch")
-                self._copy_in(batch)
-        self._fed += 1
+        """Starts the thread, and waits for the batch of the first step, which runs with the submission. Raises what the
+        feed raises."""
+        self.start()
+        self._has_first.wait()
+        if self.error is not None:
+            raise self.error
+
+    def serve(self) -> None:
+        """The job is submitted."""
+        self._is_submitted.set()
+
+    def abandon(self) -> None:
+        """There will be no job. From now on nothing is copied into its memory, whenever the feed returns."""
+        with self._copying:
+            self._ended.set()
+            self.captured, self._landing = None, []
+        self._is_submitted.set()
+        if self._has_first.is_set():  # else the program's feed is under way
+            self.join(_ENDING_S)
 
     def run(self) -> None:
         torch = self._torch
         try:
-            with torch.cuda.device(self.captured.device), torch.cuda.stream(self.captured.stream):
-                self._serve()
+            with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
+                try:
+                    self._draw_first()
+                    self._has_first.set()
+                    self._is_submitted.wait()
+                    if self.captured is not None:  # it is not abandoned
+                        self._serve()
+                finally:
+                    batches, self._batches = self._batches, None
+                    close(batches)
         except BaseException as why:  # the program's iterator may raise anything
             forget_frames(why)
             self.error = why
-            log.error("%s: %s", self._job.task, _said(why))
-            with contextlib.suppress(Error):
-                self._job.cancel()
+            if self._has_first.is_set():
+                log.error("%s: %s", self._job.task, _said(why))
+                with contextlib.suppress(Error):
+                    self._job.cancel()
+        finally:
+            self._lent.give_back()
+            self._has_first.set()
+
+    def _draw_first(self):
+        feed, torch = self._asked.feed, self._torch
+        if feed is not None:
+            self._batches = batches_of(torch, feed, self.captured.seed)
+            batch = next(self._batches, _ENDED)
+            if batch is _ENDED:
+                raise Error("feed gave no batch")
+            self._copy_in(batch)
+        self._fed += 1
+
+    @contextlib.contextmanager
+    def _on_its_stream(self):
+        """Whatever the feed has entered around its yield."""
+        torch = self._torch
+        with torch.cuda.device(self._device), torch.cuda.stream(self._stream), torch.inference_mode(False):
+            yield
 
     def stop(self) -> None:
         """It gives no further batches, takes what is over, and ends."""
@@ -144,7 +171,8 @@ class Feeder(threading.Thread):
             if not self._job.hold(0):  # its memory is away: later
                 return self._saved
             try:
-                self.captured.save(done)
+                with self._on_its_stream():
+                    self.captured.save(done)
             finally:
                 self._job.let_go()
             self._saved = done
@@ -160,8 +188,7 @@ class Feeder(threading.Thread):
             batch = next(self._batches, _ENDED)
             if batch is _ENDED:
                 self._last = self._fed
-            elif not self._ended.is_set():
-                self._copy_in(batch)
+            elif self._copy_in(batch):
                 self._fed += 1
                 self._tell_fed()
             until = min(until, self._last)
@@ -178,22 +205,30 @@ class Feeder(threading.Thread):
         return self._saved + self._asked.every if self._asked.every else self._last
 
     def _copy_in(self, batch):
-        slots = self.captured.slots_in
-        for slot, value in zip(slots, values_of(self._torch, batch, slots)):
-            if value.device.type == "cpu":
-                value = value.pin_memory()
-            slot[self._fed % SLOTS].copy_(value, non_blocking=True)
-        self.captured.stream.synchronize()
+        """False: it has ended meanwhile."""
+        drawn_on = self._torch.cuda.current_stream(self._device)
+        with self._copying, self._on_its_stream():
+            if self._ended.is_set():
+                return False
+            self._stream.wait_stream(drawn_on)
+            slots = self.captured.slots_in
+            for slot, value in zip(slots, values_of(self._torch, batch, slots)):
+                if value.device.type == "cpu":
+                    value = value.pin_memory()
+                slot[self._fed % SLOTS].copy_(value, non_blocking=True)
+            self._stream.synchronize()
+            return True
 
     def _take(self, done):
         slots = self.captured.slots_out
         steps = range(self._taken, done) if slots else ()
-        for step in steps:
-            for to, out in zip(self._landing, slots):
-                to[step % SLOTS].copy_(out[step % SLOTS], non_blocking=True)
-        if steps:
-            self.captured.stream.synchronize()
-        copies = [[to[step % SLOTS].clone() for to in self._landing] for step in steps]
+        with self._on_its_stream():
+            for step in steps:
+                for to, out in zip(self._landing, slots):
+                    to[step % SLOTS].copy_(out[step % SLOTS], non_blocking=True)
+            if steps:
+                self._stream.synchronize()
+            copies = [[to[step % SLOTS].clone() for to in self._landing] for step in steps]
         with self._lock:
             is_dropped = len(self._outputs) + len(copies) > (self._outputs.maxlen or 0)
             self._outputs += copies

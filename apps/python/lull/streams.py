@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream, however a program spells it, as the integer that the C library takes; and streams that are lent."""
 
+import ctypes
 import operator
 import sys
 import threading
@@ -42,6 +43,25 @@ class LentStream:
         owner, self._owner = self._owner, None
         if owner is not None:
             owner.take_back(self.pointer)
+
+
+_copies: dict[int, LentStreams] = {}  # of a device
+
+
+def lend_copy_stream(device: int) -> LentStream:
+    """For the thread that feeds a step, of a device that is current. It is never destroyed, since a feed that does not
+    return may have it beyond the runtime's end."""
+    return _copies.setdefault(device, LentStreams()).lend(_new_stream)
+
+
+def _new_stream() -> int:
+    """Not one of torch's: it gives 32 by turns, so the trainer might have the same."""
+    torch_with_cuda().cuda.current_stream().synchronize()  # makes the device's context current
+    stream, non_blocking = ctypes.c_void_p(), 1
+    status = ctypes.CDLL("libcuda.so.1").cuStreamCreate(ctypes.byref(stream), non_blocking)
+    if status != 0:
+        raise Error(f"there is no stream to copy on: cuStreamCreate gave {status}")
+    return stream.value or 0
 
 
 def torch_with_cuda():

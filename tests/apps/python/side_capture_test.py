@@ -194,7 +194,7 @@ class ItsStream(unittest.TestCase):
     def captured(self, capture=lambda *_: None):
         with mock.patch.object(Captured, "_capture_on", capture):
             one = Captured(lull.side_step(lambda: None, steps=5), 0, self.runtime._lend_graph_stream)
-        one.stream = Stream(1, 0)
+        one._on_workers = Stream(1, 0)
         return one
 
     def stream_of(self, one):
@@ -220,7 +220,8 @@ class ItsStream(unittest.TestCase):
 
         def fail(one, stream, caller):
             lent.append(stream.cuda_stream)
-            one.undo(stream)
+            one._on_workers = stream
+            one.undo()
             raise RuntimeError(["no", "cuDNN"][len(lent) % 2])
 
         again = mock.patch.object(captured_step, "on_another_thread", lambda torch, stream, work: work())

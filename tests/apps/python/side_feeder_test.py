@@ -17,6 +17,7 @@ import lull
 from lull import step_feeder
 from lull.captured_step import SLOTS
 from lull.job import GraphJob, Job
+from lull.streams import LentStreams
 
 SIDE_STEP = sys.modules["lull.side_step"]  # the package has a function of that name
 
@@ -59,8 +60,27 @@ class Row:
         return types.SimpleNamespace(item=lambda: math.isnan(float(self)))
 
 
+class Stream:
+    """Waits for nothing."""
+
+    def __init__(self, pointer=0, device=0):
+        self.pointer = pointer
+
+    def synchronize(self):
+        pass
+
+    def wait_stream(self, other):
+        pass
+
+
 TORCH = types.SimpleNamespace(
-    cuda=types.SimpleNamespace(device=lambda _: contextlib.nullcontext(), stream=lambda _: contextlib.nullcontext()),
+    cuda=types.SimpleNamespace(
+        device=lambda _: contextlib.nullcontext(),
+        stream=lambda _: contextlib.nullcontext(),
+        current_stream=lambda *_: Stream(),
+        ExternalStream=Stream,
+    ),
+    inference_mode=lambda _: contextlib.nullcontext(),
     Tensor=Tensor,
     empty_like=lambda tensor, device, pin_memory: Tensor(list(tensor.values)),
 )
@@ -71,11 +91,10 @@ class Captured:
 
     def __init__(self, asked, device, graph_stream):
         self.device, self.done, self.is_saved = device, 0, asked.checkpoint is not None
-        self.stream = types.SimpleNamespace(synchronize=lambda: None)
         self.slots_in, self.slots_out = [], [Tensor([0.0] * SLOTS)]
         self.graph = types.SimpleNamespace(raw_cuda_graph=lambda: 1)
         self.saves, self.is_released, self.is_undone, self.save_raises = [], False, False, None
-        self.begun, self.memory = 0, None
+        self.begun, self.memory, self.seed = 0, None, 7
 
     def save(self, steps):
         if self.save_raises is not None:
@@ -93,6 +112,18 @@ class Captured:
 
     def release(self):
         self.is_released = True
+
+
+def standing_in(captured=Captured):
+    """Patches, for torch and the captured step."""
+    return (
+        mock.patch.object(step_feeder, "torch_with_cuda", lambda: TORCH),
+        mock.patch.object(step_feeder, "lend_copy_stream", lambda _: LENT.lend(lambda: 1)),
+        mock.patch.object(SIDE_STEP, "Captured", captured),
+    )
+
+
+LENT = LentStreams()
 
 
 class Library:
@@ -131,8 +162,7 @@ class AJob(unittest.TestCase):
         self.library = library = Library(steps)
         self.returns = returns
         for patch in (
-            mock.patch.object(step_feeder, "torch_with_cuda", lambda: TORCH),
-            mock.patch.object(SIDE_STEP, "Captured", Captured),
+            *standing_in(),
             mock.patch.object(Job, "status", library.status),
             mock.patch.object(Job, "cancel", library.cancel),
             mock.patch.object(Job, "wait", library.wait),
@@ -236,6 +266,7 @@ class AJob(unittest.TestCase):
         for is_ending in (True, False):
             job, feed = self.fed_by(() for _ in range(6)), self.library.feed
             feeder = job._feeder
+            self.wait_for(lambda: self.library.fed == SLOTS)
 
             def ended(_, fed):
                 feed(fed)
@@ -319,11 +350,10 @@ class AJob(unittest.TestCase):
             captured = Captured(lull.side_step(lambda: None, steps=5), 0, None)
             refusals = [lull.Error("refused", status) for status in found]
             submit = mock.Mock(side_effect=[*refusals, GraphJob(1, "step")])
-            with (
-                mock.patch.object(step_feeder, "torch_with_cuda", lambda: TORCH),
-                mock.patch.object(step_feeder.Feeder, "start"),
-                mock.patch.object(SIDE_STEP, "Captured", lambda *_, captured=captured: captured),
-            ):
+            with contextlib.ExitStack() as patched:
+                for patch in standing_in(lambda *_, captured=captured: captured):
+                    patched.enter_context(patch)
+                patched.enter_context(mock.patch.object(step_feeder.Feeder, "_serve"))
                 try:
                     lull.StepJob(submit, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None)
                     self.assertEqual(found, [limit])
@@ -348,10 +378,9 @@ class AJob(unittest.TestCase):
 
         gc.disable()
         self.addCleanup(gc.enable)
-        with (
-            mock.patch.object(step_feeder, "torch_with_cuda", lambda: TORCH),
-            mock.patch.object(SIDE_STEP, "Captured", Seen),
-        ):
+        with contextlib.ExitStack() as patched:
+            for patch in standing_in(Seen):
+                patched.enter_context(patch)
             try:
                 lull.StepJob(refuse, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None)
             except lull.Error as why:

@@ -13,7 +13,7 @@ import lull
 from lull.captured_step import SLOTS, Captured, on_another_thread
 from lull.step_advice import forget_frames
 from lull.step_checkpoint import Checkpoint
-from lull.step_feeder import values_of
+from lull.step_feed import values_of
 from lull.step_state import Kept, refuse_elsewhere, tensors_of
 
 try:

@@ -13,6 +13,7 @@ import lull
 from lull import captured_step
 from lull.captured_step import Captured
 from lull.host_random import HostRandom
+from lull.step_feed import batches_of
 from lull.step_host_values import HostValues
 from lull.step_state import Kept
 
@@ -248,6 +249,54 @@ class RandomNumbersOfTheHost(unittest.TestCase):
             random.random()
             self.assertEqual(kept.moved(), ["random"])
             kept.put_back()
+
+
+class ALoader(unittest.TestCase):
+    def loader(self, **options):
+        return torch.utils.data.DataLoader(range(20), **{"batch_size": 4, "shuffle": True, **options})
+
+    def of(self, loader, seed=5):
+        return [batch.tolist() for batch in batches_of(torch, loader, seed)]
+
+    def test_without_a_generator_draws_nothing_of_the_programs(self):
+        data = torch.utils.data
+        for options in (
+            {},
+            {"num_workers": 1},
+            {"sampler": data.WeightedRandomSampler([1.0] * 20, 20), "shuffle": False},
+            {"sampler": data.SubsetRandomSampler(range(12)), "shuffle": False},
+            {
+                "batch_sampler": data.BatchSampler(data.RandomSampler(range(20)), 3, True),
+                "batch_size": 1,
+                "shuffle": None,
+            },
+            {"shuffle": False},
+        ):
+            with self.subTest(options):
+                loader, before = self.loader(**options), HostRandom(torch)
+                attributes = dict(vars(loader))
+                first, again, other = self.of(loader), self.of(loader), self.of(loader, seed=6)
+                self.assertEqual((before.moved(), first), ([], again))
+                self.assertEqual(first == other, options == {"shuffle": False})
+                self.assertEqual(vars(loader), attributes)
+
+    def test_with_a_generator_draws_from_it(self):
+        generator = torch.Generator()
+        generator.manual_seed(3)
+        expected = [batch.tolist() for batch in self.loader(generator=generator)]
+        generator.manual_seed(3)
+        self.assertEqual(self.of(self.loader(generator=generator)), expected)
+
+    def test_whose_workers_persist_stays_the_programs(self):
+        loader = self.loader(num_workers=1, persistent_workers=True)
+        iter(loader)
+        workers = loader._iterator
+        self.assertEqual(len(self.of(loader)), 5)
+        self.assertIs(loader._iterator, workers)
+        self.assertEqual(len(list(loader)), 5)
+
+    def test_is_any_other_feed(self):
+        self.assertEqual(list(batches_of(torch, (1, 2), 5)), [1, 2])
 
 
 if __name__ == "__main__":

@@ -103,6 +103,34 @@ class AStepOfItsKind(unittest.TestCase):
         losses = [float(loss) for (loss,) in self.outputs_of(lull.side_step(step, steps=60, state=(net, sgd)))]
         self.assertLess(losses[-1], losses[0])
 
+    def test_whose_feed_enters_a_stream_and_modes_gets_its_batches_and_leaves_the_trainers(self):
+        torch = self.torch
+        x, own = torch.zeros(1 << 20, device="cuda"), torch.cuda.Stream()
+
+        def batches():
+            with torch.cuda.stream(own), torch.inference_mode(), torch.autocast("cuda", torch.bfloat16):
+                for number in range(100):
+                    value = torch.zeros(1 << 20, device="cuda")
+                    for _ in range(20):  # the batch is long under way
+                        value += number / 20
+                    yield (value,)
+
+        def step():
+            return x.mean()
+
+        modes = torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cuda"), torch.cuda.current_stream()
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            job = side.submit(lull.side_step(step, steps=100, inputs=(x,), feed=batches()))
+            now = torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cuda"), torch.cuda.current_stream()
+            self.assertEqual(now, modes)
+            torchs = {torch.cuda.Stream().cuda_stream for _ in range(64)}
+            self.assertNotIn(job._feeder._stream.cuda_stream, torchs)
+            self.train(side, lambda: job.wait(0))
+            found = [mean for (mean,) in job.outputs()]
+        for number, mean in enumerate(found):
+            self.assertAlmostEqual(mean.item(), number, delta=1e-3 * max(number, 1))
+        (found[1].requires_grad_() * found[2]).backward()  # no tensor of inference mode
+
     def resnet(self):
         try:
             import torchvision

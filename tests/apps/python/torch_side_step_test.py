@@ -68,7 +68,7 @@ class Model:
         with lull.Runtime(executor="cuda") as side:
             side.graph_stream()  # from now on it lends memory
             captured = Captured(self.asked(steps), 0, lambda: LentStreams().lend(lambda: stream.cuda_stream))
-            with captured._numbers.in_use(), self.torch.cuda.stream(captured.stream):
+            with captured._numbers.in_use(), self.torch.cuda.stream(stream):
                 self.torch.cuda.default_generators[0].set_offset(0)
                 for number in range(steps):
                     for slots, value in zip(captured.slots_in, self.batch(number)):

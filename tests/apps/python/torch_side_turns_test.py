@@ -53,7 +53,7 @@ class Products:
         torch, found = self.torch, []
         with lull.Runtime(executor="cuda") as side:
             captured = Captured(self.asked(iter([self.batch(0)])), 0, side._lend_graph_stream)
-            with captured._numbers.in_use(), torch.cuda.stream(captured.stream):
+            with captured._numbers.in_use(), torch.cuda.stream(torch.cuda.Stream()):
                 torch.cuda.default_generators[0].set_offset(0)
                 for number in range(steps):
                     captured.slots_in[0][number % SLOTS].copy_(self.batch(number)[0])
