@@ -13,7 +13,7 @@ from typing import Any
 from .binding import Error
 from .host_random import HostRandom
 from .step_advice import advice_on, forget_frames, line_of
-from .step_checkpoint import Checkpoint
+from .step_checkpoint import Checkpoint, is_ours, no_step
 from .step_host_values import HostValues
 from .step_memory import StepMemory, capturing, make_scratch, refuse_unfit
 from .step_numbers import Numbers
@@ -41,6 +41,36 @@ class SideStep:
     every: int
     seed: int | None
     hint: bool
+    taken: dict[str, Any] | None = None  # what state_dict() gave, to go on from
+    kept: Any = None  # the Checkpoint of its job
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the state of whole steps is kept, in a file or on the host."""
+        return self.checkpoint is not None or self.every > 0 or self.taken is not None or self.kept is not None
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the trainer's checkpoint holds of it: the state and the number of steps done, "steps", on the host, as
+        they were after the last multiple of `every` steps, or at the job's end. Blocks for copies on the host alone.
+        Thread-safe. Where it was not submitted, which may be since Lull is off, that is what was loaded, or no step.
+        Raises Error where nothing is kept: without `every` and a checkpoint."""
+        if self.kept is not None:
+            return self.kept.state_dict()
+        if self.taken is not None:
+            return dict(self.taken)
+        if not self.is_kept:
+            raise Error("no state of this step is kept between its runs: give `every`, in steps")
+        return no_step(self.seed)
+
+    def load_state_dict(self, taken: dict[str, Any]) -> None:
+        """The next job of it goes on from what `state_dict` gave; give `feed` from step "steps" on."""
+        if not is_ours(taken):
+            raise Error("this is not what state_dict() of a side step gave")
+        if self.checkpoint is not None:
+            raise Error(f"this step goes on from its checkpoint, {self.checkpoint}: leave one of them out")
+        if not self.state:
+            raise Error("this step has no state to load into: the modules, optimizers and tensors that it changes")
+        self.taken, self.kept = taken, None
 
 
 # The state of the device's generator is one a process.
@@ -96,10 +126,11 @@ class Captured:
         self._lasting: Any = None  # of its first run
         self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
-        self._checkpoint = None if asked.checkpoint is None else Checkpoint(torch, asked.checkpoint)
+        self._checkpoint = Checkpoint(torch, asked.checkpoint, asked.taken) if asked.is_kept else None
         self.done = 0 if self._checkpoint is None else self._checkpoint.steps  # steps before the first one
         if self.done >= asked.steps:
-            raise Error(f"{asked.checkpoint} holds {self.done} steps: all that were asked for are done")
+            where = asked.checkpoint or "what was loaded"
+            raise Error(f"{where} holds {self.done} steps: all that were asked for are done")
         with _one_at_a_time:
             caller = torch.cuda.current_stream(device)
             try:
@@ -156,6 +187,8 @@ class Captured:
                 self._checkpoint.prepare(self.state())
             self._slot.fill_(self.done % SLOTS)
             self._numbers.begin(self._increment, self.done)
+            if self._checkpoint is not None:
+                self._checkpoint.copy(self.state(), self.done, self.seed)
         self._on_workers.synchronize()
 
     def _try_out(self, stream, on_device):
@@ -259,6 +292,7 @@ class Captured:
         self._kept = None
         if self._checkpoint is not None:
             self._checkpoint.forget()
+            self._asked.kept, self._asked.taken = self._checkpoint, None
 
     def state(self) -> list[Any]:
         return [t for part in self._asked.state for t in tensors_of(self._torch, part)]
@@ -267,7 +301,12 @@ class Captured:
     def is_saved(self) -> bool:
         return self._checkpoint is not None
 
-    def save(self, steps: int) -> None:
-        """On the current stream, between two steps; blocks."""
+    def copy_state(self, steps: int) -> None:
+        """To the host, on the current stream, between two steps; blocks."""
         if self._checkpoint is not None:
-            self._checkpoint.save(self.state(), steps, self._numbers.seed)
+            self._checkpoint.copy(self.state(), steps, self.seed)
+
+    def write(self) -> None:
+        """What was copied, to the checkpoint's file; blocks."""
+        if self._checkpoint is not None:
+            self._checkpoint.write()

@@ -60,8 +60,10 @@ def side_step(
     own stay as they are. `seed`: of these; None: drawn from the program's seed and the number of side steps before.
 
     `checkpoint`: a file that holds `state` and the number of steps done, written every `every` steps and at the end;
-    where it is there, the job goes on from it, and `feed` is given from that step on. Each rank of an initialised
-    process group has its own: step.pt → step.rank3.pt. It needs as much pinned host memory as `state` takes.
+    where it is there, the job goes on from it, and `feed` is given from that step on. Each rank of a process group has
+    its own: step.pt → step.rank3.pt. It needs as much pinned host memory as `state` takes. Without a file `every`
+    keeps the same on the host, for `state_dict` and `load_state_dict` of what this returns: so it is saved with the
+    trainer.
 
     The step's memory is the runtime's, within its `memory_limit_bytes`, and is given back when the job is over, but for
     what the step made for good, such as the optimizer's state: that stays until the program drops it. It may give way
@@ -82,8 +84,8 @@ def side_step(
         raise Error("inputs and feed belong together: inputs are the tensors, feed is what fills them")
     if checkpoint is not None and not state:
         raise Error("a checkpoint needs state: the modules, optimizers and tensors that the step changes")
-    if every and checkpoint is None:
-        raise Error("every is given without a checkpoint")
+    if every and not state:
+        raise Error("every needs state: the modules, optimizers and tensors that the step changes")
     refuse_lengths(segment, node_limit)
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")

@@ -172,9 +172,10 @@ class Feeder(threading.Thread):
                 return self._saved
             try:
                 with self._on_its_stream():
-                    self.captured.save(done)
+                    self.captured.copy_state(done)
             finally:
-                self._job.let_go()
+                self._job.let_go()  # before the file is written, which may take long
+            self.captured.write()
             self._saved = done
         return done
 

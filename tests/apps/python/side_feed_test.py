@@ -20,6 +20,7 @@ class AFeed(unittest.TestCase):
     fed_by = side_feeder_test.AJob.fed_by
     run_steps = side_feeder_test.AJob.run_steps
     wait_for = side_feeder_test.AJob.wait_for
+    over = side_feeder_test.AJob.over
 
     def setUp(self):
         self.threads = set()
@@ -66,6 +67,19 @@ class AFeed(unittest.TestCase):
                 )
         self.assertIsNone(batches.gi_frame)
         self.assertEqual(self.threads, {"lull side step"})
+
+    def test_that_gives_no_batch_fails_the_job(self):
+        for wrong, words in (
+            (None, "feed gave NoneType: a batch is a sequence"),
+            ((1, 2), "a batch of 2 for 0 inputs"),
+        ):
+            with self.assertLogs("lull", "ERROR"):
+                job = self.fed_by(iter([(), wrong, ()]))
+                with self.assertRaisesRegex(lull.Error, words):
+                    self.over(job)
+        for batches, words in (([], "feed gave no batch"), ([None], "feed gave NoneType")):
+            with self.assertRaisesRegex(lull.Error, words):
+                self.fed_by(batches)
 
     def test_that_raises_at_once_raises_from_the_submission(self):
         def batches():

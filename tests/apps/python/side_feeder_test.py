@@ -96,10 +96,13 @@ class Captured:
         self.saves, self.is_released, self.is_undone, self.save_raises = [], False, False, None
         self.begun, self.memory, self.seed = 0, None, 7
 
-    def save(self, steps):
+    def copy_state(self, steps):
+        self.copied = steps
+
+    def write(self):
         if self.save_raises is not None:
             raise self.save_raises
-        self.saves.append(steps)
+        self.saves.append(self.copied)
 
     def submitted(self):
         pass
@@ -249,19 +252,6 @@ class AJob(unittest.TestCase):
         with self.assertRaisesRegex(lull.Error, "step: no more"):
             job.outputs()
 
-    def test_whose_feed_gives_no_batch_has_failed(self):
-        for wrong, words in (
-            (None, "feed gave NoneType: a batch is a sequence"),
-            ((1, 2), "a batch of 2 for 0 inputs"),
-        ):
-            with self.assertLogs("lull", "ERROR"):
-                job = self.fed_by(iter([(), wrong, ()]))
-                with self.assertRaisesRegex(lull.Error, words):
-                    self.over(job)
-        for batches, words in (([], "feed gave no batch"), ([None], "feed gave NoneType")):
-            with self.assertRaisesRegex(lull.Error, words):
-                self.fed_by(batches)
-
     def test_whose_runtime_ends_while_a_batch_is_copied_has_not_failed(self):
         for is_ending in (True, False):
             job, feed = self.fed_by(() for _ in range(6)), self.library.feed
@@ -305,7 +295,7 @@ class AJob(unittest.TestCase):
 
     def test_has_not_finished_before_its_last_checkpoint_is_written(self):
         job, may_write = self.submit(checkpoint="step.pt"), threading.Event()
-        self.captured.save = lambda steps: may_write.wait(10)
+        self.captured.write = lambda: may_write.wait(10)
         self.run_steps(job, 10)
         self.assertEqual((job.wait(0.02), job.state), (False, "placed"))
         self.assertFalse(self.captured.is_released)
@@ -324,9 +314,18 @@ class AJob(unittest.TestCase):
         self.assertTrue(job.wait(5))
         self.assertEqual((self.captured.saves, self.library.holds), ([5, 10], 0))
 
+    def test_may_be_evicted_while_its_file_is_written(self):
+        job, holds = self.submit(checkpoint="step.pt"), []
+        copy_state = self.captured.copy_state
+        self.captured.copy_state = lambda steps: (holds.append(self.library.holds), copy_state(steps))
+        self.captured.write = lambda: holds.append(self.library.holds)
+        self.run_steps(job, 10)
+        self.assertTrue(job.wait(5))
+        self.assertEqual(holds, [1, 0])
+
     def test_whose_checkpoint_is_slow_at_the_end_gives_its_memory_back(self):
         job, may_write = self.submit(checkpoint="step.pt"), threading.Event()
-        self.captured.save = lambda steps: may_write.wait(10)
+        self.captured.write = lambda: may_write.wait(10)
         self.run_steps(job, 10)
         threading.Timer(0.05, may_write.set).start()
         job._cancel_unfinished()

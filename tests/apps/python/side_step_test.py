@@ -32,7 +32,7 @@ class ASideStep(unittest.TestCase):
 
     def test_with_a_checkpoint_of_nothing(self):
         self.assert_refused("a checkpoint needs state", checkpoint="step.pt")
-        self.assert_refused("every is given without a checkpoint", every=5)
+        self.assert_refused("every needs state", every=5)
         self.assert_refused("every is -1: it must be 0 or more", checkpoint="step.pt", state=[object()], every=-1)
 
     def test_without_torch(self):

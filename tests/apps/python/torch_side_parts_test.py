@@ -157,7 +157,8 @@ class ACheckpoint(unittest.TestCase):
             state = [each for part in whole.parts for each in tensors_of(torch, part)]
             checkpoint = Checkpoint(torch, path)
             checkpoint.prepare(state)
-            checkpoint.save(state, 1, 7)
+            checkpoint.copy(state, 1, 7)
+            checkpoint.write()
             saved = torch.load(path)
             self.assertEqual((saved["steps"], saved["seed"]), (1, 7))
             for _ in range(3):

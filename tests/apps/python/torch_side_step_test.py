@@ -201,6 +201,28 @@ class ASideStep(unittest.TestCase):
         self.assertEqual(found, losses[done:])
         self.assert_same(again.tensors(), expected)
 
+    def test_saved_with_the_trainer_ends_as_if_never_stopped(self):
+        expected, losses = Model(self.torch).run_plainly(60)
+        first = Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            asked = first.asked(60, every=20)
+            self.assertEqual(asked.state_dict()["steps"], 0)
+            job = side.submit(asked)
+            self.assertEqual(asked.state_dict()["steps"], 0)
+            self.train(side, lambda: job.rounds() >= 25)
+            saved = asked.state_dict()
+        done = saved["steps"]
+        self.assertIn(done, (20, 40))
+        again = Model(self.torch, seed=4)
+        asked = again.asked(60, first=done, every=20)
+        asked.load_state_dict(saved)
+        with lull.harvest(tasks=[], executor="cuda") as side:
+            job = side.submit(asked)
+            self.train(side, lambda: job.wait(0))
+            found = [float(loss) for (loss,) in job.outputs()]
+        self.assertEqual((asked.state_dict()["steps"], found), (60, losses[done:]))
+        self.assert_same(again.tensors(), expected)
+
     def test_whose_feed_raises_fails_and_training_goes_on(self):
         model = Model(self.torch)
 
