@@ -12,6 +12,7 @@ from typing import Any
 
 from .binding import Error
 from .host_random import HostRandom
+from .optimizer_steps import not_the_trainers
 from .step_advice import advice_on, forget_frames, line_of
 from .step_checkpoint import Checkpoint, is_ours, no_step
 from .step_host_values import HostValues
@@ -168,7 +169,7 @@ class Captured:
             on_workers.wait_stream(caller)
             on_host = HostRandom(torch)
             try:
-                with self._numbers.in_use(), torch.cuda.stream(on_workers):
+                with self._numbers.in_use(), torch.cuda.stream(on_workers), not_the_trainers():
                     self._increment = self._try_out(on_workers, on_device)
             finally:
                 on_host.put_back()

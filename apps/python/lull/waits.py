@@ -22,6 +22,7 @@ import threading
 import weakref
 
 from .binding import Error
+from .optimizer_steps import StepEnds
 
 log = logging.getLogger("lull")
 
@@ -123,7 +124,8 @@ class Waits:
     have the name given there, and the number of such scopes since the last optimizer step.
 
     Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait
-    gives. `marks_steps`: each step of an optimizer ends a training step, for the runtime's bound on slowdown."""
+    gives. `marks_steps`: a step of an optimizer ends a training step, for the runtime's bound on slowdown; StepEnds says
+    of which."""
 
     def __init__(self, torch, runtime, at_first="", marks_steps=False):
         self._torch = torch
@@ -138,6 +140,7 @@ class Waits:
         self._numbers = itertools.count()
         self._at_first = at_first
         self._indices = {}  # label → waits in this step so far
+        self._step_ends = StepEnds()
         self._sites = {}  # (label, index) → the site's name, encoded
         self._originals = []
         self._hook = None
@@ -334,7 +337,9 @@ class Waits:
         self._indices[label] = index + 1
         return str(index) if index < MOST_INDICES else f"{MOST_INDICES}+"
 
-    def _next_step(self, *_):
+    def _next_step(self, optimizer, *_):
+        if not self._step_ends.is_end(optimizer):
+            return
         self._indices.clear()
         runtime = self._runtime
         if not self.marks_steps or runtime is None:

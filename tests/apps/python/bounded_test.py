@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps that are marked, for a bound on their slowdown."""
 
+import threading
 import time
 import unittest
 
 import fake_torch
 import lull
+from lull.optimizer_steps import not_the_trainers
+
+
+class Optimizer:
+    pass
 
 
 class Steps(fake_torch.WithFakeTorch):
@@ -38,6 +44,52 @@ class Steps(fake_torch.WithFakeTorch):
             side.step()
             side.step(self.stream)
             self.assertEqual((side.steps()["begun"], side.steps()["chance"]), (2, 1))
+
+    def begun(self, cycles, *optimizers):
+        """So many steps in which these are stepped one after another."""
+        with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+            for _ in range(cycles):
+                self.stream.sleep(0.001)
+                for each in optimizers:
+                    self.torch.optimizer_step(each)
+            return side.steps()["begun"]
+
+    def test_several_optimizers_end_one_step(self):
+        one, two, three = Optimizer(), Optimizer(), Optimizer()
+        self.assertEqual(self.begun(5, one), 5)
+        self.assertEqual(self.begun(5, one, two), 5)
+        self.assertEqual(self.begun(5, one, two, three), 5)
+        self.assertEqual(self.begun(5, one, two, two), 10)  # as in adversarial training
+
+    def test_an_optimizer_that_is_no_longer_stepped_leads_no_more(self):
+        for is_gone in (True, False):
+            with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+                first, second = Optimizer(), Optimizer()
+                for each in (first, second) * 3:
+                    self.torch.optimizer_step(each)
+                self.assertEqual(side.steps()["begun"], 3)
+                if is_gone:
+                    del first, each
+                for _ in range(4):
+                    self.torch.optimizer_step(second)
+                self.assertGreaterEqual(side.steps()["begun"], 3 + 3)
+
+    def test_a_side_steps_optimizer_ends_none(self):
+        with lull.harvest(executor="threads", max_slowdown=0.01) as side:
+            optimizer = Optimizer()
+            with not_the_trainers():
+                for each in (optimizer, None):
+                    self.torch.optimizer_step(each)
+                with not_the_trainers():
+                    pass
+                self.torch.optimizer_step(optimizer)
+                of_a_thread = threading.Thread(target=self.torch.optimizer_step, args=(Optimizer(),))
+                of_a_thread.start()
+                of_a_thread.join()
+            self.assertEqual(side.steps()["begun"], 1)
+            self.torch.optimizer_step(optimizer)  # and the trainer's, which steps it later
+            self.torch.optimizer_step(optimizer)
+            self.assertEqual(side.steps()["begun"], 3)
 
     def test_the_programs_own_marks_are_the_only_ones(self):
         with lull.harvest(executor="threads", max_slowdown=0.01) as side:

@@ -77,9 +77,9 @@ def make(version="2.11.0+cu130", stream=None):
         hooks[handle] = hook
         return handle
 
-    def optimizer_step():
+    def optimizer_step(optimizer=None):
         for hook in list(hooks.values()):
-            hook(None, (), {})
+            hook(optimizer, (), {})
 
     torch.hooks, torch.optimizer_step = hooks, optimizer_step
 

@@ -162,6 +162,14 @@ class ASideStep(unittest.TestCase):
             self.train(side, lambda: job.wait(0))
         self.assertTrue(self.torch.equal(before, self.torch.cuda.get_rng_state()))
 
+    def test_marks_no_training_steps(self):
+        model, trained = Model(self.torch), Model(self.torch)
+        with lull.harvest(tasks=[], executor="cuda", max_slowdown=0.01) as side:
+            side.submit(model.asked(5))
+            self.assertEqual(side.steps()["begun"], 0)
+            trained.step()
+            self.assertEqual(side.steps()["begun"], 1)
+
     def test_leaves_the_random_numbers_of_the_host_alone(self):
         model = Model(self.torch)
 
