@@ -48,4 +48,6 @@ std::string readable_name(std::string const& mangled) {
   return name;
 }
 
+bool waits_for_peers(std::string_view name) { return name.starts_with("nccl") || name.starts_with("nvshmem"); }
+
 }  // namespace lull

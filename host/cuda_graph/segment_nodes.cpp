@@ -181,6 +181,11 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t st
     order_.push_back(std::move(next));
   }
   if (order_.empty()) throw usage_error{"the graph is empty: capture the work first"};
+  for (std::uint32_t at = 0; at < order_.size(); ++at) {
+    if (!waits_for_peers(name(at))) continue;
+    throw usage_error{title(at) +
+                      ", waits for other GPUs, whose bubbles come at other times: take what ranks exchange out of it"};
+  }
 }
 
 /// Two nodes have one edge; of two the plain one holds.

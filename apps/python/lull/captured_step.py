@@ -18,7 +18,7 @@ from .step_checkpoint import Checkpoint, is_ours, no_step
 from .step_host_values import HostValues
 from .step_memory import StepMemory, capturing, make_scratch, refuse_unfit
 from .step_numbers import Numbers
-from .step_state import Kept, refuse_elsewhere, tensors_of
+from .step_state import Kept, refuse_elsewhere, refuse_exchanges, tensors_of
 from .streams import LentStream, torch_with_cuda
 
 log = logging.getLogger("lull")
@@ -127,6 +127,7 @@ class Captured:
         self._lasting: Any = None  # of its first run
         self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
+        refuse_exchanges(torch, asked.state)
         self._checkpoint = Checkpoint(torch, asked.checkpoint, asked.taken) if asked.is_kept else None
         self.done = 0 if self._checkpoint is None else self._checkpoint.steps  # steps before the first one
         if self.done >= asked.steps:

@@ -38,6 +38,23 @@ def refuse_elsewhere(torch: Any, device: Any, inputs: Sequence[Any], parts: Sequ
                 )
 
 
+def refuse_exchanges(torch: Any, parts: Sequence[Any]) -> None:
+    """Raises Error for a module that exchanges something with other ranks in each step, where there are any."""
+    distributed = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() == 1:
+        return
+    for part in parts:
+        for module in part.modules() if isinstance(part, torch.nn.Module) else ():
+            if any(each.__name__ in _EXCHANGING for each in type(module).__mro__):
+                raise Error(
+                    f"{type(module).__name__} exchanges something with other ranks, whose bubbles come at "
+                    "other times: give a side step the module without it"
+                )
+
+
+# By their names, of their bases too: none of these is imported for that.
+_EXCHANGING = ("DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "DeepSpeedEngine")
+
 # Optimizers that make zeros in their first step; with SGD only where it does not damp its first gradient.
 _BEGIN_AT_ZERO = ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RAdam", "RMSprop", "SGD")
 

@@ -124,8 +124,7 @@ class Waits:
     have the name given there, and the number of such scopes since the last optimizer step.
 
     Of a torch that lacks something, what it has is bracketed. `at_first`: a warning that the first bracketed wait
-    gives. `marks_steps`: a step of an optimizer ends a training step, for the runtime's bound on slowdown; StepEnds says
-    of which."""
+    gives. `marks_steps`: a step of an optimizer ends a training step, for the runtime's bound on slowdown."""
 
     def __init__(self, torch, runtime, at_first="", marks_steps=False):
         self._torch = torch

@@ -186,7 +186,10 @@ class ItsStream(unittest.TestCase):
             device=lambda device: contextlib.nullcontext(),
             ExternalStream=Stream,
         )
-        torch = types.SimpleNamespace(cuda=cuda, device=lambda *_: None, OutOfMemoryError=MemoryError)
+        distributed = types.SimpleNamespace(is_available=lambda: False)
+        torch = types.SimpleNamespace(
+            cuda=cuda, device=lambda *_: None, OutOfMemoryError=MemoryError, distributed=distributed
+        )
         patch = mock.patch.object(captured_step, "torch_with_cuda", lambda: torch)
         patch.start()
         self.addCleanup(patch.stop)

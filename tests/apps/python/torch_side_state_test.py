@@ -15,7 +15,7 @@ from lull.captured_step import Captured
 from lull.host_random import HostRandom
 from lull.step_feed import batches_of
 from lull.step_host_values import HostValues
-from lull.step_state import Kept
+from lull.step_state import Kept, refuse_exchanges
 
 try:
     import numpy.random
@@ -120,6 +120,30 @@ class AnOptimizer(unittest.TestCase):
             for _ in range(2):
                 optimizer.step()
                 values.look()
+
+
+class AModuleThatExchanges(unittest.TestCase):
+    def test_is_refused_where_there_are_other_ranks(self):
+        class FSDPModule:
+            pass
+
+        class FSDPLinear(FSDPModule, torch.nn.Linear):
+            pass
+
+        net = torch.nn.Sequential(torch.nn.Linear(2, 2), FSDPLinear(2, 2))
+        wrapped = torch.nn.Module()
+        wrapped.inner = torch.nn.parallel.DistributedDataParallel.__new__(torch.nn.parallel.DistributedDataParallel)
+        torch.nn.Module.__init__(wrapped.inner)
+        for ranks, is_refused in ((1, False), (2, True)):
+            with (
+                mock.patch.object(torch.distributed, "is_initialized", lambda: True),
+                mock.patch.object(torch.distributed, "get_world_size", lambda ranks=ranks: ranks),
+            ):
+                refuse_exchanges(torch, (a_net(), torch.optim.SGD(a_net().parameters(), 0.1), torch.zeros(1)))
+                for part, name in ((net, "FSDPLinear"), (wrapped, "DistributedDataParallel")):
+                    with self.assertRaisesRegex(lull.Error, name) if is_refused else contextlib.nullcontext():
+                        refuse_exchanges(torch, (part,))
+        refuse_exchanges(torch, (net, wrapped))  # without a process group
 
 
 class Gradients(unittest.TestCase):

@@ -105,5 +105,15 @@ TEST(graph_cut, kernels_have_names_that_people_read) {
   EXPECT_EQ(readable_name(""), "");
 }
 
+TEST(graph_cut, kernels_that_wait_for_other_gpus_are_known_by_their_names) {
+  for (char const* const name : {"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+                                 "ncclKernel_Generic_4", "nvshmemi_proxy_quiet"}) {
+    EXPECT_TRUE(waits_for_peers(readable_name(name))) << name;
+  }
+  for (char const* const name : {"", "add", "_ZN2at6native29vectorized_elementwise_kernelILi2EfEEvT0_"}) {
+    EXPECT_FALSE(waits_for_peers(readable_name(name))) << name;
+  }
+}
+
 }  // namespace
 }  // namespace lull

@@ -280,6 +280,8 @@ TEST_F(graph_as_side_work, what_cannot_run_so_is_refused_by_its_kind) {
       cudaGraphAddMemcpyNode1D(&node, empty, nullptr, 0, array.data(), pageable.data(), 256, cudaMemcpyHostToDevice));
   refused({.graph = empty}, "pageable memory");
   LULL_CUDA(cudaGraphDestroy(empty));
+  cuda_graph const exchange = captured([](cudaStream_t stream) { test::exchange_node(stream); });
+  refused({.graph = exchange.get()}, "node 0 of the graph, ncclDevKernel_StandsIn, waits for other GPUs");
 }
 
 }  // namespace

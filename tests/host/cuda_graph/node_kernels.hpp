@@ -23,6 +23,9 @@ void slow_first_node(cudaStream_t stream, std::uint32_t* runs, std::uint64_t ns)
 /// Each of `blocks` blocks, in clusters of two, notes how many blocks its cluster has.
 void note_clusters(cudaStream_t stream, std::uint32_t* found, std::uint32_t blocks);
 
+/// A kernel that has a name as NCCL's, and does nothing.
+void exchange_node(cudaStream_t stream);
+
 /// Notes each SM that it runs on: 2,000 blocks, into (1024,) words.
 void note_sms(cudaStream_t stream, std::uint32_t* sms);
 
