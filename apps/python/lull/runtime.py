@@ -15,6 +15,7 @@ from . import binding, checked, heard
 from .binding import Error, Status, check, load, text_of
 from .captured_step import SideStep
 from .job import GraphJob, Job, Made, in_ns, refuse_lengths
+from .later_signals import later_signals
 from .side_step import StepJob
 from .streams import LentStreams
 
@@ -162,8 +163,8 @@ class Runtime(Made):
         if isinstance(task, SideStep):
             if self.mode != "on":
                 raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
-            self.jobs.append(StepJob(self._submit_graph, self._lend_graph_stream, task, self.device, priority, name))
-            return self.jobs[-1]
+            asked = task, self.device, priority, name
+            return StepJob(self._submit_graph, self._lend_graph_stream, *asked, self._kept)
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions),
             priority=priority,
@@ -171,9 +172,13 @@ class Runtime(Made):
             **self._saved,
         )
         handle = ctypes.c_void_p()
-        check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
-        self.jobs.append(Job(handle, task))
-        return self.jobs[-1]
+        with later_signals():
+            check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
+            return self._kept(Job(handle, task))
+
+    def _kept(self, job):
+        self.jobs.append(job)
+        return job
 
     def submit_graph(
         self,
@@ -192,9 +197,8 @@ class Runtime(Made):
         seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
         more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how
         long bubbles were lately, or by the gate alone."""
-        job = self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint, None)
-        self.jobs.append(job)
-        return job
+        with later_signals():
+            return self._kept(self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint, None))
 
     def graph_stream(self) -> int:
         """A stream on the SMs of workers, as an integer, where a graph may be warmed up and captured. It goes with the

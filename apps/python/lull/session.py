@@ -113,8 +113,10 @@ class Session:
         while inputs are read, or the step is captured."""
         if self._runtime is None or (isinstance(task, SideStep) and self._runtime.mode != "on"):
             return None
-        self.jobs.append(self._runtime.submit(task, priority=priority, name=name))
-        return self.jobs[-1]
+        try:
+            return self._runtime.submit(task, priority=priority, name=name)
+        finally:  # also where Ctrl-C came: the job is there
+            self.jobs += [job for job in self._runtime.jobs if job not in self.jobs]
 
     def ready(self, stream: object = None) -> bool:
         """Whether a job stands ready for a bubble on this stream."""

@@ -14,6 +14,7 @@ from typing import Any
 from .binding import Error, Status
 from .captured_step import Captured, SideStep
 from .job import FINAL, GraphJob, refuse_lengths
+from .later_signals import later_signals
 from .step_advice import forget_frames
 from .step_feeder import Feeder
 
@@ -117,8 +118,10 @@ class StepJob(GraphJob):
         device: int,
         priority: int,
         name: str | None,
+        keep: Callable[[StepJob], object],
     ) -> None:
-        captured, feeder = Captured(asked, device, lend_stream), None
+        """`keep` has the job before a signal handler can raise anything."""
+        captured, feeder, is_kept = Captured(asked, device, lend_stream), None, False
         try:
             feeder = Feeder(captured, asked, self)
             feeder.give_first()
@@ -134,18 +137,23 @@ class StepJob(GraphJob):
                 hint=asked.hint,
                 memory=captured.memory,
             )
-            made = _submitted(submit, captured.begin)
+            with later_signals():
+                made = _submitted(submit, captured.begin)
+                captured.submitted()
+                super().__init__(made._live(), made.task)
+                self._feeder = feeder
+                self._has_left = False  # the job is over, and no block works on its memory
+                feeder.serve()
+                keep(self)
+                is_kept = True
         except BaseException as why:
+            if is_kept:  # a handler's: the job goes on
+                raise
             forget_frames(why)
             if feeder is not None:
                 feeder.abandon()
             captured.undo()
             raise
-        captured.submitted()
-        super().__init__(made._live(), made.task)
-        self._feeder = feeder
-        self._has_left = False  # the job is over, and no block works on its memory
-        feeder.serve()
 
     def status(self) -> dict[str, Any]:
         """As of any job. It has finished when its last outputs are taken and its checkpoint is written; one that its

@@ -63,7 +63,13 @@ class AFeed(unittest.TestCase):
 
             with self.assertRaisesRegex(lull.Error, "no room"):
                 lull.StepJob(
-                    refuse, None, lull.side_step(lambda: None, steps=5, inputs=[object()], feed=batches), 0, 0, None
+                    refuse,
+                    None,
+                    lull.side_step(lambda: None, steps=5, inputs=[object()], feed=batches),
+                    0,
+                    0,
+                    None,
+                    None,
                 )
         self.assertIsNone(batches.gi_frame)
         self.assertEqual(self.threads, {"lull side step"})
@@ -137,7 +143,7 @@ class AFeed(unittest.TestCase):
                 mock.patch.object(step_feeder, "values_of", lambda *given: copied.append(given) or values_of(*given))
             )
             with self.assertRaises(KeyboardInterrupt):
-                lull.StepJob(None, None, asked, 0, 0, None)
+                lull.StepJob(None, None, asked, 0, 0, None, None)
             may_return.set()
             feeders[0].join(10)
         self.assertFalse(feeders[0].is_alive())

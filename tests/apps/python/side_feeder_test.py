@@ -127,6 +127,7 @@ def standing_in(captured=Captured):
 
 
 LENT = LentStreams()
+KEPT = []  # jobs that were submitted
 
 
 class Library:
@@ -176,7 +177,7 @@ class AJob(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
         made = mock.Mock(task="step")
-        job = lull.StepJob(lambda *_, **__: made, lambda: 0, asked, 0, 0, None)
+        job = lull.StepJob(lambda *_, **__: made, lambda: 0, asked, 0, 0, None, KEPT.append)
         self.captured = job._feeder.captured
         self.addCleanup(job._feeder.stop)
         return job
@@ -354,7 +355,7 @@ class AJob(unittest.TestCase):
                     patched.enter_context(patch)
                 patched.enter_context(mock.patch.object(step_feeder.Feeder, "_serve"))
                 try:
-                    lull.StepJob(submit, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None)
+                    lull.StepJob(submit, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None, KEPT.append)
                     self.assertEqual(found, [limit])
                 except lull.Error as why:
                     self.assertIs(why, refusals[-1])
@@ -381,7 +382,7 @@ class AJob(unittest.TestCase):
             for patch in standing_in(Seen):
                 patched.enter_context(patch)
             try:
-                lull.StepJob(refuse, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None)
+                lull.StepJob(refuse, lambda: 0, lull.side_step(lambda: None, steps=5), 0, 0, None, KEPT.append)
             except lull.Error as why:
                 self.assertEqual(str(why), "no room")
         self.assertEqual((seen[0](), seen[1:]), (None, ["undone"]))
