@@ -12,6 +12,7 @@ from typing import Any
 
 from .binding import Error
 from .host_random import HostRandom
+from .library_scratch import OwnScratch, refuse_shared
 from .optimizer_steps import not_the_trainers
 from .step_advice import advice_on, forget_frames, line_of
 from .step_checkpoint import Checkpoint, is_ours, no_step
@@ -125,6 +126,7 @@ class Captured:
         self._memory: Any = None
         self._slots: Any = None
         self._lasting: Any = None  # of its first run
+        self._scratch: Any = OwnScratch()
         self._increment = 0  # of the random numbers, a step
         refuse_elsewhere(torch, torch.device("cuda", device), asked.inputs, asked.state)
         refuse_exchanges(torch, asked.state)
@@ -170,7 +172,7 @@ class Captured:
             on_workers.wait_stream(caller)
             on_host = HostRandom(torch)
             try:
-                with self._numbers.in_use(), torch.cuda.stream(on_workers), not_the_trainers():
+                with self._numbers.in_use(), torch.cuda.stream(on_workers), not_the_trainers(), self._scratch.in_use():
                     self._increment = self._try_out(on_workers, on_device)
             finally:
                 on_host.put_back()
@@ -233,6 +235,7 @@ class Captured:
             self._outputs(asked.step())
         values.look()
         refuse_elsewhere(torch, torch.device("cuda", self.device), (), asked.state)
+        refuse_shared(torch, asked.state)
         self._kept.put_back()
         stream.synchronize()
         self._lasting.release()
@@ -273,7 +276,7 @@ class Captured:
         if self.graph is not None:
             self.graph.reset()
         self.graph = self._kept = self._slot = None
-        self.slots_in, self.slots_out = [], []
+        self.slots_in, self.slots_out, self._scratch = [], [], OwnScratch()
         for memory in (self._memory, self._slots, self._lasting):
             if memory is not None:
                 memory.release()
