@@ -223,6 +223,8 @@ class Captured:
         values.look()
         if moved := on_host.moved():
             log.warning("the step draws random numbers on the host (%s): each step gets the same", ", ".join(moved))
+        if values.counting:
+            log.warning("the step changes %s on the host: captured, it has one value", ", ".join(values.counting))
         self.graph.instantiate()
         return self._numbers.increment_of(self.graph, stream)
 

@@ -57,12 +57,12 @@ def refuse_shared(torch: Any, parts: Sequence[Any]) -> None:
         for name, module in part.named_modules() if isinstance(part, torch.nn.Module) else ():
             if isinstance(module, torch.nn.RNNBase) and module.training and module.dropout and module.num_layers > 1:
                 raise Error(
-                    f"{type(module).__name__} {name!r} has dropout, and cuDNN draws that for all modules of the process "
-                    "from one state: set its dropout to 0, or stack modules of one layer with torch.nn.Dropout"
+                    f"{type(module).__name__} {name!r} has dropout, and cuDNN draws that for all modules of the "
+                    "process from one state: set its dropout to 0, or stack modules of one layer with torch.nn.Dropout"
                 )
             recipe = getattr(module, "fp8_meta", {}).get("recipe")
             if getattr(module, "fp8_initialized", False) and getattr(recipe, "delayed", lambda: False)():
                 raise Error(
-                    f"{type(module).__name__} {name!r} scales FP8 by history (DelayedScaling), which Transformer Engine "
-                    "updates for all modules of the process at once: take a recipe of current or block scaling"
+                    f"{type(module).__name__} {name!r} scales FP8 by history (DelayedScaling), which Transformer "
+                    "Engine updates for all modules of the process at once: take a recipe of current or block scaling"
                 )

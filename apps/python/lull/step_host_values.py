@@ -27,25 +27,36 @@ def _values(torch: Any, found: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _of_optimizer(torch, optimizer):
-    for number, state in enumerate(optimizer.state.values()):
-        yield from _values(torch, state, f"state[{number}]")
+    for number, (key, state) in enumerate(optimizer.state.items()):
+        yield from _values(torch, state, f"state[{key!r}]" if isinstance(key, str) else f"state[{number}]")
     for number, group in enumerate(optimizer.param_groups):
         rest = {name: value for name, value in group.items() if name != "params"}
         yield from _values(torch, rest, f"param_groups[{number}]")
+    yield from _numbers_of(optimizer, "")
+
+
+def _numbers_of(owner, path):
+    """Attributes that count something. No flags: they say that something is prepared."""
+    for name, value in vars(owner).items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield f"{path}.{name}", value
 
 
 class HostValues:
-    """What optimizers keep on the host, from look to look."""
+    """What optimizers and modules keep on the host, from look to look."""
 
     def __init__(self, torch: Any, parts: Sequence[Any]) -> None:
         self._torch = torch
         self._optimizers = [part for part in parts if isinstance(part, torch.optim.Optimizer)]
         self._seen: list[dict[str, Any]] = [{} for _ in self._optimizers]
+        self._modules = [part for part in parts if isinstance(part, torch.nn.Module)]
+        self._counts: dict[str, Any] = {}  # of modules, at the last look
+        self.counting: list[str] = []  # attributes of modules that changed since the look before
         self.look()
 
     def look(self) -> None:
-        """Raises Error for an optimizer that has changed what was there at a look before, by name. What it made since
-        is seen from now on."""
+        """After a run. Raises Error for an optimizer that has changed what was there at a look before, by name. What
+        it made since is seen from now on."""
         for optimizer, seen in zip(self._optimizers, self._seen):
             for path, value in _of_optimizer(self._torch, optimizer):
                 if path in seen and not _is_same(seen[path], value):
@@ -56,6 +67,14 @@ class HostValues:
                         "device (capturable=True)"
                     )
                 seen[path] = value
+        counts = dict(self._of_modules())
+        self.counting = [path for path, value in counts.items() if not _is_same(self._counts.get(path, value), value)]
+        self._counts = counts
+
+    def _of_modules(self):
+        for part in self._modules:
+            for name, module in part.named_modules():
+                yield from _numbers_of(module, f"{type(part).__name__}{name and '.'}{name}")
 
 
 def _is_same(one, other):

@@ -17,7 +17,8 @@ def tensors_of(torch: Any, part: Any) -> list[Any]:
     if isinstance(part, torch.nn.Module):
         return [each.detach() for each in (*part.parameters(), *part.buffers())]
     if isinstance(part, torch.optim.Optimizer):
-        found = [v for s in part.state.values() for v in s.values() if isinstance(v, torch.Tensor)]
+        states = [s.values() if isinstance(s, dict) else [s] for s in part.state.values()]
+        found = [v for state in states for v in state if isinstance(v, torch.Tensor)]
         return found + [v for g in part.param_groups for v in g.values() if isinstance(v, torch.Tensor)]
     raise Error(f"state holds {part!r}: it must be modules, optimizers and tensors")
 
@@ -92,7 +93,7 @@ class Kept:
             parameter.grad = gradient
         for optimizer, entries, groups in self._states:
             optimizer.state.clear()
-            optimizer.state.update({parameter: dict(entry) for parameter, entry in entries.items()})
+            optimizer.state.update({key: _copied(entry) for key, entry in entries.items()})
             for group, was in zip(optimizer.param_groups, groups):
                 group.clear()
                 group.update(was)
@@ -121,4 +122,8 @@ class Kept:
 
 
 def _entries(optimizer):
-    return {parameter: dict(entry) for parameter, entry in optimizer.state.items()}
+    return {key: _copied(entry) for key, entry in optimizer.state.items()}
+
+
+def _copied(entry):
+    return dict(entry) if isinstance(entry, dict) else entry  # some keep one value for all parameters

@@ -56,7 +56,7 @@ def lend_copy_stream(device: int) -> LentStream:
 
 def _new_stream() -> int:
     """Not one of torch's: it gives 32 by turns, so the trainer might have the same."""
-    torch_with_cuda().cuda.current_stream().synchronize()  # makes the device's context current
+    torch_with_cuda().cuda.current_stream().query()  # makes the device's context current, and waits for nothing
     stream, non_blocking = ctypes.c_void_p(), 1
     status = ctypes.CDLL("libcuda.so.1").cuStreamCreate(ctypes.byref(stream), non_blocking)
     if status != 0:

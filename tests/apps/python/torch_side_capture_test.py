@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_side_capture_test.py: how a side step is warmed up and captured, with real torch on a CPU and stand-ins for what
-only a GPU has: its tensors are on the CPU, and its graph replays nothing. Exit code 77: there is no torch here."""
+"""torch_side_capture_test.py: how a side step is warmed up and captured, with real torch on a CPU and stand-ins for
+what only a GPU has: its tensors are on the CPU, and its graph replays nothing. Exit code 77: there is no torch here."""
 
 import contextlib
 import importlib
@@ -214,6 +214,15 @@ class ACapture(unittest.TestCase):
                 torch.manual_seed(7)
                 random.seed(7)
             self.assertEqual((torch.rand(()).item(), random.random()), expected)
+
+    def test_tells_of_a_module_that_counts_its_runs(self):
+        def step():
+            self.net.runs = getattr(self.net, "runs", 0) + 1
+            return self.step()
+
+        with self.assertLogs("lull", "WARNING") as told:
+            self.captured(step)
+        self.assertIn("the step changes Sequential.runs on the host: captured, it has one value", told.output[0])
 
     def test_steps_optimizers_that_end_no_training_step(self):
         ends, seen = optimizer_steps.StepEnds(), []

@@ -65,6 +65,19 @@ class Adapting(Counting):
         group["betas"] = (group["betas"][0] / 2, 0.99)
 
 
+class CountingForAll(Counting):
+    """Beside what it keeps of each parameter."""
+
+    def count(self, group, state):
+        self.state["updates"] = self.state.get("updates", 0) + 1
+
+
+class CountingItself(Counting):
+    def count(self, group, state):
+        self.updates = getattr(self, "updates", 0) + 1
+        self.is_prepared = True
+
+
 class Constant(Counting):
     def count(self, group, state):
         state["shape"], state["ratio"] = "flat", float("nan")
@@ -84,6 +97,8 @@ class AnOptimizer(unittest.TestCase):
             ),
             (CountingInATensor, r"CountingInATensor keeps state\[0\]\['step'\] on the host"),
             (CountingAGroup, r"CountingAGroup keeps param_groups\[0\]\['step'\] on the host"),
+            (CountingForAll, r"CountingForAll keeps state\['updates'\] on the host"),
+            (CountingItself, r"CountingItself keeps .updates on the host"),
             (Adapting, r"Adapting keeps param_groups\[0\]\['betas'\]\[0\] on the host"),
             (torch.optim.Adam, r"torch.optim.adam.Adam keeps state\[0\]\['step'\].*capturable=True"),
         ):
@@ -101,15 +116,15 @@ class AnOptimizer(unittest.TestCase):
 
     def test_that_is_refused_has_the_values_of_before(self):
         net = a_net()
-        optimizer = CountingAGroup(net.parameters())
-        for steps in (0, 1):
-            for _ in range(steps):
+        for optimizer in (CountingAGroup(net.parameters()), CountingForAll(net.parameters())):
+            for steps in (0, 1):
+                for _ in range(steps):
+                    optimizer.step()
+                was = [dict(group) for group in optimizer.param_groups], dict(optimizer.state)
+                kept = Kept(torch, (optimizer,))
                 optimizer.step()
-            was = [dict(group) for group in optimizer.param_groups]
-            kept = Kept(torch, (optimizer,))
-            optimizer.step()
-            kept.put_back()
-            self.assertEqual(optimizer.param_groups, was)
+                kept.put_back()
+                self.assertEqual((optimizer.param_groups, dict(optimizer.state)), was)
 
     def test_whose_host_values_stay_is_taken(self):
         net = a_net()
@@ -120,6 +135,24 @@ class AnOptimizer(unittest.TestCase):
             for _ in range(2):
                 optimizer.step()
                 values.look()
+
+
+class AModule(unittest.TestCase):
+    def test_that_counts_its_runs_is_told(self):
+        class Annealed(torch.nn.Linear):
+            runs, longest, is_warm = 0, 0, False
+
+            def forward(self, x):
+                self.runs, self.longest, self.is_warm = self.runs + 1, 8, True
+                return super().forward(x) * 0.9**self.runs
+
+        net = torch.nn.Sequential(torch.nn.Linear(4, 4), Annealed(4, 2))
+        values, told = HostValues(torch, (net, net[1])), []
+        for _ in range(3):
+            net(torch.zeros(1, 4))
+            values.look()
+            told.append(values.counting)
+        self.assertEqual(told[1:], [["Sequential.1.runs", "Annealed.runs"]] * 2)
 
 
 class AModuleThatExchanges(unittest.TestCase):
