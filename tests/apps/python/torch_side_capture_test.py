@@ -23,12 +23,13 @@ except ImportError as why:
 
 
 class OnTheCpu(TorchFunctionMode):
-    """Tensors that are made on a GPU are made there."""
+    """Tensors that are made on a GPU are made there, and no memory is pinned."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         if str(kwargs.get("device", "")).startswith("cuda"):
             kwargs["device"] = "cpu"
+        kwargs.pop("pin_memory", None)
         return function(*args, **kwargs)
 
 
