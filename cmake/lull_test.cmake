@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 include_guard()
 include(GoogleTest)
+include(lull_gpu_test)
 find_package(GTest REQUIRED)
 
 # What tests test is optimised. Optimising the many checks of a test takes clang longer than all else in its file.
@@ -16,21 +17,23 @@ if(LULL_PRECOMPILE)
 endif()
 
 # lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
-#           [PROCESSORS n] [FILTER pattern])
+#           [PROCESSORS n] [FILTER pattern] [BESIDE])
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
 # process of its own.
-# LABELS: `host` by default; `simulated` by default where NAME ends in _simulated; `gpu` for tests that need a device.
-# GPU tests skip themselves (GTEST_SKIP) where no device answers, and CTest counts them as not run. Where there is no nvcc
+# LABELS: `host` by default; `simulated` by default where NAME ends in _simulated; `gpu` for tests that need a device: those
+# of one executable share a process (lull_gpu_test.cmake), since to make one with a device takes seconds.
+# GPU tests skip themselves (GTEST_SKIP) where no device answers, and are counted as not run. Where there is no nvcc
 # they cannot be built: one line that is counted as not run stands for them, except under LULL_CUDA=OFF, where they were
 # not asked for.
 # Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
 # sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
 # FILTER: those of the executable's tests that are meant, as --gtest_filter has it (default all).
+# BESIDE: a GPU test that compares results alone, so that others may use the device at the same time.
 # PROCESSORS: how many it keeps busy (default 1), so that CTest does not start others beside it for which no core is left.
 function(lull_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "BESIDE" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -64,9 +67,14 @@ function(lull_test)
     lull_use_precompiled(${target} test)
   endif()
   target_compile_options(${target} PRIVATE ${lull_test_options})
-  set(properties LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   if(gpu IN_LIST arg_LABELS)
-    list(APPEND properties RESOURCE_LOCK device)  # two tests on one device would meet in its limits
+    set(beside "")
+    if(arg_BESIDE)
+      set(beside BESIDE)
+    endif()
+    lull_gpu_test(NAME ${arg_NAME} KIND gtest COMMAND $<TARGET_FILE:${target}> MATCHING "${arg_FILTER}" ${beside})
+    add_dependencies(lull_gpu_tests ${target})
+    return()
   endif()
   gtest_discover_tests(
     ${target}
@@ -74,5 +82,5 @@ function(lull_test)
     TEST_FILTER "${arg_FILTER}"
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES ${properties})
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
 endfunction()

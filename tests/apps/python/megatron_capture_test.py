@@ -14,6 +14,7 @@ from torch_two_gpus_test import run_on_ranks, torch_pipeline, why_not
 
 import trainer_pipelines
 
+GPUS = 2
 REPLAYS = 8
 STEPS = trainer_pipelines.WARM_UP - 1 + REPLAYS  # one step comes before the scope
 MICROBATCHES = 4

@@ -12,6 +12,7 @@ import time
 import lull
 from torch_two_gpus_test import SKIPPED, cuda_devices
 
+OWN_PROCESS = "CUBLAS_WORKSPACE_CONFIG is set before torch is imported"
 MODES = ("global", "thread_local", "relaxed")
 SITES = ("forward", "backward")
 WARM_UP, GRAPHS, REPLAYS = 3, 2, 20

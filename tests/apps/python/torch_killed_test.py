@@ -20,6 +20,8 @@ import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
 import torch_pipeline  # noqa: E402
 
+OWN_PROCESS = "it starts ranks and kills one"
+BESIDE = "without a GPU a rank it uses none"
 SKIPPED = 77
 RANKS = 2
 KILLS = 3

@@ -10,6 +10,7 @@ import lull
 from torch_capture_test import MODES, TASK, WRONG, wait_until
 from torch_two_gpus_test import run_on_ranks, why_not
 
+GPUS = 2
 WARM_UP, REPLAYS = 3, 20
 
 

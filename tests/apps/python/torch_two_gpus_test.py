@@ -16,6 +16,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for fo
 import lull  # noqa: E402
 import torch_pipeline  # noqa: E402
 
+GPUS = 2
 SKIPPED = 77
 STEPS = 6
 SMALL = {"width": 1024, "layers": 8, "rows": 256, "microbatches": 8}
