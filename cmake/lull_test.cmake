@@ -4,10 +4,10 @@ include(GoogleTest)
 include(lull_gpu_test)
 find_package(GTest REQUIRED)
 
-# What tests test is optimised. Optimising the many checks of a test takes clang longer than all else in its file.
+# What tests test is optimised. Optimising the many checks of a test takes a compiler longer than all else in its file.
 set(lull_test_options "")
-if(LULL_SANITIZE STREQUAL "address")
-  set(lull_test_options -O0)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(lull_test_options $<$<COMPILE_LANGUAGE:CXX>:-O0>)
 endif()
 
 if(LULL_PRECOMPILE)
@@ -66,7 +66,9 @@ function(lull_test)
   if(LULL_PRECOMPILE)
     lull_use_precompiled(${target} test)
   endif()
-  target_compile_options(${target} PRIVATE ${lull_test_options})
+  if(NOT simulated IN_LIST arg_LABELS)  # the simulated world is in the tests' own files, and runs for minutes
+    target_compile_options(${target} PRIVATE ${lull_test_options})
+  endif()
   if(gpu IN_LIST arg_LABELS)
     set(beside "")
     if(arg_BESIDE)

@@ -147,7 +147,7 @@ class Report:
     def end(self, alone):
         slowest = sorted(self.results, key=lambda result: -result.seconds)[:SLOWEST]
         if not self._brief:
-            print("slowest: " + ", ".join(f"{each.name} {each.seconds:.1f} s" for each in slowest))
+            print("slowest: " + ", ".join(f"{each.name} {each.seconds:.1f} s" for each in slowest if each.seconds > 1))
             for name, why in alone.items():
                 print(f"in a process of its own: {name}: {why}")
         reasons = {

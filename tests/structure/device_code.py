@@ -20,22 +20,25 @@ FUNCTION = re.compile(rb"\.(entry|func)\b([^\n]*)")
 LOCAL = re.compile(rb"\.local\s+\.align\s+\d+\s+\.b8\s+__local_depot\w*\[(\d+)\]")
 
 
-def local_bytes(code, kernel):
-    """Of the entry whose name holds that word; 0 without one."""
-    functions = [*FUNCTION.finditer(code)]
-    for found, after in zip(functions, [*functions[1:], None]):
-        if found.group(1) == b"entry" and kernel in found.group(2):
-            return sum(
-                int(depot.group(1))
-                for depot in LOCAL.finditer(code, found.end(), after.start() if after else len(code))
-            )
-    return 0
+KERNEL = re.compile(rb"\b\w*?(resident|phase)_kernel(?:(I\w+E)v)?")  # and the task that it is a template of
+
+
+def local_bytes(code):
+    """{(kind of kernel, task): bytes} of an object's workers."""
+    functions, found = [*FUNCTION.finditer(code)], {}
+    for function, after in zip(functions, [*functions[1:], None]):
+        if function.group(1) == b"entry" and (kernel := KERNEL.search(function.group(2))):
+            end = after.start() if after else len(code)
+            found[kernel.groups()] = sum(int(depot.group(1)) for depot in LOCAL.finditer(code, function.end(), end))
+    return found
 
 
 def search(code, name):
     """The findings in one object, each with the kernel that it stands in."""
-    if local_bytes(code, b"resident_kernel") > local_bytes(code, b"phase_kernel"):
-        yield f"{name}: the worker lies in local memory: a call takes it by address"
+    local = local_bytes(code)
+    for kind, task in local:
+        if kind == b"resident" and local[kind, task] > local.get((b"phase", task), 0):
+            yield f"{name}: the worker{f' {task.decode()}' if task else ''} lies in local memory: a call takes it by address"
     entries = list(ENTRY.finditer(code))
     for found in NON_COHERENT.finditer(code):
         kernel = next((entry.group(1).decode() for entry in reversed(entries) if entry.start() < found.start()), "?")

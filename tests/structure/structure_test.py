@@ -280,6 +280,13 @@ class checks(unittest.TestCase):
         )
         self.assertEqual(list(device_code.search(own % (72, 72, 99), "a.o")), [])
         self.assertIn("local memory", "".join(device_code.search(own % (72, 48, 99), "a.o")))
+        two = b"".join(
+            b".visible .entry _ZN4lull6detail" + kernel + b"I" + task + b"EvNS_13worker_paramsE(\n" + depot
+            for task in (b"NS_3oneE", b"NS_3twoE")
+            for kernel in (b"15resident_kernel", b"12phase_kernel")
+        )
+        self.assertEqual(list(device_code.search(two % (8, 8, 72, 72), "a.o")), [])
+        self.assertIn("two", "".join(device_code.search(two % (8, 8, 72, 48), "a.o")))
         with tempfile.TemporaryDirectory() as build:
             self.assertEqual(device_code.check(build), ([], 0))
             worker = pathlib.Path(build, "graph/CMakeFiles/lull_graph.dir/side_tasks/lull_graph/pagerank_cuda.cu.o")
