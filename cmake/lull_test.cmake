@@ -2,6 +2,7 @@
 include_guard()
 include(GoogleTest)
 include(lull_gpu_test)
+include(${PROJECT_SOURCE_DIR}/tests/one_thread.cmake)  # sets LULL_ONE_THREAD
 find_package(GTest REQUIRED)
 
 # What tests test is optimised. Optimising the many checks of a test takes a compiler longer than all else in its file.
@@ -26,7 +27,7 @@ endif()
 # GPU tests skip themselves (GTEST_SKIP) where no device answers, and are counted as not run. Where there is no nvcc
 # they cannot be built: one line that is counted as not run stands for them, except under LULL_CUDA=OFF, where they were
 # not asked for.
-# Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
+# Under a sanitizer only tests labelled `host` are built, and under ThreadSanitizer none of one_thread.cmake's. The simulated world switches stacks itself, on one thread: a
 # sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
 # FILTER: those of the executable's tests that are meant, as --gtest_filter has it (default all).
@@ -58,6 +59,15 @@ function(lull_test)
   if(LULL_SANITIZE AND NOT host IN_LIST arg_LABELS)
     return()
   endif()
+  if(arg_NAME IN_LIST LULL_ONE_THREAD)
+    set_property(GLOBAL APPEND PROPERTY LULL_ONE_THREAD ${arg_NAME})
+    if(LULL_SANITIZE STREQUAL "thread")  # its lines may go on to speak of the target
+      add_executable(${arg_NAME}_test EXCLUDE_FROM_ALL ${arg_SOURCES})
+      return()
+    elseif(NOT LULL_SANITIZE)
+      list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/one_thread.cpp)
+    endif()
+  endif()
 
   set(target ${arg_NAME}_test)
   add_executable(${target} ${arg_SOURCES})
@@ -85,4 +95,14 @@ function(lull_test)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
+endfunction()
+
+# Called once, after all of them: each name of the list is that of a test.
+function(lull_check_one_thread)
+  get_property(found GLOBAL PROPERTY LULL_ONE_THREAD)
+  foreach(name IN LISTS LULL_ONE_THREAD)
+    if(NOT name IN_LIST found)
+      message(FATAL_ERROR "tests/one_thread.cmake: ${name} is no test")
+    endif()
+  endforeach()
 endfunction()

@@ -9,9 +9,10 @@ whose name it begins. --under: a program that runs the others, such as a sanitiz
 processes. --carried: FOLDER was built elsewhere; where that was leads here, as the programs hold paths.
 
 A group is a program of GoogleTest, or Python programs with equal needs. A Python program has a process of its own where
-it is no file of unittest, or says OWN_PROCESS = "why"; it says GPUS = 2 where it needs so many, ENVIRONMENT = {…} where
-it needs other variables, and BESIDE = "why" where others may run beside it. Groups that only compare results run beside each other, then those that look at times or
-at free memory, alone. What does not end in time is counted as not run. Exit code 77: no test could be run."""
+it is no file of unittest, or says OWN_PROCESS = "why". It says GPUS = 2 where it needs so many, ENVIRONMENT = {…} where
+it needs other variables, and BESIDE = "why" where others may run beside it. Groups that only compare results run beside
+each other, then those that look at times or at free memory, alone. What does not end in time is counted as not run.
+Exit code 77: no test could be run."""
 
 import argparse
 import ast

@@ -4,7 +4,7 @@
 
     scripts/python_tests.py [--gtest_list_tests] [--gtest_filter=NAME:NAME…] NAME=FILE…
 
-What costs seconds in each process, torch and its CUDA context, is had once. A program is a file of unittest, whose
+A process imports torch and makes a CUDA context once, which takes seconds. A program is a file of unittest, whose
 tests are NAME.Class.test_…, or any other, which is one test: NAME. Exit code 77 of it: skipped. Between two programs
 memory goes back to the device, and the environment and what torch has been told to do are as before."""
 

@@ -24,6 +24,7 @@ fi
 scripts/setup.sh
 
 jobs=$(nproc)
+tests_at_once=$((2 * jobs)) # tests wait more than they compute, and none depends on time
 passed=0 failed=0 skipped=0
 benches=() # what is said of them to CMake; without a word, as the preset says
 
@@ -50,7 +51,7 @@ cannot() {
 # configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
 # build/PRESET.log. The compiler is empty for g++, or a clang++.
 configuration() {
-  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=()
+  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=() configured built
   shift 2
   part "$preset, see $log"
   if [[ -n $compiler ]]; then
@@ -62,13 +63,15 @@ configuration() {
     return
   fi
   grep -F 'lull: ' "$log"
+  configured=$SECONDS
   if ! cmake --build --preset "$preset" -j "$jobs" >> "$log" 2>&1; then
     cannot "build $preset" "$log"
     return
   fi
-  echo "built after $((SECONDS - part_started)) s"
+  built=$SECONDS
+  echo "configured in $((configured - part_started)) s, built in $((built - configured)) s"
   rm -f "build/$preset.xml"
-  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$jobs" "$@" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
+  "${fixed_addresses[@]}" ctest --preset "$preset" -j "$tests_at_once" "$@" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
     status=$?
   if ! read -r tests failures absent < <(scripts/test_results.py "build/$preset.xml"); then
     tests=0 failures=0 absent=0
@@ -78,7 +81,8 @@ configuration() {
     tests=$((tests + 1)) failures=1 # ctest misses something: an executable that is not there, or any test at all
   fi
   passed=$((passed + tests - failures - absent)) failed=$((failed + failures)) skipped=$((skipped + absent))
-  echo "== $preset: $failures failed, $absent not run, done after $((SECONDS - part_started)) s"
+  echo "== $preset: $((tests - failures - absent)) passed, $failures failed, $absent not run; configured in $((configured - part_started)) s," \
+    "built in $((built - configured)) s, tested in $((SECONDS - built)) s"
 }
 
 # clang_warnings COMPILER: checks each C++ file as clang reads it, but for those that asan has compiled. One test.

@@ -8,6 +8,7 @@
 #include <random>
 
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/support/effort.hpp>
 
 namespace lull {
 namespace {
@@ -286,10 +287,10 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
   std::mt19937_64 random{20261121};
   constexpr std::uint32_t any_vertices = 4096;
   constexpr std::uint64_t any_edges = 1000;
-  int counts[2] = {};
+  std::uint64_t counts[2] = {};
   for (auto const& [name, text] : smalls) {
     auto const packed = gzip(text);
-    for (int round = 0; round < 1000; ++round) {
+    for (std::uint64_t round = 0; round < trials(1000); ++round) {
       bool const zipped = round % 4 == 0;
       auto bytes = zipped ? packed : text;
       for (auto flips = 1 + random() % 3; flips > 0; --flips) {
@@ -305,8 +306,8 @@ TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
       }
     }
   }
-  EXPECT_GT(counts[0], 500);  // or the flips do nothing
-  EXPECT_GT(counts[1], 500);
+  EXPECT_GT(counts[0], trials(500));  // or the flips do nothing
+  EXPECT_GT(counts[1], trials(500));
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ def search(code, name):
     local = local_bytes(code)
     for kind, task in local:
         if kind == b"resident" and local[kind, task] > local.get((b"phase", task), 0):
-            yield f"{name}: the worker{f' {task.decode()}' if task else ''} lies in local memory: a call takes it by address"
+            of = f" of {task.decode()}" if task else ""
+            yield f"{name}: the worker{of} lies in local memory: a call takes it by address"
     entries = list(ENTRY.finditer(code))
     for found in NON_COHERENT.finditer(code):
         kernel = next((entry.group(1).decode() for entry in reversed(entries) if entry.start() < found.start()), "?")

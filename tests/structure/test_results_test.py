@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_results_test.py ROOT: scripts/test_results.py counts what ctest itself writes, and programs of many GPU tests."""
+"""test_results_test.py ROOT: scripts/test_results.py counts what ctest writes, and programs of many GPU tests."""
 
 import pathlib
 import subprocess

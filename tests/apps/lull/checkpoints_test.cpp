@@ -25,6 +25,7 @@
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tests/host/io/safetensors_file.hpp>
+#include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/killed_program.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -296,7 +297,7 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
   };
   ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
   counter_random const random{1, 0};
-  for (std::uint64_t kills = 0; kills < 8; ++kills) {
+  for (std::uint64_t kills = 0; kills < trials(8); ++kills) {
     test::program(command("killed.csv"), std::chrono::microseconds{20'000 + random.below(kills, 150'000)});
   }
   ASSERT_EQ(test::program(command("killed.csv"), 0us), 0);
@@ -320,12 +321,12 @@ TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_
   ASSERT_EQ(test::program(command({"run"}, "whole"), 0us), 0);
   EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
   counter_random const random{1, 0};
-  for (std::uint64_t kills = 0; kills < 8; ++kills)
+  for (std::uint64_t kills = 0; kills < trials(8); ++kills)
     test::program(command({"run"}, "killed"), std::chrono::microseconds{20'000 + random.below(kills, 300'000)});
   ASSERT_EQ(test::program(command({"run"}, "killed"), 0us), 0);
   EXPECT_TRUE(fs::is_empty(folder_ / "killed"));
   std::vector<std::string> const harvest{"harvest", "--segment", "300us", "--pairs", "2", "--iterations", "40"};
-  for (std::uint64_t kills = 0; kills < 3; ++kills) {
+  for (std::uint64_t kills = 0; kills < trials(3); ++kills) {
     test::program(command(harvest, "harvested"), std::chrono::microseconds{2'300'000 + random.below(kills, 900'000)});
   }
   ASSERT_EQ(test::program(command(harvest, "harvested"), 0us), 0);

@@ -14,6 +14,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/tests/host/detail/job_memories_fixture.hpp>
+#include <lull/tests/support/effort.hpp>
 
 namespace lull {
 namespace {
@@ -201,13 +202,8 @@ std::vector<std::uint64_t> undisturbed(std::size_t bytes, std::uint64_t rounds) 
 TEST_F(job_memories, never_stands_in_the_way_of_what_is_promised) {
   constexpr std::size_t unit = 64 * kib;
   constexpr std::size_t reserve = 8 * unit;
-  constexpr int events = 25'000;
-#if defined(__SANITIZE_THREAD__)  // much slower, and there is one thread
-  constexpr std::uint32_t seeds = 1;
-#else
-  constexpr std::uint32_t seeds = 4;
-#endif
-  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+  constexpr int events = static_cast<int>(trials(25'000));
+  for (std::uint32_t seed = 1; seed <= trials(4); ++seed) {
     std::mt19937 random{seed};
     jobs_.clear();
     memories_.reset();

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests whose process makes no thread, as support/one_thread.cpp holds them to: nothing for ThreadSanitizer to watch.
+set(LULL_ONE_THREAD
+    bench_step_order
+    cli_account
+    cli_harvest_trace
+    cli_machine
+    cli_new_task
+    cli_progress
+    cli_report
+    cli_schedule
+    cli_statistics
+    cli_waiting_cost
+    govern_slowdown_estimate
+    graph_edge_queue
+    graph_row_sums
+    graph_verify_bfs
+    graph_verify_components
+    graph_verify_sssp
+    graph_vertex_list
+    host_atomic_file
+    host_checkpoint_file
+    host_close_policy
+    host_folder_lock
+    host_forecast
+    host_graph_order
+    host_history
+    host_learning_curve
+    host_library_text
+    host_memory
+    host_options
+    host_reserved_sms
+    host_safetensors_reader
+    host_step_finder
+    host_wrapped
+    images_blend
+    images_malformed
+    images_pillow
+    images_read_jpeg
+    images_read_png
+    images_resize
+    images_resize_plan
+    images_write
+    mlp_labelled_rows
+    profile_choice
+    report_bubble_summary
+    report_bubble_told
+    report_bubble_writers
+    report_trace
+    solo_bubble_lengths
+    text_source
+)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often a test repeats itself.
+#pragma once
+
+#include <cstdint>
+
+namespace lull {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
+/// Of so many random trials a quarter under a sanitizer, where each takes several times as long. All of them run in the
+/// builds without one.
+constexpr std::uint64_t trials(std::uint64_t all) { return is_sanitized ? (all + 3) / 4 : all; }
+
+}  // namespace lull
