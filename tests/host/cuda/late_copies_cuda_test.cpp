@@ -2,7 +2,9 @@
 // A trainer that waits for long, with a kernel behind its wait: with one connection no copy to the device comes through
 // meanwhile. All jobs must be alive afterwards, and do their work. How long it waits: LULL_LATE_WAIT_S, in seconds.
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -35,7 +37,7 @@ std::chrono::seconds wait_of_trainer() {
 class host_word {
  public:
   host_word() {
-    LULL_CUDA(cudaHostAlloc(&word_, sizeof *word_, cudaHostAllocMapped));
+    LULL_CUDA(cudaHostAlloc(reinterpret_cast<void**>(&word_), sizeof *word_, cudaHostAllocMapped));
     *word_ = 0;
   }
   ~host_word() { cudaFreeHost(word_); }
