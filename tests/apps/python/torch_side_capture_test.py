@@ -128,7 +128,11 @@ class ACapture(unittest.TestCase):
         self.addCleanup(self.stack.close)
         for patch in (
             mock.patch.multiple(
-                torch.cuda, device=nothing, stream=nothing, current_stream=lambda *_: None, ExternalStream=Stream
+                torch.cuda,
+                device=nothing,
+                stream=nothing,
+                current_stream=lambda *_: Stream(0, 0),
+                ExternalStream=Stream,
             ),
             mock.patch.multiple(torch.cuda, CUDAGraph=Graph),
             mock.patch.multiple(

@@ -69,7 +69,9 @@ class Turns(unittest.TestCase):
         import torch
 
         self.torch = torch
-        torch.backends.cuda.matmul.allow_tf32 = False
+        matmul = torch.backends.cuda.matmul  # other files share the process
+        self.addCleanup(setattr, matmul, "allow_tf32", matmul.allow_tf32)
+        matmul.allow_tf32 = False
         self.a = torch.randn(1024, 1024, device="cuda")
         self.chosen = random.Random(3)
 
