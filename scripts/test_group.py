@@ -20,6 +20,7 @@ BEGINS = re.compile(r"\[ RUN      \] (\S+)$")
 ENDS = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, .*)? \(\d+ ms\)$")
 STATES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 SECONDS_TO_END = 60  # a process has, before its first test and after its last
+DISABLED = re.compile(r"(^|[./])DISABLED_")
 LINES = 400  # that are kept of one test
 SKIPPED = 77
 FINDING = "========="  # begins a line of a sanitizer
@@ -101,7 +102,7 @@ class Group:
         self._environment = {**os.environ, **(environment or {})}
 
     def cases(self):
-        """The names of its tests. Needs no device."""
+        """The names of its tests, but for disabled ones. Needs no device."""
         command = [*self._command, "--gtest_list_tests"] + (
             [f"--gtest_filter={self._matching}"] if self._matching else []
         )
@@ -117,7 +118,8 @@ class Group:
                 names.append(suite + word.strip())
             elif word.endswith("."):
                 suite = word
-        return names[self._part[0] :: self._part[1]]
+        enabled = [name for name in names if not DISABLED.search(name)]
+        return enabled[self._part[0] :: self._part[1]]
 
     def run(self, until):
         """The results of all its tests. `until`: from then on the rest is not run."""

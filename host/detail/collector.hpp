@@ -20,7 +20,7 @@ namespace lull::detail {
 
 struct collector_options {
   std::chrono::nanoseconds min_bubble{0};
-  std::size_t max_bubbles = 0;      // reports that are kept until somebody takes them; the latest
+  std::size_t max_bubbles = 0;     // reports that are kept until somebody takes them; the latest
   bool tells_free_memory = false;  // reports tell how much device memory is free
 };
 

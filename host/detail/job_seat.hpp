@@ -49,12 +49,12 @@ class job_seat {
   std::shared_ptr<executor> machine_;
   std::uint64_t const capacity_;
   machine_array<cursor> cursor_;
-  machine_array<ring_group> ring_;     // (groups(),)
-  mapped_array<progress_line> line_;   // (1,)
-  pinned_array<cursor> words_;         // (1,): of the last copy, to or from the machine
-  pinned_array<ring_group> copied_;    // (groups(),)
-  pinned_array<std::uint64_t> fed_;    // (1,)
-  bool is_clean_ = true;               // the ring: all its places are free
+  machine_array<ring_group> ring_;    // (groups(),)
+  mapped_array<progress_line> line_;  // (1,)
+  pinned_array<cursor> words_;        // (1,): of the last copy, to or from the machine
+  pinned_array<ring_group> copied_;   // (groups(),)
+  pinned_array<std::uint64_t> fed_;   // (1,)
+  bool is_clean_ = true;              // the ring: all its places are free
 };
 
 }  // namespace lull::detail

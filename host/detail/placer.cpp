@@ -104,7 +104,8 @@ void placer::release() noexcept {
 void placer::tick() {
   take_what_was_made();
   keep_a_spare_gate();
-  if (std::uint64_t const looks = captured_.looks(); std::exchange(graphs_looked_at_, looks) != looks) follow_captures();
+  if (std::uint64_t const looks = captured_.looks(); std::exchange(graphs_looked_at_, looks) != looks)
+    follow_captures();
   if (places_[0].job != nullptr) at_work_ = places_[0].job->kernel().resident;
   renew_leases();
   for (int p = 0; p < places; ++p) look_after(p);

@@ -72,13 +72,13 @@ class placer {
  private:
   /// How long one attempt to empty a slot waits on the device.
   static constexpr std::uint64_t control_limit_ns = 10'000'000;
-  static constexpr std::chrono::seconds idle_for{1};       // then a gate may be taken back from its stream
+  static constexpr std::chrono::seconds idle_for{1};        // then a gate may be taken back from its stream
   static constexpr std::chrono::seconds left_open_for{60};  // … also from one that never closes its bubble
   /// So long a job without input keeps its place from others, and stays away for others. The host is not further ahead
   /// of the stream, so in that time it has had bubbles, or there were none.
   static constexpr std::chrono::milliseconds patience{400};
-  static constexpr std::size_t max_compared = 64;  // jobs, for the one that training feels least
-  static constexpr std::size_t max_leases = 64;    // that are written at a time
+  static constexpr std::size_t max_compared = 64;   // jobs, for the one that training feels least
+  static constexpr std::size_t max_leases = 64;     // that are written at a time
   static constexpr std::size_t seats = places + 1;  // one may be kept by a `feed` that is under way
 
   enum class place_state { empty, filling, standing, emptying };
@@ -103,9 +103,9 @@ class placer {
   struct place {
     place_state at = place_state::empty;
     std::shared_ptr<job_record> job;
-    bool has_all_input = false;   // `feed` writes to its seat
-    bool reads_words = false;     // a copy of its cursor is under way
-    std::uint64_t phases = 0;     // when it was seen to starve
+    bool has_all_input = false;  // `feed` writes to its seat
+    bool reads_words = false;    // a copy of its cursor is under way
+    std::uint64_t phases = 0;    // when it was seen to starve
     std::optional<std::chrono::steady_clock::time_point> starves_since{};
     /// Of each kind of worker one a gate; of captured graphs, which have but the first place.
     std::vector<slot_of_gate> slots;

@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/array.hpp>
-#include <lull/host/runtime.hpp>
 #include <lull/host/report/bubble_summary.hpp>
+#include <lull/host/runtime.hpp>
 #include <lull/tests/host/stalling_executor.hpp>
 #include <lull/tests/support/threads_job.hpp>
 
@@ -117,7 +117,10 @@ class stuck : public testing::TestWithParam<stuck_call> {
         {"suppose", [this] { side_->suppose("watched", 0.01); }},
         {"slowdown_of", [this] { side_->slowdown_of("watched"); }},
         {"steps", [this] { side_->steps(); }},
-        {"quiet", [this] { if (side_->quiet(deadline)) side_->release(); }},
+        {"quiet",
+         [this] {
+           if (side_->quiet(deadline)) side_->release();
+         }},
         {"give_back", [this] { side_->give_back(1 << 20, deadline); }},
         {"keep_reserve", [this] { side_->keep_reserve(deadline); }},
         {"drain", [this] { side_->drain(deadline); }},
@@ -135,7 +138,9 @@ class stuck : public testing::TestWithParam<stuck_call> {
     all["progress"] = [this] { watched_.progress(); };
     all["pause"] = [this] { watched_.pause(); };
     all["resume"] = [this] { watched_.resume(); };
-    all["hold"] = [this] { if (watched_.hold(deadline)) watched_.let_go(); };
+    all["hold"] = [this] {
+      if (watched_.hold(deadline)) watched_.let_go();
+    };
     all["rounds"] = [this] { watched_.rounds(); };
     all["feed"] = [this] { watched_.feed(1); };
     all["fed"] = [this] { watched_.fed(); };

@@ -162,6 +162,11 @@ class GpuTests(unittest.TestCase):
         self.assertEqual(self.count()[:2], (77, "0 passed, 0 failed, 1 skipped"))
         self.assertEqual(self.count("nothing")[:2], (1, "0 passed, 0 failed, 0 skipped"))
 
+    def test_those_that_are_disabled_are_left_alone(self):
+        self.add_program(["a", "DISABLED_hang", "b"])
+        self.assertEqual(self.count()[:2], (0, "2 passed, 0 failed, 0 skipped"))
+        self.assertEqual(self.processes(), ["suite.a,suite.b"])
+
     def test_names_choose(self):
         self.add_program(["a"], name="one")
         self.add_program(["b"], name="two")

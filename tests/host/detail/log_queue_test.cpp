@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of the log: nobody waits for the program's callback, none is given out after the end, and lost ones are counted.
+// Lines of the log: nobody waits for the program's callback, none is given out after the end, and lost ones are
+// counted.
 #include <atomic>
 #include <chrono>
 #include <future>
