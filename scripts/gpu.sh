@@ -51,7 +51,7 @@ pack() {
   local -r folder=$(mktemp -d) from=$(cd "$build" && pwd -P)
   local file
   cp "$build/gpu_tests.json" "$folder"
-  for file in $(cd "$from" && ls -d bin/lull bin/tests/libraries/* && grep -o "\"$from/[^\"]*" gpu_tests.json | sed "s,^\"$from/,," | sort -u); do
+  for file in $(cd "$from" && ls -d bin/lull bin/tests/libraries/* 2> /dev/null; grep -o "\"$from/[^\"]*" gpu_tests.json | sed "s,^\"$from/,," | sort -u); do
     [[ -f $build/$file ]] || continue # a path of the source
     mkdir -p "$folder/$(dirname "$file")"
     strip -o "$folder/$file" "$build/$file" 2> /dev/null || cp "$build/$file" "$folder/$file"

@@ -75,14 +75,14 @@ def gpus():
 
 
 class NotHere(Program):
-    """A program that needs more GPUs than there are; none is started to hear that."""
+    """A Python program that needs more GPUs than there are; none is started to hear that."""
 
-    def __init__(self, name, why):
+    def __init__(self, name, path, why):
         super().__init__(name, [])
-        self._why = why
+        self._cases, self._why = cases_of(name, path), why
 
     def run(self, until):
-        return [Result(self.name, "skipped", 0.0, f"NOT RUN: {self._why}")]
+        return [Result(case, "skipped", 0.0, f"NOT RUN: {self._why}") for case in self._cases]
 
 
 def groups_of(tests, under, shards, limit):
@@ -110,7 +110,8 @@ def groups_of(tests, under, shards, limit):
             environment.update(needs.get("ENVIRONMENT", {}))
             beside = test["beside"] = beside or "BESIDE" in needs
             if there < needs.get("GPUS", 1):
-                groups.append((NotHere(name, f"{needs.get('GPUS', 1)} GPUs are needed, there are {there}"), True))
+                why = f"{needs.get('GPUS', 1)} GPUs are needed, there are {there}"
+                groups.append((NotHere(name, command[-1], why), True))
                 continue
             if "OWN_PROCESS" in needs and not test["group"]:
                 alone[name] = needs["OWN_PROCESS"]
@@ -147,8 +148,10 @@ class Report:
 
     def end(self, alone):
         slowest = sorted(self.results, key=lambda result: -result.seconds)[:SLOWEST]
+        slowest = [each for each in slowest if each.seconds > 1]
         if not self._brief:
-            print("slowest: " + ", ".join(f"{each.name} {each.seconds:.1f} s" for each in slowest if each.seconds > 1))
+            if slowest:
+                print("slowest: " + ", ".join(f"{each.name} {each.seconds:.1f} s" for each in slowest))
             for name, why in alone.items():
                 print(f"in a process of its own: {name}: {why}")
         reasons = {

@@ -130,11 +130,15 @@ class Group:
             self._add(self.name, "failed", began, str(why))
             return self.results
         while rest and time.monotonic() < until:
-            self._run_process(rest, until)
+            try:
+                self._run_process(rest, until)
+            except OSError as why:
+                self._add(self.name, "failed", began, str(why))
+                break
             known = {result.name for result in self.results}
             rest = [name for name in rest if name not in known]
         for name in rest:
-            self._add(name, "not run", time.monotonic(), "no time was left")
+            self._add(name, "not run", time.monotonic(), "")
         return self.results
 
     def _add(self, name, state, began, text):

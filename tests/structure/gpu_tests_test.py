@@ -186,6 +186,12 @@ class GpuTests(unittest.TestCase):
         self.assertEqual(self.count("--under", f"{under} word")[0], 0)
         self.assertEqual((self.folder / "started.under").read_text(encoding="utf-8"), "word\n")
 
+    def test_under_a_program_that_is_not_there(self):
+        self.add_program(["a", "b"])
+        code, last, text = self.count("--under", "/nowhere/program")
+        self.assertEqual((code, last), (1, "0 passed, 1 failed, 0 skipped, 2 not run"))
+        self.assertIn("No such file", text)
+
     def test_groups_that_are_not_alone_run_beside_each_other(self):
         meet = "import pathlib, sys, time\nmine, other = map(pathlib.Path, sys.argv[1:])\nmine.touch()\n"
         meet += "while not other.exists(): time.sleep(0.01)\n"
@@ -249,8 +255,12 @@ if __name__ == "__main__":
     sys.exit(77)
 """,
         )
-        self.add_python("two_gpus", "GPUS = 2\nraise SystemExit(1)\n")
-        self.assertEqual(self.count()[:2], (77, "0 passed, 0 failed, 3 skipped"))
+        two = (
+            "import unittest\nGPUS = 2\nclass A(unittest.TestCase):\n def test_1(self): pass\n def test_2(self): pass\n"
+        )
+        self.add_python("two_gpus", two)
+        self.add_python("two_ranks", "GPUS = 2\nraise SystemExit(1)\n")
+        self.assertEqual(self.count()[:2], (77, "0 passed, 0 failed, 5 skipped"))
 
     def test_python_scripts_of_a_group_share_a_process_and_leave_it_as_it_was(self):
         script = "import os, sys, lull_mark as mark\n"
