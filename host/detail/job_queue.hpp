@@ -14,8 +14,8 @@
 
 namespace lull::detail {
 
-/// The jobs of a runtime that are not over, and which of them wait for a place. Whoever changes something about a job
-/// notes it, so that a round of the dispatcher costs what has changed and not what is queued. No call waits. `add`,
+/// The jobs of a runtime that are not over, and which of them wait for a place. A thread that changes something about a
+/// job notes it, so that a round of the dispatcher costs what has changed and not what is queued. No call waits. `add`,
 /// `note`, `cancel_all`, `all` and `empty` come from any thread, the rest from the dispatcher.
 class job_queue : public std::enable_shared_from_this<job_queue> {
  public:

@@ -241,7 +241,7 @@ void placer::take_out(place& here) {
     next = job_state::failed;
   }
   queue_.put_back(job, job->move_to(next));
-  --taken_places_;  // last: who finds all empty finds the job in its state
+  --taken_places_;  // last: if all are empty the job is in its state
 }
 
 /// One exchange under way for each slot; true when all have succeeded, and when a place was emptied, a copy of the

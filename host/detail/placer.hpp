@@ -55,7 +55,7 @@ class placer {
   void give_up() noexcept { given_up_ = true; }
   /// The machine is lost.
   void fail_all() noexcept;
-  /// Workers may stay so long from now on.
+  /// Leases follow the longest recent bubble.
   void note_longest_bubble(std::chrono::nanoseconds longest);
   /// Control is at work, or would be if a job came.
   bool is_busy() const;

@@ -16,7 +16,7 @@ namespace lull {
 class stall {
  public:
   ~stall() { let_go(); }
-  /// The next call of this name hangs, whoever makes it; those after it do not.
+  /// The next call of this name hangs, on any thread; those after it do not.
   void set(std::string name) {
     std::lock_guard const lock{mutex_};
     name_ = std::move(name);
