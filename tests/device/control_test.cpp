@@ -9,12 +9,13 @@
 
 #include <lull/device/control.hpp>
 #include <lull/device/threads_world.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using entry = entry_word<threads_world>;
-constexpr std::uint64_t long_enough_ns = 600'000'000'000;
+constexpr std::uint64_t long_enough_ns = std::chrono::nanoseconds{long_enough}.count();
 
 slot_content content_with(cursor* at, unsigned char byte) {
   slot_content content{at, 77, {}};
@@ -74,7 +75,7 @@ TEST(control, waits_for_blocks_that_are_inside_and_keeps_others_out) {
     EXPECT_TRUE(exchange<threads_world>(slot, content_with(&words, 1), long_enough_ns));
     found = inside_work;
   }};
-  while ((threads_world::load<order::relaxed, scope::device>(slot.entry) & entry::held) == 0) std::this_thread::yield();
+  await_that([&] { return (threads_world::load<order::relaxed, scope::device>(slot.entry) & entry::held) != 0; });
   EXPECT_NE(entry::enter(slot.entry) & entry::held, 0U);  // out again by itself
   EXPECT_EQ(entry::inside((threads_world::load<order::relaxed, scope::device>(slot.entry))), 1U);
   EXPECT_EQ((threads_world::load<order::relaxed, scope::device>(slot.at)), 0U);

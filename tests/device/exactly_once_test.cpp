@@ -13,6 +13,7 @@
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -97,7 +98,7 @@ class course {
       std::this_thread::sleep_for(how_.bubble);
       machine_.close_edge(trainer, gate_.ref(), ++value, *mark, false, closing{});
       machine_.synchronize(trainer);
-      while (!machine_.workers_left(*mark)) std::this_thread::yield();
+      await_that([&] { return machine_.workers_left(*mark); });
       phase_state const state = cursor.state();
       if (state == phase_state::finished || state == phase_state::failed) return bubble;
     }

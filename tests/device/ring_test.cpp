@@ -9,6 +9,7 @@
 
 #include <lull/device/ring.hpp>
 #include <lull/device/threads_world.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -106,17 +107,14 @@ TEST(ring, many_pushers_and_poppers_lose_and_repeat_nothing) {
     for (std::uint64_t t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
         for (std::uint64_t i = 0; i < entries; ++i) {
-          while (!ring.ref(2 * t).push({tagged{static_cast<std::uint32_t>(t + 1), i}, t * entries + i + 1}))
-            std::this_thread::yield();
+          tagged const begin{static_cast<std::uint32_t>(t + 1), i};
+          EXPECT_TRUE(within_time([&] { return ring.ref(2 * t).push({begin, t * entries + i + 1}); }));
         }
       });
       all.emplace_back([&, t] {
-        while (out.load() < threads * entries) {
+        EXPECT_TRUE(within_time([&] {
           handed_back const entry = ring.ref(2 * t).pop();
-          if (entry.count == 0) {
-            std::this_thread::yield();
-            continue;
-          }
+          if (entry.count == 0) return out.load() == threads * entries;
           ++out;
           std::uint64_t const pusher = entry.at.tag() - 1;
           if (pusher >= threads || entry.count != pusher * entries + entry.at.item() + 1) {
@@ -124,7 +122,8 @@ TEST(ring, many_pushers_and_poppers_lose_and_repeat_nothing) {
           } else if (seen[entry.count - 1].fetch_add(1) != 0) {
             ++wrong;
           }
-        }
+          return false;
+        }));
       });
     }
     for (std::thread& thread : all) thread.join();

@@ -12,6 +12,7 @@
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/fed_task.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -35,7 +36,7 @@ class starving : public testing::Test {
     params_.bubble = bubble_;
     worker_kernel const kernel = threads_worker<fed_task>();
     machine_.launch(kernel, machine_.load(kernel, 0), params_, mark_.get(), start_when::opened);
-    while (!machine_.workers_left(*mark_)) std::this_thread::yield();
+    await_that([&] { return machine_.workers_left(*mark_); });
     EXPECT_EQ(cursor_.state(), phase_state::starved);
   }
   void feed(std::uint64_t rounds) { threads_world::store<order::release, scope::system>(cursor_.words.fed, rounds); }

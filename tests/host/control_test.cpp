@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/halt.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -79,14 +81,12 @@ TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   auto const side = make();
   job const a = submit(*side, "a");
   await(*side, a, job_state::placed);
-  std::atomic<bool> go_on{false};
-  trainer.enqueue([&] {
-    while (!go_on) std::this_thread::yield();
-  });
+  halt stands;
+  trainer.enqueue(stands.operation());
   one_bubble(*side);  // its worker is enqueued and cannot come yet
   EXPECT_FALSE(side->quiet(50ms));
-  go_on = true;
-  trainer.synchronize();  // it looks at `go_on` until then
+  stands.let_go();
+  trainer.synchronize();
   await(*side, a, job_state::placed);
   seen.take();
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
@@ -102,10 +102,10 @@ TEST_F(runtime_recorded, a_job_that_ends_while_a_new_graph_gets_it_is_taken_out_
   trainer.begin_capture();
   one_bubble(*side);
   threads_graph const graph = trainer.end_capture();
-  while (seen.held() == 0) std::this_thread::yield();  // the graph's slot is being filled
+  await_that([&] { return seen.held() != 0; });  // the graph's slot is being filled
   task.cancel();
   // the streams' slots are asked to be emptied meanwhile
-  while (seen.held() == 1) std::this_thread::yield();
+  await_that([&] { return seen.held() != 1; });
   seen.let_exchanges_go();
   ASSERT_TRUE(task.wait(60s));
   EXPECT_TRUE(seen.all_empty());

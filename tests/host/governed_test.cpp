@@ -17,6 +17,7 @@
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -49,7 +50,7 @@ class governed : public runtime_recorded {
     }
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
-    while (side.steps().timed < count) std::this_thread::sleep_for(100us);
+    await_that([&] { return side.steps().timed >= count; });
   }
 };
 

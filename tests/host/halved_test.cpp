@@ -15,6 +15,7 @@
 #include <lull/host/govern/governor.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -55,7 +56,7 @@ class halved_workers : public runtime_recorded {
       lengths_.emplace_back(static_cast<std::chrono::nanoseconds::rep>(ns));
     }
     trainer.synchronize();
-    while (side.steps().timed + 1 < side.steps().begun) std::this_thread::yield();
+    await_that([&] { return side.steps().timed + 1 >= side.steps().begun; });
     for (std::string const& each : seen.take()) {
       if (!each.starts_with("launch")) continue;
       EXPECT_EQ(each.ends_with(" of 1 block"), runs == side_work::half) << each;

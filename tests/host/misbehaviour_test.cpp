@@ -20,12 +20,13 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 120s;  // against hangs only
 
 class misbehaving : public testing::Test {
  protected:
@@ -41,7 +42,7 @@ class misbehaving : public testing::Test {
   job submit(runtime& side) {
     seen.name(arrays.extents.data(), "a");
     job const task = side.submit(arrays.task(), "a");
-    while (!side.ready(&trainer)) std::this_thread::yield();
+    await_that([&] { return side.ready(&trainer); });
     seen.take();
     return task;
   }
@@ -139,8 +140,7 @@ TEST_F(misbehaving, a_forked_child_harvests_nothing_and_ends) {
     const_cast<std::unique_ptr<runtime>&>(side).reset();
     _exit(id.bubble == 0 && refused ? 0 : 1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  int const status = test::status_of(child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   is_still_done(*side, task);
 }
@@ -194,8 +194,7 @@ TEST_F(misbehaving, a_forked_child_may_harvest_what_its_parent_does) {
     }
     _exit(1);
   }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  int const status = test::status_of(child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_THROW(make(), usage_error);
 }
@@ -260,7 +259,7 @@ void exit_in_the_middle() {
   static threads_stream trainer;
   static runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
   static job const task = side.submit(arrays.task());
-  while (!side.ready(&trainer)) std::this_thread::yield();
+  await_that([&] { return side.ready(&trainer); });
   for (int i = 0; i < 20; ++i) bubble const idle{side, &trainer, site{"last"}};
   side.open(&trainer, site{"open at the end"});
   std::exit(0);

@@ -20,6 +20,8 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/halt.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -76,8 +78,8 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
     trainer.synchronize();
     side->close(id, &trainer);
     last = seen.take();
-    while (side->take_bubbles().empty())
-      std::this_thread::yield();  // its worker is out, too: it would work in the next bubble
+    await_that(
+        [&] { return !side->take_bubbles().empty(); });  // its worker is out, too: it would work in the next bubble
   }
   EXPECT_EQ(last, at_open);
   EXPECT_GT(bubbles, 8);
@@ -285,22 +287,21 @@ TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_bloc
   auto const side = make();
   job task = submit_endless(*side);
   await(*side, task, job_state::placed);
-  std::atomic<bool> goes{false};
+  halt stands;
   bubble_id const id = side->open(&trainer, site{"wait"});
-  trainer.enqueue([&goes] { goes.wait(false); });
+  trainer.enqueue(stands.operation());
   side->close(id, &trainer);
-  while (task.progress().phases == 0) std::this_thread::yield();  // a block is inside
+  await_that([&] { return task.progress().phases != 0; });  // a block is inside
   seen.exchanges_throw = true;
   task.pause();  // asks for one
-  while (side->mode() == runtime_mode::on) std::this_thread::yield();
+  await_that([&] { return side->mode() != runtime_mode::on; });
   EXPECT_FALSE(task.wait(20ms)) << "the machine is not lost, and nobody knows that its blocks are out";
   EXPECT_EQ(task.progress().state, job_state::placed);
   seen.exchanges_throw = false;
   EXPECT_TRUE(task.wait(120s));
   EXPECT_EQ(task.progress().state, job_state::failed);
-  goes = true;
-  goes.notify_all();
-  trainer.synchronize();  // it looks at `goes` until then
+  stands.let_go();
+  trainer.synchronize();
 }
 
 TEST_F(runtime_recorded, nobody_waits_for_the_jobs_of_a_machine_that_is_lost) {
@@ -349,18 +350,17 @@ TEST_F(runtime_recorded, a_report_tells_how_long_workers_stood_on_the_device_bef
     auto const side = make(with);
     job const task = submit(*side, "a");
     await(*side, task, job_state::placed);
-    std::atomic<bool> goes{false};
-    trainer.enqueue([&goes] { goes.wait(false); });
+    halt stands;
+    trainer.enqueue(stands.operation());
     auto const asked = std::chrono::steady_clock::now();
     one_bubble(*side);
     auto const enqueued = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(5ms);
     auto const opens = std::chrono::steady_clock::now();
-    goes = true;
-    goes.notify_all();
+    stands.let_go();
     trainer.synchronize();
     std::vector<bubble_report> told;
-    while (told.empty()) told = side->take_bubbles();
+    await_that([&] { return !(told = side->take_bubbles()).empty(); });
     ASSERT_EQ(told[0].waited.has_value(), ahead);
     if (!ahead) continue;
     EXPECT_GE(*told[0].waited, opens - enqueued);

@@ -14,6 +14,7 @@
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/log_lines.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 
@@ -51,7 +52,7 @@ class runtime_recorded : public testing::Test {
     return describe(slow, name);
   }
   static void await(runtime& side, job const& task, job_state state) {
-    while (task.progress().state != state) std::this_thread::yield();
+    await_that([&] { return task.progress().state == state; });
     side.take_bubbles();  // waits for the end of the dispatcher's round, so that what it placed stands
   }
   void one_bubble(runtime& side, char const* where = "wait") { side.close(side.open(&trainer, site{where}), &trainer); }

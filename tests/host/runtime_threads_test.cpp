@@ -17,12 +17,13 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/halt.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 120s;  // against hangs only
 
 class runtime_on_threads : public testing::TestWithParam<int> {
  protected:
@@ -97,17 +98,16 @@ TEST_P(runtime_on_threads, a_worker_that_was_enqueued_for_one_kind_of_task_never
   runtime side{options()};
   std::vector<job> jobs{side.submit(one.task()), side.submit(other.task())};
   for (job const& each : jobs) {
-    while (each.progress().state != job_state::placed) std::this_thread::yield();
+    await_that([&] { return each.progress().state == job_state::placed; });
   }
-  std::atomic<bool> goes = false;
-  trainer.enqueue([&goes] { goes.wait(false); });
+  halt stands;
+  trainer.enqueue(stands.operation());
   for (int i = 0; i < 60; ++i) {  // all for the probes, which are done in the first of them
     bubble const idle{side, &trainer, site{"wait"}};
     trainer.enqueue([] { std::this_thread::sleep_for(1ms); });
   }
   for (int i = 0; i < 2; ++i) jobs.push_back(side.submit(compute));  // these take the places that the probes leave
-  goes = true;
-  goes.notify_all();
+  stands.let_go();
   trainer.synchronize();
   train(side, trainer, [&] { return is_over(jobs[2]) && is_over(jobs[3]); });
   for (job const& each : jobs) EXPECT_EQ(each.progress().state, job_state::finished);
@@ -126,15 +126,15 @@ TEST_P(runtime_on_threads, a_higher_priority_goes_first) {
   job first = side.submit(a.task());
   job second = side.submit(b.task());
   threads_stream trainer;
-  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed)
-    std::this_thread::yield();
+  await_that(
+      [&] { return first.progress().state == job_state::placed && second.progress().state == job_state::placed; });
   job_description quiet = describe(low.task(), "low");
   job_description loud = describe(high.task(), "high");
   loud.priority = 1;
   job const later = side.submit(quiet);
   job const sooner = side.submit(loud);
   first.cancel();
-  while (sooner.progress().state != job_state::placed) std::this_thread::yield();
+  await_that([&] { return sooner.progress().state == job_state::placed; });
   EXPECT_EQ(later.progress().state, job_state::queued);
 }
 
@@ -181,7 +181,7 @@ TEST_P(runtime_on_threads, is_destroyed_inside_an_open_bubble_and_with_work_left
   {
     runtime side{options()};
     task = side.submit(arrays.task());
-    while (!side.ready(&trainer)) std::this_thread::yield();
+    await_that([&] { return side.ready(&trainer); });
     bubble_id const id = side.open(&trainer, site{"wait"});
     side.close(id, &trainer);
     side.open(&trainer, site{"wait"});
@@ -194,7 +194,7 @@ TEST_P(runtime_on_threads, wrong_opens_and_closes_are_counted_and_harmless) {
   threads_stream trainer;
   runtime side{options()};
   job const task = side.submit(arrays.task());
-  while (!side.ready(&trainer)) std::this_thread::yield();
+  await_that([&] { return side.ready(&trainer); });
   bubble_id const id = side.open(&trainer, site{"a"});
   bubble_id const nested = side.open(&trainer, site{"b"});
   EXPECT_EQ(nested.bubble, 0U);
@@ -225,10 +225,10 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   train(
       side, trainer, [&] { return is_over(task); }, 500us);
   std::vector<bubble_report> found;
-  while (found.size() < side.counts()[counted::opened]) {
+  await_that([&] {
     for (auto& one : side.take_bubbles()) found.push_back(one);
-    std::this_thread::yield();
-  }
+    return found.size() >= side.counts()[counted::opened];
+  });
   std::uint64_t items = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].site, "wait");
@@ -259,35 +259,34 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
 }
 
 /// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.
-std::vector<bubble_report> reports_behind(std::atomic<bool>& goes, threads_stream& trainer, runtime& side) {
-  goes = true;
-  goes.notify_all();
+std::vector<bubble_report> reports_behind(halt& stands, threads_stream& trainer, runtime& side) {
+  stands.let_go();
   trainer.synchronize();
   std::vector<bubble_report> found;
-  while (found.empty()) found = side.take_bubbles();
+  await_that([&] { return !(found = side.take_bubbles()).empty(); });
   return found;
 }
 
 TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_has_come_to_it) {
   probe_arrays arrays{{10}};
   probe_arrays next{{10}};
-  std::atomic<bool> goes = false;
+  halt stands;
   threads_stream trainer;
   runtime side{options()};
   job task = side.submit(arrays.task());
-  while (!side.ready(&trainer)) std::this_thread::yield();
-  trainer.enqueue([&goes] { goes.wait(false); });
+  await_that([&] { return side.ready(&trainer); });
+  trainer.enqueue(stands.operation());
   bubble_id const id = side.open(&trainer, site{"wait"});
   EXPECT_NE(id.bubble, 0U);
   task.cancel();
-  while (side.ready(&trainer)) std::this_thread::yield();
+  await_that([&] { return !side.ready(&trainer); });
   side.close(id, &trainer);
   EXPECT_EQ(side.counts()[counted::launches], 0U);
   job const later = side.submit(next.task());
-  while (later.progress().state != job_state::placed)
-    std::this_thread::yield();  // the dispatcher has made its rounds meanwhile
+  await_that(
+      [&] { return later.progress().state == job_state::placed; });  // the dispatcher has made its rounds meanwhile
   EXPECT_TRUE(side.take_bubbles().empty());
-  std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
+  std::vector<bubble_report> const found = reports_behind(stands, trainer, side);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].record().bubble, id.bubble);
   EXPECT_NE(found[0].opened_ns, 0);
@@ -296,18 +295,18 @@ TEST_P(runtime_on_threads, a_bubble_whose_job_went_is_reported_once_the_stream_h
 TEST_P(runtime_on_threads, a_report_tells_what_of_a_bubble_the_successor_did) {
   probe_arrays arrays{{10, 20}};
   probe_arrays behind{{3, 4}};
-  std::atomic<bool> goes = false;
+  halt stands;
   threads_stream trainer;
   runtime side{options()};
   job const first = side.submit(arrays.task());
   job const second = side.submit(behind.task());
-  while (first.progress().state != job_state::placed || second.progress().state != job_state::placed)
-    std::this_thread::yield();
+  await_that(
+      [&] { return first.progress().state == job_state::placed && second.progress().state == job_state::placed; });
   bubble_id const id = side.open(&trainer, site{"wait"});
-  trainer.enqueue([&goes] { goes.wait(false); });
+  trainer.enqueue(stands.operation());
   side.close(id, &trainer);
-  while (!is_over(first) || !is_over(second)) std::this_thread::yield();
-  std::vector<bubble_report> const found = reports_behind(goes, trainer, side);
+  await_that([&] { return is_over(first) && is_over(second); });
+  std::vector<bubble_report> const found = reports_behind(stands, trainer, side);
   ASSERT_EQ(found.size(), 1U);
   bubble_report const& one = found.front();
   EXPECT_EQ(one.record().items, 37U);
@@ -363,10 +362,10 @@ TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_nev
       threads_stream b;
       runtime side{options()};
       job task = side.submit(arrays.task());
-      while (!side.ready(&a)) std::this_thread::yield();
+      await_that([&] { return side.ready(&a); });
       for (int i = 0; i < 20; ++i) {
-        std::atomic<bool> set = false;
-        auto const wait = [&set] { set.wait(false); };
+        auto const set = std::make_shared<halt>();
+        auto const wait = set->operation();
         auto const on_a = [&] {
           if (!waits_inside) a.enqueue(wait);
           bubble const idle{side, &a, site{"a"}};
@@ -374,10 +373,7 @@ TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_nev
         };
         auto const on_b = [&] {
           { bubble const idle{side, &b, site{"b"}}; }
-          b.enqueue([&set] {
-            set = true;
-            set.notify_all();
-          });
+          b.enqueue([set] { set->let_go(); });
         };
         if (a_first) on_a();
         on_b();

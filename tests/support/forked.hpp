@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull::test {
 
@@ -25,6 +28,20 @@ pid_t forked(Work work) {
 inline void kill_child(pid_t child) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
+}
+
+/// Waits for a child's end and returns its status, as of waitpid. One that takes too long is killed.
+inline int status_of(pid_t child, std::chrono::nanoseconds at_most = long_enough) {
+  int status = -1;
+  pid_t ended = 0;
+  if (within_time([&] { return (ended = ::waitpid(child, &status, WNOHANG)) != 0; }, at_most)) {
+    EXPECT_EQ(ended, child);
+  } else {
+    ADD_FAILURE() << "a child did not end";
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  return status;
 }
 
 /// A process that is not this one's child, killed at the end of a test however that comes.

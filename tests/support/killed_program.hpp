@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,6 +9,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <lull/tests/support/forked.hpp>
 
 namespace lull::test {
 
@@ -29,9 +30,7 @@ inline int program(std::vector<std::string> arguments, std::chrono::microseconds
     std::this_thread::sleep_for(kill_after);
     kill(child, SIGKILL);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
+  return status_of(child, std::chrono::seconds{120});  // a program's whole job
 }
 
 }  // namespace lull::test

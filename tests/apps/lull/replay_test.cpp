@@ -9,6 +9,7 @@
 #include <lull/apps/lull/replay.hpp>
 #include <lull/tests/apps/lull/noting_trainer.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -82,7 +83,7 @@ TEST(replay, its_gaps_are_bubbles_whose_records_come_back) {
   probe_owner owner{probe_task::mutant::none, 0, {40, 1, 17, 300}};
   owner.prepare(side.machine());
   job const work = side.submit(owner.describe());
-  while (!side.ready(trainer.stream())) std::this_thread::sleep_for(100us);
+  await_that([&] { return side.ready(trainer.stream()); });
   std::uint64_t chunks = 0;
   std::uint64_t last = 0;
   for (int i = 0; i < 1000 && !work.wait(0ns); ++i) {
@@ -127,7 +128,7 @@ TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
   probe_owner owner{probe_task::mutant::none, 0, {1 << 20}};
   owner.prepare(side.machine());
   job work = side.submit(owner.describe());
-  while (!side.ready(trainer.stream())) std::this_thread::sleep_for(100us);
+  await_that([&] { return side.ready(trainer.stream()); });
   replayed const done = replay(trainer, small_plan(), 8, &side, never, true);
   step_report const steps = side.steps();
   EXPECT_EQ(steps.begun, 8U);
@@ -141,7 +142,7 @@ TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
   replay(trainer, small_plan(), 1, &side, never);  // marks none
   EXPECT_EQ(side.steps().begun, 8U);
   replay(trainer, small_plan(), 8, &side, never, true);
-  while (side.steps().timed < 14) std::this_thread::sleep_for(100us);
+  await_that([&] { return side.steps().timed >= 14; });
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(side.steps().timed, 14U);  // but for the last ones
   work.cancel();

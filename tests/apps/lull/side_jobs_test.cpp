@@ -16,6 +16,7 @@
 #include <lull/apps/lull/finish.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/apps/lull/jobs_on_threads.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(jobs_on_threads, side_work_always_on_is_judged_alike) {
     owner.prepare(side_.machine());
     always_on naive{side_.machine(), owner, results_kept::all};
     naive.resume();
-    while (naive.ended() < 4) std::this_thread::sleep_for(1ms);
+    await_that([&] { return naive.ended() >= 4; });
     naive.pause();
     ASSERT_TRUE(naive.finish([](auto const&) { return false; }));
     EXPECT_EQ(naive.verify().ok, spoilt_from == 0);

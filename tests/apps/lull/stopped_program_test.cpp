@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <lull/tests/apps/lull/program.hpp>
+#include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -114,14 +116,13 @@ TEST_F(program, an_interrupt_ends_it_with_a_report) {
       ::execv(LULL_PROGRAM, const_cast<char**>(words.data()));
       ::_exit(127);
     }
-    while (!catches_interrupts(child)) std::this_thread::sleep_for(1ms);
+    await_that([&] { return catches_interrupts(child); });
     std::this_thread::sleep_for(
         when.after);  // where the machine is slow it is interrupted earlier in its work, which must end alike
     ::kill(child, SIGINT);
     std::this_thread::sleep_for(1ms);
     ::kill(child, SIGINT);  // the same wish: as timeout tells a process, and then its group
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    int const status = test::status_of(child, 120s);
     ASSERT_TRUE(WIFEXITED(status)) << when.command << ' ' << when.after.count();
     EXPECT_EQ(WEXITSTATUS(status), 130) << when.command << ' ' << when.after.count();
     EXPECT_EQ(report_in(path)["interrupted"], true);

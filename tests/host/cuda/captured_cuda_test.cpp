@@ -18,12 +18,12 @@
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
 #include <lull/tests/support/log_lines.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 30s;  // against hangs only
 
 class captured_on_cuda : public testing::Test {
  protected:

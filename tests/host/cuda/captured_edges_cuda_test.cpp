@@ -14,12 +14,12 @@
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
 #include <lull/tests/support/log_lines.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 30s;  // against hangs only
 constexpr cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
                                            cudaStreamCaptureModeRelaxed};
 
@@ -87,7 +87,7 @@ TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_tur
     step();
   });
   EXPECT_STREQ(probe.wrong(), nullptr);
-  while (side_->counts()[counted::replayed] + side_->counts()[counted::dropped] == 0) std::this_thread::sleep_for(1ms);
+  await_that([&] { return side_->counts()[counted::replayed] + side_->counts()[counted::dropped] != 0; });
   runtime_counts const counts = side_->counts();
   EXPECT_EQ(counts[counted::captured], 6U);
   EXPECT_EQ(
@@ -136,7 +136,7 @@ TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_ev
 TEST_F(captured_edges_on_cuda, bubbles_that_a_capture_cuts_in_two_are_counted_and_the_next_ones_work) {
   device_probe probe{side_->machine(), {1U << 22}};
   job task = side_->submit(probe.task());
-  while (!side_->ready(stream_.get())) std::this_thread::yield();
+  await_that([&] { return side_->ready(stream_.get()); });
   bubble_id const before = open("cut");
   ASSERT_NE(before.bubble, 0U);
   begin();

@@ -15,12 +15,12 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 30s;  // against hangs only
 
 class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
  protected:
@@ -39,7 +39,7 @@ class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
   void harmless(std::function<void()> const& inside) {
     device_probe probe{side_->machine(), {40'000, 1, 40'000}};
     job const task = side_->submit(probe.task());
-    while (!side_->ready(stream_.get())) std::this_thread::yield();
+    await_that([&] { return side_->ready(stream_.get()); });
     for (int i = 0; i < 20; ++i) {
       bubble const idle{*side_, stream_.get(), site{"harmless"}};
       trainer::wait_one_thread(stream_.get(), 300'000, nullptr);
@@ -72,7 +72,7 @@ TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_inside_a_bubble) {
 TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_behind_each_bubble_leaves_the_harvest) {
   device_probe probe{side_->machine(), {1u << 22}};
   job task = side_->submit(probe.task());
-  while (!side_->ready(stream_.get())) std::this_thread::yield();
+  await_that([&] { return side_->ready(stream_.get()); });
   for (int i = 0; i < 100; ++i) {
     {
       bubble const idle{*side_, stream_.get(), site{"exchange"}};
@@ -118,7 +118,7 @@ TEST_P(misbehaving_on_cuda, a_first_cublas_call_inside_a_bubble) {
 TEST_P(misbehaving_on_cuda, bubbles_of_no_length_and_a_host_slower_than_the_device) {
   device_probe probe{side_->machine(), {40'000, 1, 40'000}};
   job const task = side_->submit(probe.task());
-  while (!side_->ready(stream_.get())) std::this_thread::yield();
+  await_that([&] { return side_->ready(stream_.get()); });
   for (int i = 0; i < 500; ++i) {
     bubble const none{*side_, stream_.get(), site{"no length"}};
   }
@@ -134,7 +134,7 @@ TEST_P(misbehaving_on_cuda, bubbles_of_no_length_and_a_host_slower_than_the_devi
 TEST_P(misbehaving_on_cuda, an_open_without_close_is_ended_by_the_lease_or_the_next_opening) {
   device_probe probe{side_->machine(), {40'000, 1, 40'000}};
   job const task = side_->submit(probe.task());
-  while (!side_->ready(stream_.get())) std::this_thread::yield();
+  await_that([&] { return side_->ready(stream_.get()); });
   side_->open(stream_.get(), site{"later"});
   LULL_CUDA(cudaDeviceSynchronize());
   finish(*side_, stream_.get(), task);
@@ -147,7 +147,7 @@ TEST_P(misbehaving_on_cuda, a_trainers_stream_may_go_first) {
   job const task = side_->submit(probe.task());
   {
     cuda_stream const short_lived{0};
-    while (!side_->ready(short_lived.get())) std::this_thread::yield();
+    await_that([&] { return side_->ready(short_lived.get()); });
     for (int i = 0; i < 10; ++i) {
       bubble const idle{*side_, short_lived.get(), site{"short-lived"}};
       trainer::wait_one_thread(short_lived.get(), 100'000, nullptr);
@@ -198,7 +198,7 @@ void exit_in_the_middle() {
   static runtime side{{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}}};
   static device_probe probe{side.machine(), {1u << 22}};
   static job const task = side.submit(probe.task());
-  while (!side.ready(stream.get())) std::this_thread::yield();
+  await_that([&] { return side.ready(stream.get()); });
   for (int i = 0; i < 20; ++i) {
     bubble const idle{side, stream.get(), site{"last"}};
     trainer::wait_one_thread(stream.get(), 100'000, nullptr);

@@ -8,6 +8,7 @@
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -20,7 +21,7 @@ TEST(ranges, bubbles_and_submits_stand_in_a_domain_of_our_own) {
     runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}}};
     probe_arrays arrays{{4, 4}};
     job const task = side.submit(arrays.task(), "count");
-    while (!side.ready(&trainer)) std::this_thread::yield();
+    await_that([&] { return side.ready(&trainer); });
     { bubble const idle{side, &trainer, site{"recv_forward"}}; }
     trainer.synchronize();
   }

@@ -21,6 +21,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -236,7 +237,7 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
       wait();
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-    while (side_->summary().seen() == seen) std::this_thread::sleep_for(100us);
+    await_that([&] { return side_->summary().seen() != seen; });
     return side_->take_bubbles().back().record().lease_blocks;
   };
   auto const exchange = [&] {

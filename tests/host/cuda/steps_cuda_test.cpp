@@ -18,6 +18,7 @@
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -108,7 +109,7 @@ TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_in_replays_either) {
   cuda_graph const graph{captured};
   machine_array<float> sink{side->machine(), 1};
   job work = side->submit(compute_task{sink.data(), 1U << 30, 1U << 30, 2'000}, "endless");
-  while (work.progress().state != job_state::placed) std::this_thread::yield();
+  await_that([&] { return work.progress().state == job_state::placed; });
   std::this_thread::sleep_for(50ms);
   side->take_bubbles();
   std::vector<bool> withheld;

@@ -16,6 +16,7 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -55,7 +56,7 @@ void work_on_gpu_1() {
     stream = cuda_stream{0};
     probe = std::make_unique<device_probe>(side->machine(), std::vector<std::uint64_t>{4'000, 1, 4'000});
     task = side->submit(probe->task());
-    while (!side->ready(stream.get())) std::this_thread::yield();
+    await_that([&] { return side->ready(stream.get()); });
     for (int i = 0; i < 1'000 && !task.wait(0ns); ++i) {
       bubble const idle{*side, stream.get(), site{"training"}};
       trainer::wait_one_thread(stream.get(), 100'000, nullptr);

@@ -17,6 +17,7 @@
 #include <lull/host/detail/gate.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull::detail {
 namespace {
@@ -37,7 +38,7 @@ class appetites : public testing::Test {
   }
   ~appetites() override {
     dispatcher_->cancel_all();
-    while (!dispatcher_->empty()) dispatcher_->tick();
+    EXPECT_TRUE(within_time([this] { return dispatcher_->tick(), dispatcher_->empty(); }));
   }
 
   static std::uint64_t kind_of(std::string const& name) { return std::hash<std::string>{}(name) | 1; }

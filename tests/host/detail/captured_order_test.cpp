@@ -12,12 +12,12 @@
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/threads_job.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 60s;  // against hangs only
 
 /// Of another type than the probe, so that no captured bubble has a worker for it.
 struct plain_alone {

@@ -9,6 +9,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -31,11 +32,11 @@ TEST(captured_steps, that_are_withheld_have_no_side_work) {
   probe_task slow = arrays.task();
   slow.polls = 256;
   job work = side.submit(slow);
-  while (work.progress().state != job_state::placed) std::this_thread::sleep_for(100us);
+  await_that([&] { return work.progress().state == job_state::placed; });
   auto const ran_in_a_replay = [&] {
     trainer.launch(graph);
     trainer.synchronize();
-    while (!side.machine().workers_done()) std::this_thread::sleep_for(100us);
+    await_that([&] { return side.machine().workers_done(); });
     std::uint64_t items = 0;
     std::size_t found = 0;
     while (found < 3) {

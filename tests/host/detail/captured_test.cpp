@@ -17,12 +17,12 @@
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/log_lines.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto long_enough = 120s;  // against hangs only
 
 class captured : public testing::Test {
  protected:
@@ -59,7 +59,7 @@ class captured : public testing::Test {
   std::uint64_t short_bubbles(runtime& side, threads_graph const& graph) {
     replay(
         {graph}, [] { return false; }, 20);
-    while (!side.machine().workers_done()) std::this_thread::sleep_for(100us);
+    await_that([&] { return side.machine().workers_done(); });
     return side.counts()[counted::too_short];
   }
   static bool until(std::function<bool()> const& so) {
@@ -354,7 +354,7 @@ TEST_F(captured, a_bubble_that_a_capture_cuts_in_two_is_given_up) {
   auto const side = make();
   probe_arrays arrays{{3000}};
   job const task = side->submit(arrays.task());
-  while (!side->ready(&trainer)) std::this_thread::yield();
+  await_that([&] { return side->ready(&trainer); });
   bubble_id const outside = side->open(&trainer, site{"cut"});
   trainer.begin_capture();
   side->close(outside, &trainer);  // would close the replays' bubbles

@@ -14,6 +14,7 @@
 #include <lull/host/detail/job_memories.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 
@@ -44,7 +45,7 @@ class prompt_executor final : public threads_executor {
     void copy_in(void* to, void const* from, std::size_t bytes) override { lane_->copy_in(to, from, bytes); }
     void copy_out(void* to, void const* from, std::size_t bytes) override { lane_->copy_out(to, from, bytes); }
     bool done() override {
-      while (!lane_->done()) std::this_thread::yield();
+      await_that([&] { return lane_->done(); });
       return true;
     }
 

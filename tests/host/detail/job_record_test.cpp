@@ -15,6 +15,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -193,6 +194,7 @@ TEST(job_record, is_waited_for_without_an_end) {
     auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
     EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
     one.move_to(job_state::finished);
+    ASSERT_EQ(waits.wait_for(long_enough), std::future_status::ready);
     EXPECT_TRUE(waits.get());
   }
 }

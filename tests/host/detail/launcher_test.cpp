@@ -13,6 +13,7 @@
 #include <lull/host/detail/launcher.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull::detail {
 namespace {
@@ -24,9 +25,7 @@ class held_stream {
  public:
   ~held_stream() { go(1'000); }
   void wait() {
-    stream_.enqueue([this, until = ++waits_] {
-      while (allowed_.load() < until) std::this_thread::yield();
-    });
+    stream_.enqueue([this, until = ++waits_] { EXPECT_TRUE(within_time([&] { return allowed_.load() >= until; })); });
   }
   void go(int more = 1) { allowed_ += more; }
   threads_stream* get() noexcept { return &stream_; }
@@ -54,7 +53,7 @@ class launching : public testing::Test {
     for (auto& each : streams_) each->go(1'000);
     for (auto& each : streams_) each->get()->synchronize();
     if (launcher_) launcher_->stop();
-    while (!machine_.workers_done()) std::this_thread::yield();
+    EXPECT_TRUE(within_time([&] { return machine_.workers_done(); }));
   }
   void start(launch_policy policy) { launcher_.emplace(gates_, policy); }
 
@@ -72,7 +71,7 @@ class launching : public testing::Test {
   void opens(int at) {
     std::uint32_t const before = gate_of(at).numbers().opened;
     streams_[static_cast<std::size_t>(at)]->go();
-    while (gate_of(at).numbers().opened == before) std::this_thread::yield();
+    await_that([&] { return gate_of(at).numbers().opened != before; });
   }
   void closes(int at) { streams_[static_cast<std::size_t>(at)]->go(); }
   /// A tick, and what it asked for.
@@ -81,7 +80,7 @@ class launching : public testing::Test {
     return seen_.take();
   }
   void await_workers() {
-    while (!machine_.workers_done()) std::this_thread::yield();
+    await_that([&] { return machine_.workers_done(); });
   }
 
   record seen_;
@@ -111,11 +110,13 @@ class launching_on_one_stream : public launching {
       if (mode == runtime_mode::observe) std::this_thread::sleep_for(20ms);  // so long are they, then
       closes(0);
       await_workers();
-      while (gate_of(0).outstanding() != 0) {
-        if (!gate_of(0).begin_collecting(*lane, false)) continue;
-        while (!lane->done()) std::this_thread::yield();
+      await_that([&] {
+        if (gate_of(0).outstanding() == 0) return true;
+        if (!gate_of(0).begin_collecting(*lane, false)) return false;
+        await_that([&] { return lane->done(); });
         gate_of(0).collect({reports, launcher_->clock()});
-      }
+        return gate_of(0).outstanding() == 0;
+      });
     }
   }
 };
@@ -202,7 +203,7 @@ TEST_F(launching, one_that_waits_too_long_is_let_go_and_gets_another_when_it_ope
   bubble(0);
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
-  while (gate_of(0).counts()[counted::released] == 0) std::this_thread::yield();  // whatever the dispatcher does
+  await_that([&] { return gate_of(0).counts()[counted::released] != 0; });  // whatever the dispatcher does
   await_workers();
   EXPECT_EQ(tick(), calls{});
   opens(0);
@@ -252,7 +253,7 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
   ASSERT_TRUE(asked && asked->expected_ns);
   auto const at = launcher_->clock().at(*asked->expected_ns);
   ASSERT_TRUE(at);
-  while (std::chrono::steady_clock::now() < *at - asked->ahead) std::this_thread::yield();
+  await_that([&] { return std::chrono::steady_clock::now() >= *at - asked->ahead; });
   EXPECT_EQ(tick(), a_launch);
   EXPECT_FALSE(gate_of(0).has_opened(7));
   opens(0);
@@ -264,9 +265,9 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
   train(2, 10ms, runtime_mode::observe);  // which tells how long they are, for the workers here leave at once
   train(6, 10ms);
   bubble(0);
-  while (tick() != a_launch) std::this_thread::yield();
+  await_that([&] { return tick() == a_launch; });
   auto const enqueued = std::chrono::steady_clock::now();
-  while (gate_of(0).counts()[counted::released] == 0) std::this_thread::yield();  // whatever the dispatcher does
+  await_that([&] { return gate_of(0).counts()[counted::released] != 0; });  // whatever the dispatcher does
   EXPECT_LT(std::chrono::steady_clock::now() - enqueued, 150ms);
   await_workers();
   EXPECT_EQ(tick(), calls{});
@@ -284,15 +285,15 @@ TEST_F(launching_on_one_stream, behind_one_that_is_late_none_is_waited_for) {
   runtime_counts const trained = gate_of(0).counts();
   auto const since_then = [&](counted what) { return gate_of(0).counts()[what] - trained[what]; };
   for (int ahead = 0; ahead < 3; ++ahead) bubble(0);
-  while (since_then(counted::launches) == 0) tick();
+  await_that([&] { return tick(), since_then(counted::launches) != 0; });
   std::uint64_t const waits = since_then(counted::launches);  // one, unless this machine has just slept for 40 ms
-  while (since_then(counted::released) < waits) std::this_thread::yield();  // whatever the dispatcher does
+  await_that([&] { return since_then(counted::released) >= waits; });  // whatever the dispatcher does
   await_workers();
   auto const all_expected = std::chrono::steady_clock::now() + 200ms;
   while (std::chrono::steady_clock::now() < all_expected) ASSERT_EQ(tick(), calls{});
   opens(0);
   closes(0);
-  while (waits == 1 && since_then(counted::armed) == waits) tick();
+  await_that([&] { return waits != 1 || (tick(), since_then(counted::armed) != waits); });
   EXPECT_EQ(since_then(counted::armed), waits == 1 ? 2 : waits) << "the next one is expected again";
 }
 

@@ -19,6 +19,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/safetensors_reader.hpp>
 #include <lull/host/io/safetensors_writer.hpp>
+#include <lull/tests/support/forked.hpp>
 
 namespace lull::test {
 
@@ -124,8 +125,7 @@ int in_child(Work const& work) {
     }
     ::_exit(status);
   }
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  int const status = status_of(child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -8,6 +8,7 @@
 
 #include <lull/host/detail/gpu_watch.hpp>
 #include <lull/host/report/gpu_monitor.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -77,7 +78,7 @@ TEST(gpu_summary, each_figure_is_over_the_samples_that_have_it) {
 
 TEST(gpu_watch, samples_until_it_ends) {
   detail::gpu_watch const watch{"0000:1B:00.0", LULL_FAKE_NVML, 1ms};
-  while (watch.so_far().samples < 3) std::this_thread::sleep_for(100us);
+  await_that([&] { return watch.so_far().samples >= 3; });
   gpu_summary const told = watch.so_far();
   EXPECT_EQ(told.power_limit_w, 700);
   EXPECT_EQ(told.sm_mhz.samples(), told.samples);
@@ -89,7 +90,7 @@ TEST(gpu_watch, its_end_does_not_wait_for_the_next_sample) {
   auto const begin = std::chrono::steady_clock::now();
   {
     detail::gpu_watch const watch{"", LULL_FAKE_NVML, 1h};
-    while (watch.so_far().samples == 0) std::this_thread::sleep_for(100us);
+    await_that([&] { return watch.so_far().samples != 0; });
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10min);
 }

@@ -22,6 +22,7 @@
 #include <lull/tests/host/contract/probe_owner.hpp>
 #include <lull/tests/support/held_task.hpp>
 #include <lull/tests/support/threads_job.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -89,14 +90,14 @@ class late_owner final : public owner_on_threads {
       std::this_thread::sleep_for(late);
       another_bubble();
       about.feed(fed + 1);
-      while (about.rounds() <= fed) std::this_thread::yield();
+      EXPECT_TRUE(within_time([&] { return about.rounds() > fed; }));
     }
   }
 
  private:
   /// In one bubble it asks once: the second time is in another.
   void another_bubble() {
-    for (std::uint64_t const before = asked_; asked_ < before + 2;) std::this_thread::yield();
+    EXPECT_TRUE(within_time([this, before = asked_.load()] { return asked_ >= before + 2; }));
   }
   mutable std::atomic<std::uint64_t> asked_ = 0;
 };
@@ -107,7 +108,7 @@ class waiting_owner final : public owner_on_threads {
   explicit waiting_owner(std::atomic<bool> const& input) : input_(input) {}
   job_description describe() const override { return test::threads_job(hungry_task{&asked_, 1}); }
   void serve(job& about) override {
-    input_.wait(false);
+    EXPECT_TRUE(within_time([this] { return input_.load(); }));
     about.feed(1);
   }
 
