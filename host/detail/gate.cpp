@@ -64,15 +64,13 @@ bool gate::is_in_use() const {
   return stream_id() != 0 && (open_ || steady::now() - last_used_ < std::chrono::seconds{1});
 }
 
-void gate::vacate() {
-  auto const since = [this] {
+void gate::vacate(steady::time_point since) {
+  std::unique_lock const edges{edges_, std::try_to_lock};
+  auto const unused = [this] {
     std::lock_guard const lock{mutex_};
     return unused_since();
   };
-  auto const before = since();
-  if (!before || !passed()) return;
-  std::unique_lock const edges{edges_, std::try_to_lock};
-  if (!edges || since() != before) return;  // it has opened a bubble meanwhile
+  if (!edges || unused() != since || !passed()) return;  // it opens a bubble now, or has opened one meanwhile
   stream_id_.store(0, std::memory_order_release);
 }
 

@@ -87,8 +87,9 @@ class gate final : public bubble_source {
   bool is_in_use() const;
   /// A launch is on its way to the machine.
   bool is_launching() const noexcept { return launching_.load(std::memory_order_seq_cst) != 0; }
-  /// Takes it back from a stream that has been idle, or left a bubble open, and has passed all edges.
-  void vacate();
+  /// Takes it back from a stream that has been idle, or has left a bubble open, since then, as `idle_since` or
+  /// `left_open_since` said, and has passed all edges.
+  void vacate(std::chrono::steady_clock::time_point since);
 
   /// What stands in a place; null slot: nothing. Called by the dispatcher.
   void stand(int place, armed_worker what) noexcept;

@@ -114,20 +114,21 @@ void placer::tick() {
 /// So that a stream of the trainer's that is seen for the first time finds one.
 void placer::keep_a_spare_gate() {
   gate* max_idle = nullptr;
+  steady::time_point unused_since{};
   auto since = steady::now() - idle_for;
   for (auto const& each : gates_) {
     if (each->stream_id() == 0) return;
-    auto idle = each->idle_since();
-    if (!idle) {
-      // its stream may be gone
-      if (auto const left_open = each->left_open_since()) idle = *left_open + (left_open_for - idle_for);
-    }
-    if (idle && *idle < since) {
+    auto const idle = each->idle_since();
+    auto const left_open = each->left_open_since();  // its stream may be gone
+    if (!idle && !left_open) continue;
+    auto const counted_from = idle ? *idle : *left_open + (left_open_for - idle_for);
+    if (counted_from < since) {
       max_idle = each.get();
-      since = *idle;
+      since = counted_from;
+      unused_since = idle ? *idle : *left_open;
     }
   }
-  if (max_idle != nullptr) max_idle->vacate();
+  if (max_idle != nullptr) max_idle->vacate(unused_since);
 }
 
 /// Jobs stand ready on the gates of the trainer's streams, and on the one that its next stream would take.

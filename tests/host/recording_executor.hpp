@@ -107,6 +107,10 @@ class record {
   threads_stream* launches_behind = nullptr;                   // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
+  std::atomic<int> maps_refused{0};
+  std::atomic<bool> memory_is_full{false};
+  std::atomic<int> kept_off{0};                   // processors, besides those of workers
+  std::function<void()> in_open_edge{};           // called while one is being enqueued
   std::atomic<std::uint32_t> since_look_ns{0};    // what the records of bubbles tell; 0: what their workers do
   std::atomic<int> memories{0};                   // allocated and mapped, and not given back
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
@@ -135,6 +139,7 @@ class recording_executor final : public threads_executor {
   placement place() const override {
     placement found = threads_executor::place();
     found.device = into_.device;
+    found.processors += into_.kept_off;
     return found;
   }
   bool reserve_group() override {
@@ -142,6 +147,7 @@ class recording_executor final : public threads_executor {
     return into_.can_reserve_group;
   }
   void* allocate(std::size_t bytes) override {
+    if (into_.memory_is_full) throw limit_error{"the memory is full"};
     void* const made = threads_executor::allocate(bytes);
     ++into_.memories;
     return made;
@@ -151,7 +157,10 @@ class recording_executor final : public threads_executor {
     threads_executor::release(memory);
   }
   mapped_memory map(std::size_t bytes) override {
-    if (into_.maps_left == 0) throw limit_error{"the mapped memory is used up"};
+    if (into_.maps_left == 0) {
+      ++into_.maps_refused;
+      throw limit_error{"the mapped memory is used up"};
+    }
     if (into_.maps_left > 0) --into_.maps_left;
     mapped_memory const made = threads_executor::map(bytes);
     ++into_.memories;
@@ -172,8 +181,10 @@ class recording_executor final : public threads_executor {
   void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble, bubble_mark& mark,
                  bool timed) override {
     EXPECT_TRUE(is_open(value));
-    noted("open_edge", timed ? "open_edge timed" : "open_edge",
-          [&] { threads_executor::open_edge(stream, gate, value, bubble, mark, timed); });
+    noted("open_edge", timed ? "open_edge timed" : "open_edge", [&] {
+      if (into_.in_open_edge) into_.in_open_edge();
+      threads_executor::open_edge(stream, gate, value, bubble, mark, timed);
+    });
   }
   void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                   closing how) override {

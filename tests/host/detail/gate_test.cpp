@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gate from one owner to the next: what is forgotten, when it may be taken back, and bubbles that nobody closed.
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <lull/host/detail/gate.hpp>
+#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/support/probe_task.hpp>
+#include <lull/tests/support/within_time.hpp>
+
+namespace lull::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+class gate_of_a_stream : public testing::Test {
+ protected:
+  gate_of_a_stream() {
+    gate_.take(trainer_.id());
+    gate_.note_lease(1h);
+    gate_.stand(0,
+                {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+  }
+  ~gate_of_a_stream() override { trainer_.synchronize(); }
+
+  open_result open(char const* where = "wait", runtime_mode mode = runtime_mode::on) {
+    return gate_.open(&trainer_, gate_.stream_id(), site{where}, mode, launch_time::at_close);
+  }
+  void close(bubble_id id, std::optional<closing> how = closing{}) {
+    gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
+  }
+  /// Bubbles that are over get no worker, and what is known of them is collected.
+  void collect() {
+    while (auto const asked = gate_.request()) gate_.pass(asked->bubble);
+    await_that([&] { return has_collected(); });
+  }
+  /// `record`: what its workers leave, had it any.
+  void bubble(runtime_mode mode, std::function<void(bubble_record&)> const& record = {}) {
+    bubble_id const id = open("wait", mode);
+    ASSERT_NE(id.bubble, 0U);
+    close(id);
+    trainer_.synchronize();
+    gate_ref const at = gate_.ref();
+    if (record) record(at.records[id.bubble & at.record_mask]);
+    collect();
+  }
+  void change_owner() {
+    auto const since = gate_.idle_since();
+    ASSERT_TRUE(since);
+    gate_.vacate(*since);
+    ASSERT_EQ(gate_.stream_id(), 0U);
+    gate_.take(++ids_);
+  }
+
+  record seen_;
+  recording_executor machine_{seen_};
+  threads_stream trainer_;
+  slot_line slot_{};
+  gate gate_{machine_, 0, 0, site_limits{.min_bubble = 1s}};
+  std::deque<bubble_report> reports_;
+
+ private:
+  bool has_collected() {
+    if (gate_.outstanding() == 0) return true;
+    if (gate_.begin_collecting(*lane_, false)) {
+      await_that([&] { return lane_->done(); });
+      gate_.collect({reports_, clock_});
+    }
+    return gate_.outstanding() == 0;
+  }
+
+  std::uint64_t ids_ = std::uint64_t{1} << 40;
+  device_clock clock_;
+  std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
+};
+
+TEST_F(gate_of_a_stream, forgets_the_sites_of_its_owner_before) {
+  for (int i = 0; i < 8; ++i) bubble(runtime_mode::observe);
+  ASSERT_EQ(open().what, counted::too_short);
+  ASSERT_NE(gate_.longest().count(), 0);
+  change_owner();
+  EXPECT_EQ(gate_.longest().count(), 0);
+  open_result const first = open();
+  EXPECT_EQ(first.what, counted::opened) << "the site is another's, and new";
+  close(first);
+  trainer_.synchronize();
+  collect();
+}
+
+TEST_F(gate_of_a_stream, forgets_how_slowly_the_workers_of_its_owner_before_left) {
+  for (int i = 0; i < 16; ++i) {
+    bubble(runtime_mode::on, [](bubble_record& of) {
+      std::uint64_t const closed_ns = of.opened_ns + 2'000'000'000;
+      of.not_saw_ns = ~closed_ns;
+      of.last_out_ns = closed_ns + 1'000'000;
+      of.blocks = 1;
+    });
+  }
+  auto const closes = [&] {
+    bubble_id const id = open();
+    close(id, std::nullopt);
+    trainer_.synchronize();
+    collect();
+    return seen_.take().back();
+  };
+  ASSERT_EQ(closes(), "close_edge and a wait");
+  change_owner();
+  EXPECT_EQ(closes(), "close_edge and 1000 ns") << "as where nothing is known";
+}
+
+TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_lease) {
+  ASSERT_EQ(open("first").what, counted::opened);
+  EXPECT_EQ(open("second").what, counted::nested);
+  gate_.note_lease(1ns);
+  std::this_thread::sleep_for(1ms);
+  open_result const second = open("second");
+  EXPECT_EQ(second.what, counted::opened);
+  EXPECT_EQ(seen_.take(), (calls{"open_edge", "close_edge", "open_edge"}));
+  EXPECT_EQ(gate_.counts()[counted::abandoned], 1U);
+  close(second);
+  trainer_.synchronize();
+  auto const asked = gate_.request();
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->bubble, 1U);
+  EXPECT_FALSE(asked->wanted) << "its workers would meet the next bubble's kernels";
+  collect();
+}
+
+TEST_F(gate_of_a_stream, stays_its_while_a_bubble_is_not_collected) {
+  auto const since = gate_.idle_since();
+  ASSERT_TRUE(since);
+  bubble_id const id = open();
+  EXPECT_FALSE(gate_.idle_since());
+  gate_.vacate(*since);
+  EXPECT_EQ(gate_.stream_id(), trainer_.id());
+  auto const left_open = gate_.left_open_since();
+  ASSERT_TRUE(left_open);
+  close(id);
+  trainer_.synchronize();
+  EXPECT_FALSE(gate_.idle_since());
+  gate_.vacate(*left_open);
+  EXPECT_EQ(gate_.stream_id(), trainer_.id());
+  collect();
+  gate_.vacate(*gate_.idle_since());
+  EXPECT_EQ(gate_.stream_id(), 0U);
+  EXPECT_FALSE(gate_.idle_since()) << "it is nobody's";
+}
+
+TEST_F(gate_of_a_stream, stays_its_where_it_has_opened_since_it_was_found_idle) {
+  auto const since = gate_.idle_since();
+  ASSERT_TRUE(since);
+  bubble(runtime_mode::on);
+  gate_.vacate(*since);
+  EXPECT_EQ(gate_.stream_id(), trainer_.id()) << "all is collected, but it is not idle for as long";
+}
+
+TEST_F(gate_of_a_stream, stays_its_while_an_edge_is_being_enqueued) {
+  auto const since = std::make_shared<std::optional<std::chrono::steady_clock::time_point>>();
+  bool was_asked = false;
+  seen_.in_open_edge = [&] {
+    *since = gate_.idle_since();  // nothing is open yet
+    ASSERT_TRUE(*since);
+    auto asks = std::async(std::launch::async, [&] { gate_.vacate(**since); });
+    was_asked = asks.wait_for(long_enough) == std::future_status::ready;
+  };
+  bubble_id const id = open();
+  seen_.in_open_edge = {};
+  EXPECT_TRUE(was_asked) << "the dispatcher waited for a trainer";
+  EXPECT_EQ(gate_.stream_id(), trainer_.id());
+  close(id);
+  trainer_.synchronize();
+  collect();
+}
+
+TEST_F(gate_of_a_stream, stays_its_until_the_stream_has_passed_the_last_edge) {
+  std::promise<void> goes;
+  bubble_id const id = open();
+  trainer_.enqueue([may_go = goes.get_future().share()] { may_go.wait_for(long_enough); });
+  close(id);
+  collect();  // it has opened, and has no worker
+  auto const since = gate_.idle_since();
+  ASSERT_TRUE(since);
+  gate_.vacate(*since);
+  EXPECT_EQ(gate_.stream_id(), trainer_.id()) << "the closing edge would close another's bubble";
+  goes.set_value();
+  trainer_.synchronize();
+  gate_.vacate(*since);
+  EXPECT_EQ(gate_.stream_id(), 0U);
+}
+
+TEST_F(gate_of_a_stream, counts_as_used_when_it_is_taken) {
+  auto const before = gate_.idle_since();
+  ASSERT_TRUE(before);
+  std::this_thread::sleep_for(1ms);
+  change_owner();
+  EXPECT_GT(gate_.idle_since(), before) << "it would be taken back at once";
+}
+
+TEST_F(gate_of_a_stream, opens_nothing_for_a_stream_that_it_was_taken_from) {
+  std::uint64_t const before = trainer_.id();
+  change_owner();
+  auto const opened = gate_.open(&trainer_, before, site{"wait"}, runtime_mode::on, launch_time::at_close);
+  EXPECT_EQ(opened.what, counted::no_gate);
+  EXPECT_EQ(seen_.take(), calls{});
+}
+
+}  // namespace
+}  // namespace lull::detail
