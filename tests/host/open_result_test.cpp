@@ -86,6 +86,36 @@ TEST_F(open_result_of, a_graph_that_is_captured) {
   expect_counted(*side);
 }
 
+TEST_F(open_result_of, graphs_that_are_captured_before_any_task_is_known) {
+  auto const side = make();
+  std::deque<threads_graph> graphs;
+  for (int i = 0; i < 3; ++i) {
+    trainer.begin_capture();
+    EXPECT_EQ(ask(*side, trainer), counted::not_captured);
+    graphs.push_back(trainer.end_capture());
+  }
+  expect_counted(*side);
+  ASSERT_EQ(log().size(), 1U) << "it is said once";
+  EXPECT_NE(log()[0].find("runtime_options::tasks"), std::string::npos) << log()[0];
+}
+
+TEST_F(open_result_of, a_graph_that_finds_no_memory) {
+  auto const side = make(options(runtime_mode::observe));
+  std::deque<threads_graph> graphs;
+  std::deque<std::uint32_t> gates;
+  for (bool const is_full : {false, true, false}) {
+    seen.memory_is_full = is_full;
+    trainer.begin_capture();
+    EXPECT_EQ(ask(*side, trainer), is_full ? counted::not_captured : counted::captured);
+    side->close(last_, &trainer);
+    graphs.push_back(trainer.end_capture());
+    gates.push_back(last_.gate);
+  }
+  EXPECT_EQ(gates[2], gates[0] + 1) << "the refused one keeps no gate";
+  answers_[counted::unmatched] = side->counts()[counted::unmatched];
+  expect_counted(*side);
+}
+
 TEST_F(open_result_of, more_streams_than_gates) {
   std::deque<threads_stream> streams(20);
   auto const side = make(options(runtime_mode::observe));
@@ -96,6 +126,8 @@ TEST_F(open_result_of, more_streams_than_gates) {
   }
   EXPECT_EQ(without, 4);
   expect_counted(*side);
+  ASSERT_EQ(log().size(), 1U) << "it is said once";
+  EXPECT_NE(log()[0].find("more streams at a time than there are gates"), std::string::npos) << log()[0];
 }
 
 TEST_F(open_result_of, bubbles_whose_records_are_not_read_yet) {
@@ -107,6 +139,7 @@ TEST_F(open_result_of, bubbles_whose_records_are_not_read_yet) {
     side->close(last_, &trainer);
   }
   EXPECT_EQ(what, counted::records_unread);
+  EXPECT_EQ(answers_[counted::opened], 256U) << "each has a record of its own";
   expect_counted(*side);
   seen.lengths_not_there = 0;
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the dispatcher gives back where something fails, and that it holds no lock while it calls the program.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/fed_probe.hpp>
 #include <lull/tests/support/threads_job.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -36,6 +41,59 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
   int const with_a = seen.memories;
   job const same_kind = submit(*side, "b");
   EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
+}
+
+TEST_F(runtime_recorded, a_graph_whose_slots_find_no_mapped_memory_gets_them_later) {
+  runtime_options with = options();
+  with.tasks = {type_of<probe_task>(), type_of<fed_probe>()};  // two slots a graph
+  auto const side = make(std::move(with));
+  job const task = submit(*side, "a");
+  await(*side, task, job_state::placed);
+  std::vector<threads_graph> graphs;
+  std::vector<int> kept;
+  for (int const left : {0, 1}) {
+    int const before = seen.memories;
+    int const refused = seen.maps_refused;
+    seen.maps_left = left;
+    trainer.begin_capture();
+    {
+      bubble const idle{*side, &trainer, site{"wait"}};
+      trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+    }
+    graphs.push_back(trainer.end_capture());
+    await_that([&] { return seen.maps_refused > refused + 1; });  // asked for again, and refused
+    side->summary();                                              // waits for the end of the dispatcher's round
+    kept.push_back(seen.memories - before);
+    seen.maps_left = -1;
+    EXPECT_TRUE(within_time([&] {
+      trainer.launch(graphs.back());
+      trainer.synchronize();
+      auto const told = side->take_bubbles();
+      return std::any_of(told.begin(), told.end(), [](auto const& each) { return each.record().items != 0; });
+    })) << "the job came into no replay";
+  }
+  EXPECT_EQ(kept[0], kept[1]) << "one slot without the other is of no use";
+}
+
+TEST_F(runtime_recorded, of_bubbles_that_nobody_takes_the_latest_are_kept) {
+  constexpr std::uint64_t kept = 65'536, too_many = 100;
+  auto const side = make(options(runtime_mode::observe));
+  auto const bubbles = [&](std::uint64_t count, char const* where) {
+    for (std::uint64_t at = 0; at < count;) {
+      bubble_id id;
+      await_that([&] { return (id = side->open(&trainer, site{where})).bubble != 0; });  // records are read meanwhile
+      side->close(id, &trainer);
+      ++at;
+    }
+  };
+  bubbles(too_many, "first");
+  bubbles(kept, "later");
+  await_that([&] { return side->summary().seen() == kept + too_many; });
+  auto const taken = side->take_bubbles();
+  ASSERT_EQ(taken.size(), kept);
+  EXPECT_EQ(taken.front().site, "later");
+  EXPECT_EQ(taken.back().site, "later");
+  EXPECT_TRUE(side->take_bubbles().empty());
 }
 
 void bubbles_of(runtime& side, threads_stream& trainer, int count, char const* where) {

@@ -14,6 +14,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -41,17 +42,15 @@ class runtime_held_up : public runtime_recorded {
     std::uint64_t const before = side_->summary().seen();
     std::atomic<bool> closed{false};
     bubble_id const id = side_->open(&trainer, site{"recv"});
-    trainer.enqueue([&] {
-      while (!closed || !side_->machine().workers_done()) std::this_thread::sleep_for(100us);
-    });
+    trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && side_->machine().workers_done(); })); });
     side_->close(id, &trainer);
     closed = true;
     ended(before);
   }
-  bool any_line_has(std::string const& words) {
+  std::ptrdiff_t lines_with(std::string const& words) {
     auto const lines = log();
-    return std::any_of(lines.begin(), lines.end(),
-                       [&](auto const& line) { return line.find(words) != std::string::npos; });
+    return std::count_if(lines.begin(), lines.end(),
+                         [&](auto const& line) { return line.find(words) != std::string::npos; });
   }
   /// A dispatcher that comes too late cannot tell what the bubble waited for.
   void until_held_up() {
@@ -59,10 +58,12 @@ class runtime_held_up : public runtime_recorded {
     ASSERT_EQ(side_->counts()[counted::held_up], 1U);
   }
   void until_more_is_asked_for() {
+    kept_off_.clear();
     for (int tries = 0; tries < 20 && kept_off_.empty(); ++tries) {
       bubble_until_workers_left();
       note_kept_off();
     }
+    ASSERT_FALSE(kept_off_.empty());
     EXPECT_GE(side_->counts()[counted::held_up], 2U);
   }
   void note_kept_off() {
@@ -79,7 +80,7 @@ class runtime_held_up : public runtime_recorded {
  private:
   void ended(std::uint64_t before) {
     trainer.synchronize();
-    while (side_->summary().seen() == before) std::this_thread::sleep_for(100us);
+    await_that([&] { return side_->summary().seen() != before; });
   }
 };
 
@@ -89,9 +90,7 @@ TEST_F(runtime_held_up, twice_in_a_row_makes_workers_keep_off_more) {
   EXPECT_EQ(kept_off_, calls{"reserve_group"});
   EXPECT_EQ(side_->summary().reserved()->groups_added, 1U);
   EXPECT_EQ(side_->summary().reserved()->last_added_at, "recv");
-  while (log().empty()) std::this_thread::yield();
-  EXPECT_TRUE(any_line_has("'recv'"));
-  EXPECT_TRUE(any_line_has("one more group of SMs"));
+  EXPECT_TRUE(within_time([&] { return lines_with("'recv'") == 1 && lines_with("one more group of SMs") == 1; }));
 }
 
 TEST_F(runtime_held_up, once_and_again_later_may_be_chance) {
@@ -112,12 +111,14 @@ TEST_F(runtime_held_up, does_not_make_leases_longer) {
   EXPECT_EQ(side_->take_bubbles().back().lease, before);
 }
 
-TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told) {
+TEST_F(runtime_held_up, where_nothing_is_left_to_keep_off_is_told_once) {
   seen.can_reserve_group = false;
   until_more_is_asked_for();
   EXPECT_EQ(side_->counts()[counted::groups_added], 0U);
-  while (log().empty()) std::this_thread::yield();
-  EXPECT_TRUE(any_line_has("no further group"));
+  EXPECT_TRUE(within_time([&] { return lines_with("no further group") == 1; }));
+  until_more_is_asked_for();
+  bubble_of(1ms);  // the dispatcher's round is over, and so is what it said in it
+  EXPECT_EQ(lines_with("no further group"), 1);
 }
 
 TEST_F(runtime_held_up, is_not_said_of_a_bubble_that_outlasts_the_lease) {
