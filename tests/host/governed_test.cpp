@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <limits>
 #include <string>
 #include <thread>
@@ -17,6 +16,7 @@
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/halt.hpp>
 #include <lull/tests/support/within_time.hpp>
 
 namespace lull {
@@ -98,11 +98,11 @@ TEST_F(governed, steps_are_timed_on_their_stream_without_a_bound_too) {
 
 TEST_F(governed, a_host_far_ahead_of_its_stream_loses_lengths_and_nothing_else) {
   auto const side = make();
-  std::promise<void> go;
-  trainer.enqueue([wait = go.get_future().share()] { wait.wait(); });
+  halt stands;
+  trainer.enqueue(stands.operation());
   for (int step = 0; step < 1'000; ++step) side->step(&trainer);
   EXPECT_EQ(side->steps().timed, 0U);
-  go.set_value();
+  stands.let_go();
   await_timed(*side, 255);
   for (int step = 0; step < 3; ++step) side->step(&trainer);
   await_timed(*side, 257);  // not the one between the two series: its beginning was not noted
@@ -142,7 +142,10 @@ TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
   EXPECT_EQ(opening(), counted::opened);
   side->bound_slowdown(0.01);
   EXPECT_EQ(opening(), counted::withheld);  // until a step is marked
-  while (side->steps().withheld == side->steps().begun) side->step(&trainer);
+  await_that([&] {
+    side->step(&trainer);
+    return side->steps().withheld != side->steps().begun;
+  });
   EXPECT_EQ(opening(), counted::opened);
   side->skip_step();
   EXPECT_EQ(opening(), counted::withheld);
@@ -167,12 +170,12 @@ TEST_F(governed, the_same_bound_again_forgets_nothing_and_one_taken_away_is_stil
 
 TEST_F(governed, what_began_under_another_bound_or_before_the_trainer_went_back_is_not_counted) {
   auto const side = make(bounded(0.005));
-  std::promise<void> go;
-  trainer.enqueue([wait = go.get_future().share()] { wait.wait(); });
+  halt stands;
+  trainer.enqueue(stands.operation());
   for (std::uint64_t step = 0; step < 5; ++step) side->step(&trainer, 100 + step);
   side->step(&trainer, 90);
   side->step(&trainer, 91);
-  go.set_value();
+  stands.let_go();
   await_timed(*side, 1);
   trainer.synchronize();
   side->step(&trainer, 92);
@@ -338,15 +341,15 @@ TEST_F(governed, a_bound_that_cannot_be_is_refused) {
 }
 
 TEST_F(governed, a_runtime_may_end_before_its_stream_comes_to_a_mark) {
-  std::promise<void> go;
+  halt stands;
   auto const began = std::chrono::steady_clock::now();
   {
     auto const side = make();
-    trainer.enqueue([wait = go.get_future().share()] { wait.wait(); });
+    trainer.enqueue(stands.operation());
     side->step(&trainer);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);  // it does not wait for the stream
-  go.set_value();
+  stands.let_go();
   trainer.synchronize();
 }
 

@@ -151,6 +151,9 @@ class checks(unittest.TestCase):
             ("host/runtime.hpp", "int my__name = 1;", "reserved"),
             ("host/runtime.hpp", "#define __LULL_GUARD", "reserved"),
             ("graph/csr.hpp", "\n" * traces.LONGEST_FILE, "split it"),
+            ("tests/graph/a.hpp", "while (!so()) std::this_thread::yield();", "without a limit"),
+            ("tests/graph/a.hpp", "while (one < other)\n  std::this_thread::sleep_for(1ms);", "without a limit"),
+            ("tests/graph/a.hpp", "goes.wait(false);", "without a limit"),
         ]
         for name, line, expected in red:
             with self.subTest(line=line[:40], name=name):

@@ -34,6 +34,9 @@ NOT_OURS = re.compile(
     r"|__CUDACC_VER_M(AJ|IN)OR__|cudaError__\w+|__u?int128_t"
 )
 
+# A test that waits without a limit shows a fault as a hang, which tells nothing.
+ENDLESS = re.compile(r"while \([^;{]*\)\s*std::this_thread::(yield|sleep_for)\b|\.wait\((false|true|0)?\)")
+
 DRIVER_LINK = re.compile(r"(?<![\w-])-lcuda\b|CUDA::cuda_driver|CUDA::nvml")
 
 
@@ -70,6 +73,11 @@ def check(root):
             findings.append(f"{name}: no #pragma once")
         if name.suffix in tree.CODE:
             findings.extend(check_code(root, name))
+        if name.suffix in tree.CODE and name.parts[0] == "tests" and len(name.parts) > 1:
+            whole = "\n".join(text)
+            for found in ENDLESS.finditer(whole):
+                number = whole.count("\n", 0, found.start()) + 1
+                findings.append(f"{name}:{number}: a wait without a limit: see tests/support/within_time.hpp")
         if build:
             for number, line in enumerate(text, start=1):
                 if DRIVER_LINK.search(line.split("#")[0]):

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <lull/tests/apps/c/check.h>
 
+#include <unistd.h>
+
 lull_runtime* start(lull_mode mode) {
   lull_options options = LULL_OPTIONS;
   lull_runtime* side = NULL;
+  alarm(120); /* ends a test that hangs */
   options.executor = LULL_EXECUTOR_THREADS;
   options.mode = mode;
   options.processors = 2;

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 class held_stream {
  public:
   ~held_stream() { go(1'000); }
-  void wait() {
+  void stand() {
     stream_.enqueue([this, until = ++waits_] { EXPECT_TRUE(within_time([&] { return allowed_.load() >= until; })); });
   }
   void go(int more = 1) { allowed_ += more; }
@@ -61,9 +61,9 @@ class launching : public testing::Test {
   void bubble(int at, runtime_mode mode = runtime_mode::on) {
     held_stream& stream = *streams_[static_cast<std::size_t>(at)];
     gate& of = gate_of(at);
-    stream.wait();
+    stream.stand();
     bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close);
-    stream.wait();
+    stream.stand();
     of.close(id, stream.get(), {.is = stream_found::plain, .id = stream.get()->id()}, closing{});
     seen_.take();
   }
@@ -295,6 +295,30 @@ TEST_F(launching_on_one_stream, behind_one_that_is_late_none_is_waited_for) {
   closes(0);
   await_that([&] { return waits != 1 || (tick(), since_then(counted::armed) != waits); });
   EXPECT_EQ(since_then(counted::armed), waits == 1 ? 2 : waits) << "the next one is expected again";
+}
+
+TEST_F(launching_on_one_stream, one_that_is_likely_over_gets_no_worker) {
+  start({.armed_ahead = 0ns});
+  train(8, 10ms, runtime_mode::observe);
+  bubble(0);
+  opens(0);
+  auto const asked = gate_of(0).request();
+  ASSERT_TRUE(asked);
+  ASSERT_GE(asked->usual_length, 20ms);
+  std::this_thread::sleep_for(asked->usual_length + 10ms);
+  EXPECT_EQ(tick(), calls{}) << "a worker would meet what the trainer computes";
+  EXPECT_FALSE(gate_of(0).request());
+}
+
+TEST_F(launching_on_one_stream, of_waits_a_later_one_is_not_ended_sooner) {
+  wait_limits limits;
+  bubble(0);
+  bubble(0);
+  limits.add(gate_of(0), 1, std::chrono::steady_clock::now() + 1h);
+  limits.add(gate_of(0), 2, std::chrono::steady_clock::now());
+  std::this_thread::sleep_for(20ms);
+  limits.add(gate_of(0), 3, std::chrono::steady_clock::now());  // which looks at all
+  EXPECT_EQ(gate_of(0).counts()[counted::released], 0U) << "workers of the first would be let go, too";
 }
 
 TEST_F(launching_on_one_stream, an_option_to_wait_for_long_holds_beside_late_openings) {
