@@ -72,6 +72,17 @@ TEST(forecast, each_miss_asks_for_more_time_and_many_hits_in_a_row_for_less) {
   EXPECT_EQ(opens.ahead(distance), forecast::max_launch + forecast::unknown_error);
 }
 
+TEST(forecast, hits_before_a_miss_do_not_count) {
+  forecast opens;
+  for (int i = 0; i < forecast::shorter_after - 1; ++i) opens.note(true);
+  opens.note(false);
+  auto const after_the_miss = opens.ahead_of_call(0ns);
+  for (int i = 0; i < forecast::shorter_after - 1; ++i) opens.note(true);
+  EXPECT_EQ(opens.ahead_of_call(0ns), after_the_miss);
+  opens.note(true);
+  EXPECT_LT(opens.ahead_of_call(0ns), after_the_miss);
+}
+
 TEST(forecast, asks_for_as_much_time_as_bubbles_opened_early_lately) {
   forecast opens;
   EXPECT_GE(opens.ahead(distance), forecast::unknown_error);
@@ -134,6 +145,13 @@ TEST(device_clock, takes_the_least_difference) {
   clock.note(7'000, start + 7'200ns);  // was told of it sooner
   clock.note(9'000, start + 9'700ns);
   EXPECT_EQ(clock.at(20'000), start + 20'200ns);
+}
+
+TEST(device_clock, forgets_what_was_before_a_long_silence) {
+  device_clock clock;
+  clock.note(0, time_point{10s});
+  clock.note(5'000'000'000, time_point{15s + 10ms});
+  EXPECT_EQ(clock.at(5'000'000'000), time_point{15s + 10ms});
 }
 
 TEST(device_clock, forgets_after_two_windows) {

@@ -13,6 +13,7 @@
 
 #include <lull/host/detail/gate.hpp>
 #include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/support/halt.hpp>
 #include <lull/tests/support/probe_task.hpp>
 #include <lull/tests/support/within_time.hpp>
 
@@ -31,8 +32,9 @@ class gate_of_a_stream : public testing::Test {
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 
-  open_result open(char const* where = "wait", runtime_mode mode = runtime_mode::on) {
-    return gate_.open(&trainer_, gate_.stream_id(), site{where}, mode, launch_time::at_close);
+  open_result open(char const* where = "wait", runtime_mode mode = runtime_mode::on,
+                   launch_time launch = launch_time::at_close) {
+    return gate_.open(&trainer_, gate_.stream_id(), site{where}, mode, launch);
   }
   void close(bubble_id id, std::optional<closing> how = closing{}) {
     gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
@@ -52,6 +54,14 @@ class gate_of_a_stream : public testing::Test {
     if (record) record(at.records[id.bubble & at.record_mask]);
     collect();
   }
+  bool has_collected() {
+    if (gate_.outstanding() == 0) return true;
+    if (gate_.begin_collecting(*lane_, false)) {
+      await_that([&] { return lane_->done(); });
+      gate_.collect({reports_, clock_});
+    }
+    return gate_.outstanding() == 0;
+  }
   void change_owner() {
     auto const since = gate_.idle_since();
     ASSERT_TRUE(since);
@@ -66,19 +76,10 @@ class gate_of_a_stream : public testing::Test {
   slot_line slot_{};
   gate gate_{machine_, 0, 0, site_limits{.min_bubble = 1s}};
   std::deque<bubble_report> reports_;
+  device_clock clock_;
 
  private:
-  bool has_collected() {
-    if (gate_.outstanding() == 0) return true;
-    if (gate_.begin_collecting(*lane_, false)) {
-      await_that([&] { return lane_->done(); });
-      gate_.collect({reports_, clock_});
-    }
-    return gate_.outstanding() == 0;
-  }
-
   std::uint64_t ids_ = std::uint64_t{1} << 40;
-  device_clock clock_;
   std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
 };
 
@@ -134,6 +135,88 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_
   collect();
 }
 
+/// Workers left by their lease, and the close came by then.
+TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_a_later_one_not) {
+  clock_.note(0, {});  // the machine's clock is ours
+  gate_.note_lease(8s);
+  std::uint64_t held_up = 0;
+  for (auto const before : {0s, 2s, 0s, 0s}) {
+    bubble(runtime_mode::on, [&](bubble_record& of) {
+      auto const left = std::chrono::steady_clock::now() - before;
+      of.last_out_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds{left.time_since_epoch()}.count());
+      of.blocks = of.lease_blocks = 2;
+    });
+    held_up += before == 0s ? 1 : 0;
+    EXPECT_EQ(gate_.counts()[counted::held_up], held_up);
+    EXPECT_EQ(gate_.take_held_up(), held_up == 3 ? std::optional<std::string>{"wait"} : std::nullopt)
+        << "twice in a row";
+  }
+}
+
+TEST_F(gate_of_a_stream, closes_the_bubble_of_that_id_alone) {
+  bubble_id const first = open();
+  close(first);
+  bubble_id const second = open();
+  seen_.take();
+  close(first);  // late, or twice
+  EXPECT_EQ(seen_.take(), calls{});
+  close(second);
+  EXPECT_EQ(seen_.take(), calls{"close_edge"});
+  close(second);
+  EXPECT_EQ(seen_.take(), calls{});
+  EXPECT_EQ(gate_.counts()[counted::unmatched], 2U);
+  trainer_.synchronize();
+  collect();
+}
+
+TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where_the_host_does_not_block) {
+  auto const launched = [&] {
+    bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
+    seen_.take();
+    gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+    auto const call = seen_.take();
+    close(id);
+    await_that([&] { return machine_.workers_done(); });
+    trainer_.synchronize();
+    collect();
+    return call.front();
+  };
+  EXPECT_EQ(launched(), "launch  for 200 us");
+  EXPECT_TRUE(within_time([&] { return launched() == "launch  for 400 us"; }))
+      << "this computer may be busy now and then";
+}
+
+TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_before_it_is_closed) {
+  bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
+  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  trainer_.synchronize();
+  await_that([&] { return machine_.workers_done(); });
+  EXPECT_FALSE(has_collected()) << "its workers have left, and it is open";
+  close(id);
+  trainer_.synchronize();
+  collect();
+}
+
+TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
+  halt stands;
+  trainer_.enqueue(stands.operation());
+  bubble_id const id = open();
+  close(id);
+  gate_.launch(id.bubble, start_when::opened, waiting::beside);
+  gate_.release(id.bubble, true);  // they wait for too long
+  await_that([&] { return machine_.workers_done(); });
+  stands.let_go();
+  trainer_.synchronize();
+  EXPECT_FALSE(has_collected()) << "others come";
+  auto const asked = gate_.request();
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->bubble, id.bubble);
+  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  await_that([&] { return machine_.workers_done(); });
+  collect();
+  EXPECT_FALSE(gate_.request());
+}
+
 TEST_F(gate_of_a_stream, stays_its_while_a_bubble_is_not_collected) {
   auto const since = gate_.idle_since();
   ASSERT_TRUE(since);
@@ -181,16 +264,16 @@ TEST_F(gate_of_a_stream, stays_its_while_an_edge_is_being_enqueued) {
 }
 
 TEST_F(gate_of_a_stream, stays_its_until_the_stream_has_passed_the_last_edge) {
-  std::promise<void> goes;
+  halt stands;
   bubble_id const id = open();
-  trainer_.enqueue([may_go = goes.get_future().share()] { may_go.wait_for(long_enough); });
+  trainer_.enqueue(stands.operation());
   close(id);
   collect();  // it has opened, and has no worker
   auto const since = gate_.idle_since();
   ASSERT_TRUE(since);
   gate_.vacate(*since);
   EXPECT_EQ(gate_.stream_id(), trainer_.id()) << "the closing edge would close another's bubble";
-  goes.set_value();
+  stands.let_go();
   trainer_.synchronize();
   gate_.vacate(*since);
   EXPECT_EQ(gate_.stream_id(), 0U);

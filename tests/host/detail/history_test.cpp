@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/detail/history.hpp>
+#include <lull/host/detail/site_table.hpp>
 
 namespace lull {
 namespace {
@@ -237,6 +239,13 @@ TEST(history, questions_change_nothing) {
   }
 }
 
+TEST(hold_ups, are_closes_soon_after_the_last_block_for_that_lease) {
+  EXPECT_TRUE(hold_ups::is_one(0ns, 8ms));
+  EXPECT_TRUE(hold_ups::is_one(1ms - 1ns, 8ms));
+  EXPECT_FALSE(hold_ups::is_one(1ms, 8ms));
+  EXPECT_FALSE(hold_ups::is_one(-1ns, 8ms)) << "the close came first";
+}
+
 TEST(hold_ups, the_second_in_a_row_tells_and_the_count_begins_again) {
   hold_ups seen;
   std::string told;
@@ -257,6 +266,20 @@ TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
   EXPECT_EQ(site.lease_of_open(), 40ms);
   site.add_host_time(25ms);
   EXPECT_EQ(site.lease_of_open(), 200us);
+}
+
+TEST(site_table, forgets_the_site_that_was_used_longest_ago) {
+  detail::site_table sites{{}};
+  std::shared_ptr<detail::site_state> const first = sites.find("first");
+  for (std::size_t i = 1; i < detail::site_table::max_sites; ++i) sites.find(std::to_string(i));
+  EXPECT_EQ(sites.find("first"), first);
+  sites.find("one more");
+  EXPECT_EQ(sites.find("first"), first) << "it was used a moment ago";
+  std::shared_ptr<detail::site_state> const again = sites.find("1");
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->name, "1");
+  EXPECT_EQ(again.use_count(), 2) << "it was forgotten, and is a new one";
+  EXPECT_EQ(sites.find("1"), again);
 }
 
 TEST(history, leases_at_close_have_bounds) {

@@ -49,6 +49,16 @@ TEST_F(saved_words, are_taken_up_as_they_were) {
   EXPECT_EQ(taken->reached(), phase_state::open);
 }
 
+TEST_F(saved_words, of_more_chunks_than_the_ring_holds_are_refused) {
+  words two = open_phase();
+  two[9] = 2;
+  two[11] = 1;
+  two[12] = tagged{5, 3}.word();
+  two[13] = 2;
+  EXPECT_NO_THROW(job(2)->restore(two));
+  EXPECT_THROW(job(1)->restore(two), limit_error);
+}
+
 TEST_F(saved_words, say_how_much_was_fed) {
   auto const fed = job();
   EXPECT_EQ(fed->fed(), 0U);
@@ -197,6 +207,17 @@ TEST(job_record, is_waited_for_without_an_end) {
     ASSERT_EQ(waits.wait_for(long_enough), std::future_status::ready);
     EXPECT_TRUE(waits.get());
   }
+}
+
+TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
+  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{machine, describe(probe_task{}), 64};
+  one.let_go();
+  ASSERT_TRUE(one.hold(long_enough));
+  EXPECT_FALSE(one.ask_to_leave());
+  one.let_go();
+  one.let_go();
+  EXPECT_TRUE(one.ask_to_leave());
 }
 
 TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {

@@ -183,6 +183,39 @@ TEST(governor, does_not_take_a_pause_of_the_trainer_for_what_side_work_costs) {
   EXPECT_GT(of.chance(), 0.2);
 }
 
+/// As `train`, with noise of a thousandth, of a trainer whose steps are so many times as long.
+void train_noisily(governor& of, std::uint64_t from, std::uint64_t to, double times) {
+  std::mt19937_64 random{from};
+  std::normal_distribution<double> noise{0, 0.001};
+  for (std::uint64_t step = from; step < to; ++step)
+    of.took(step, times * step_ns * (1 + noise(random)) * (of.harvests(step) ? 1.001 : 1));
+}
+
+TEST(governor, goes_on_with_what_a_step_usually_takes_after_a_pause) {
+  governor of{{.max_slowdown = 0.02, .steps_a_spell = 1}};
+  train_noisily(of, 0, 500, 1);
+  of.harvests(500);
+  of.took(500, 300 * step_ns);
+  train_noisily(of, 501, 600, 1);
+  ASSERT_TRUE(of.interval());
+  EXPECT_NEAR(of.interval()->estimate, 0.001, 0.01);
+}
+
+TEST(governor, learns_what_a_step_usually_takes_where_all_become_longer) {
+  governor of{{.max_slowdown = 0.02, .steps_a_spell = 1}};
+  train_noisily(of, 0, 500, 1);
+  EXPECT_NEAR(of.noise().value_or(1), 0.001, 0.0005);
+  train_noisily(of, 500, 600, 1.5);
+  EXPECT_NEAR(of.noise().value_or(1), 0.001, 0.0005) << "the new length is no noise of the old one";
+}
+
+TEST(governor, learns_at_once_when_the_trainer_counts_from_the_beginning) {
+  governor of{{.max_slowdown = 0.02, .steps_a_spell = 1}};
+  for (std::uint64_t step = 1'000; step < 1'030; ++step) of.harvests(step);
+  train(of, 0, 60, 0.001);
+  EXPECT_TRUE(of.noise()) << "steps of before, which nobody tells any more, stood in the way";
+}
+
 TEST(governor, ends_the_beginning_where_side_work_devours_the_step) {
   governor of{{.max_slowdown = 0.005}};
   int harvested = 0;

@@ -31,6 +31,19 @@ TEST(slowdown_estimate, of_spells_without_noise_is_exact) {
   EXPECT_NEAR(of.loss(), 20 * 0.02, 1e-9);
 }
 
+TEST(slowdown_estimate, does_not_take_a_short_fall_for_a_change) {
+  slowdown_estimate of;
+  auto const spells = [&](int count, double slowdown) {
+    for (int i = 0; i < count; ++i)
+      of.add(0.5, i % 2 == 0, (i % 2 == 0 ? slowdown : 0) + (i / 2 % 2 == 0 ? 0.001 : -0.001));
+  };
+  spells(400, 0.05);
+  spells(16, 0);
+  EXPECT_EQ(of.spells(), 416U) << "a hungry job may look tame by chance";
+  spells(16, 0.1);
+  EXPECT_LT(of.spells(), 100U) << "a rise is seen sooner";
+}
+
 TEST(slowdown_estimate, is_not_moved_by_a_drift_that_the_draw_does_not_follow) {
   slowdown_estimate of;
   std::mt19937_64 random{5};
