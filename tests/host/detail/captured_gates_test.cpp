@@ -29,9 +29,9 @@ class many_captured : public testing::Test {
     return trainer.end_capture();
   }
   void collect() {
-    ASSERT_TRUE(gates_.begin_collecting(*lane_));
+    ASSERT_TRUE(gates_.begin_collecting(*lane_, true));
     await_that([&] { return lane_->done(); });
-    gates_.collect(reports_, nullptr);
+    gates_.collect({reports_, clock_});
   }
 
   record seen_;
@@ -39,6 +39,7 @@ class many_captured : public testing::Test {
   captured_gates gates_{machine_, first, false, site_limits{}, [](std::string_view line) { ADD_FAILURE() << line; }};
   std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
   std::deque<bubble_report> reports_;
+  device_clock clock_;
 };
 
 TEST_F(many_captured, bubbles_are_read_a_part_at_a_time) {

@@ -261,7 +261,7 @@ TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
 class seated : public saved_words {
  protected:
   void wait() {
-    while (!lane_->done()) std::this_thread::yield();
+    await_that([&] { return lane_->done(); });
   }
   void leave(detail::job_record& job) {
     job.begin_to_leave(*lane_);
