@@ -300,6 +300,7 @@ TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_bloc
   seen.exchanges_throw = false;
   EXPECT_TRUE(task.wait(120s));
   EXPECT_EQ(task.progress().state, job_state::failed);
+  EXPECT_EQ(log_of(1).size(), 1U) << "each round has thrown, and one is told of";
   stands.let_go();
   trainer.synchronize();
 }

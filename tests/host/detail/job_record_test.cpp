@@ -209,6 +209,32 @@ TEST(job_record, is_waited_for_without_an_end) {
   }
 }
 
+TEST(job_record, counts_how_often_its_owner_may_have_written_its_memory) {
+  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{machine, describe(probe_task{}), 64};
+  EXPECT_EQ(one.touches(), 0U);
+  ASSERT_TRUE(one.hold(long_enough));
+  one.let_go();
+  EXPECT_EQ(one.touches(), 1U);
+  one.want(detail::job_record::wish::pause);
+  for (int looks = 0; looks < 2; ++looks) EXPECT_EQ(one.move_to(job_state::queued), job_state::paused);
+  EXPECT_EQ(one.touches(), 2U);
+}
+
+TEST(job_record, is_not_held_where_its_memory_is_lost_meanwhile) {
+  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  job_description with_memory = describe(probe_task{});
+  with_memory.memory = std::make_shared<job_memory>();
+  detail::job_record one{machine, with_memory, 64};
+  ASSERT_TRUE(one.ask_to_leave());
+  auto held = std::async(std::launch::async, [&] { return one.hold(long_enough); });
+  EXPECT_EQ(held.wait_for(std::chrono::milliseconds{20}), std::future_status::timeout);
+  with_memory.memory->lose();
+  one.is_back();
+  ASSERT_EQ(held.wait_for(long_enough), std::future_status::ready);
+  EXPECT_FALSE(held.get());
+}
+
 TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
   std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
   detail::job_record one{machine, describe(probe_task{}), 64};

@@ -220,6 +220,7 @@ TEST_F(launching, in_line_a_worker_comes_with_the_opening_edge_and_is_never_let_
   launcher_->offer(gate_of(1));
   opens(1);
   tick();
+  std::this_thread::sleep_for(20ms);  // longer than workers beside the trainer wait
   EXPECT_EQ(gate_of(0).counts()[counted::released], 0U);
   opens(0);
   await_workers();
@@ -236,13 +237,15 @@ TEST_F(launching_on_one_stream, so_many_are_enqueued_at_once_and_no_more) {
 }
 
 TEST_F(launching, when_it_stops_those_that_wait_are_let_go) {
-  start({.armed_ahead = 10s});
+  start({.armed_ahead = 10s, .shared_overdue = 10min});
   bubble(0);
   launcher_->offer(gate_of(0));
   launcher_->stop();
   await_workers();
   bubble(0);
   EXPECT_EQ(tick(), calls{});
+  opens(0);
+  EXPECT_EQ(tick(), calls{}) << "no other worker either";
 }
 
 TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortly_before) {
@@ -253,7 +256,7 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
   ASSERT_TRUE(asked && asked->expected_ns);
   auto const at = launcher_->clock().at(*asked->expected_ns);
   ASSERT_TRUE(at);
-  await_that([&] { return std::chrono::steady_clock::now() >= *at - asked->ahead; });
+  std::this_thread::sleep_until(*at - asked->ahead);
   EXPECT_EQ(tick(), a_launch);
   EXPECT_FALSE(gate_of(0).has_opened(7));
   opens(0);
@@ -308,6 +311,31 @@ TEST_F(launching_on_one_stream, one_that_is_likely_over_gets_no_worker) {
   std::this_thread::sleep_for(asked->usual_length + 10ms);
   EXPECT_EQ(tick(), calls{}) << "a worker would meet what the trainer computes";
   EXPECT_FALSE(gate_of(0).request());
+}
+
+TEST_F(launching_on_one_stream, one_before_the_open_one_gets_no_worker) {
+  start({.armed_ahead = 0ns});
+  bubble(0);
+  bubble(0);
+  opens(0);
+  closes(0);
+  opens(0);
+  EXPECT_EQ(tick(), a_launch) << "the first is over";
+  await_workers();
+}
+
+TEST_F(launching_on_one_stream, one_whose_workers_were_let_go_gets_no_others_before_they_are_seen_to_be_out) {
+  start({.armed_ahead = 1s});
+  bubble(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), a_launch);
+  await_that([&] { return gate_of(0).counts()[counted::released] != 0; });
+  opens(0);
+  launcher_->offer(gate_of(0));
+  EXPECT_EQ(seen_.take(), calls{}) << "only a tick looks whether they are";
+  await_workers();
+  EXPECT_EQ(tick(), a_launch);
+  await_workers();
 }
 
 TEST_F(launching_on_one_stream, of_waits_a_later_one_is_not_ended_sooner) {

@@ -27,6 +27,13 @@ TEST(wake_signal, what_comes_while_the_dispatcher_is_awake_is_not_slept_through)
   sleep(signal);
 }
 
+TEST(wake_signal, what_comes_late_while_the_dispatcher_is_awake_is_not_slept_through) {
+  wake_signal signal;
+  signal.sleep_until(steady::now());
+  signal.notify_before(steady::now() + 5ms);  // later than it slept
+  sleep(signal);
+}
+
 TEST(wake_signal, wakes_who_would_sleep_for_longer) {
   wake_signal signal;
   std::thread other{[&] {
