@@ -16,9 +16,10 @@ namespace lull {
 
 /// `queued`: waits for a place. `placed`: runs in bubbles, as at most two jobs of a runtime do at a time. `evicted`:
 /// its memory gives way to the trainer, or is on its way back. `paused`: keeps what it has done, and no block is
-/// inside. `finished`, `failed` and `cancelled` are final. Where a job failed, `job_progress::why` is the task's
-/// reason, or `none` for an error of the machine.
-enum class job_state { queued, placed, evicted, paused, finished, failed, cancelled };
+/// inside. `finished`, `failed`, `cancelled` and `off` are final. Where a job failed, `job_progress::why` is the task's
+/// reason, or `none` for an error of the machine. `off`: the runtime was off or observed when the job was submitted,
+/// and so the job never runs.
+enum class job_state { queued, placed, evicted, paused, finished, failed, cancelled, off };
 
 char const* name_of(job_state state) noexcept;
 
@@ -97,8 +98,8 @@ class job {
   void feed(std::uint64_t fed);
   /// Returns what `feed` was given last, in a job that was taken up again also before: an owner serves from there.
   std::uint64_t fed() const;
-  /// Blocks until the job is finished, failed or cancelled and no block is inside (true), or until the time is over
-  /// (false). nanoseconds::max() has no end.
+  /// Blocks until the job's state is final and no block is inside (true), or until the time is over (false).
+  /// nanoseconds::max() has no end.
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 

@@ -21,9 +21,10 @@ namespace lull {
 class bubble_summary;  // host/report/bubble_summary.hpp
 
 /// `off`: nothing is enqueued on the trainer's stream. `observe`: edges are enqueued and lengths kept, but no side work
-/// runs. `on`: side work runs in bubbles. The environment variable LULL=off|observe|on overrides what a program asks
-/// for. Without LULL, a runtime on a GPU is off, and logs why, if launches block (CUDA_LAUNCH_BLOCKING) or a tool was
-/// injected (a profiler, compute-sanitizer). With mode `on` it is also off if CUDA_DEVICE_MAX_CONNECTIONS is 2 or 3.
+/// runs. `on`: side work runs in bubbles. The environment variable LULL=off|observe lowers what a program asks for, and
+/// never raises it. Without LULL, a runtime on a GPU is off, and logs why, if launches block (CUDA_LAUNCH_BLOCKING) or a
+/// tool was injected (a profiler, compute-sanitizer). With mode `on` it is also off if CUDA_DEVICE_MAX_CONNECTIONS is 2
+/// or 3. LULL=on lifts these checks, and leaves the mode as the program asked for it.
 enum class runtime_mode { off, observe, on };
 
 /// When the runtime may enqueue workers. `at_close`: only after the closing edge, which ends the workers, is enqueued,
@@ -108,7 +109,7 @@ class runtime {
   /// Queues a job, to run by priority and then in order of submission. Copies the functor; what the functor points to
   /// must live until `job::wait` has returned true. Blocks for a copy to the machine, and for loading its code where
   /// the type is not among `runtime_options::tasks`; so call it off the trainer's path. Throws usage_error, limit_error
-  /// or device_error; then nothing was queued.
+  /// or device_error; then nothing was queued. With a mode other than `on` it only returns a job whose state is `off`.
   job submit(job_description description);
   template <side_task Task>
   job submit(Task const& task, std::string name = "job") {
@@ -166,11 +167,14 @@ class runtime {
   /// driver for memory. Costs a call to the driver where nothing is lacking.
   std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
 
-  /// Blocks until every submitted job is finished, failed or cancelled (true), or until the time is over (false).
+  /// Blocks until the state of every submitted job is final (true), or until the time is over (false).
   bool drain(std::chrono::nanoseconds at_most);
 
   executor& machine() noexcept;
   runtime_mode mode() const noexcept;
+  /// Returns why the mode is `off`: "LULL=off", what was found at the start, or the error that turned it off. Empty:
+  /// it is not off, or the program asked for that.
+  std::string why_off() const;
   /// Returns whether a job is ready for a bubble on this stream now.
   bool ready(stream_handle stream);
   runtime_counts counts() const;

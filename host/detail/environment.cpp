@@ -78,7 +78,7 @@ std::optional<std::string> too_few_connections() {
          "and then wait for ever: unset it, or set it to 1";
 }
 
-runtime_options allowed_options(runtime_options asked, executor_kind kind) {
+runtime_options allowed_options(runtime_options asked, executor_kind kind, std::string& why_off) {
   if (asked.armed_ahead &&
       (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
     throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
@@ -90,13 +90,18 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind) {
     if (asked.log) asked.log(line);
   };
   std::optional<runtime_mode> const told = mode_from_environment();
-  asked.mode = told.value_or(asked.mode);
+  if (told && *told < asked.mode) {
+    asked.mode = *told;
+    why_off = asked.mode == runtime_mode::off ? "LULL=off" : "";
+    say(asked.mode == runtime_mode::off ? "off: LULL=off" : "nothing runs in bubbles: LULL=observe");
+  }
   if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
   std::optional<std::string> why = launches_that_block();
   if (!why) why = injected_tool();
   if (!why && asked.mode == runtime_mode::on) why = too_few_connections();
   if (why && !told) {
-    say("off: " + *why + "; LULL=on harvests nevertheless");
+    why_off = *why + "; LULL=on lifts this check";
+    say("off: " + why_off);
     asked.mode = runtime_mode::off;
   }
   if (one_connection() && asked.launch == launch_time::at_close) {

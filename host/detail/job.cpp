@@ -39,6 +39,8 @@ char const* name_of(job_state state) noexcept {
       return "failed";
     case job_state::cancelled:
       return "cancelled";
+    case job_state::off:
+      return "off";
   }
   return "unknown";
 }

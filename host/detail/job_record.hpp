@@ -24,7 +24,8 @@ namespace lull::detail {
 
 /// What a job never leaves.
 constexpr bool is_final(job_state state) noexcept {
-  return state == job_state::finished || state == job_state::failed || state == job_state::cancelled;
+  return state == job_state::finished || state == job_state::failed || state == job_state::cancelled ||
+         state == job_state::off;
 }
 
 class job_queue;

@@ -37,6 +37,7 @@ std::uint64_t runtime::keep_reserve(std::chrono::nanoseconds at_most) { return s
 bool runtime::drain(std::chrono::nanoseconds at_most) { return state_->drain(at_most); }
 executor& runtime::machine() noexcept { return state_->machine(); }
 runtime_mode runtime::mode() const noexcept { return state_->mode(); }
+std::string runtime::why_off() const { return state_->why_off(); }
 bool runtime::ready(stream_handle stream) { return state_->ready(stream); }
 runtime_counts runtime::counts() const { return state_->counts(); }
 bubble_summary runtime::summary() const { return state_->summary(); }

@@ -32,7 +32,7 @@ runtime_options with_log(runtime_options options, std::shared_ptr<detail::log_qu
 
 runtime::state::state(std::shared_ptr<executor> machine, runtime_options options)
     : log_(std::make_shared<detail::log_queue>(options.log)),
-      options_(detail::allowed_options(with_log(std::move(options), log_), machine->kind())),
+      options_(detail::allowed_options(with_log(std::move(options), log_), machine->kind(), why_off_)),
       machine_(std::move(machine)),
       mode_(options_.mode),
       asked_(options_.mode),
@@ -89,6 +89,12 @@ runtime::state::~state() {
 job runtime::state::submit(job_description description) {
   if (in_child())
     throw usage_error{"this process was forked from the one that made the runtime: make another after the fork"};
+  if (mode_ != runtime_mode::on) {
+    device_guard const here{*machine_};
+    auto never_runs = std::make_shared<detail::job_record>(machine_, std::move(description), 1);
+    never_runs->move_to(job_state::off);
+    return job{std::move(never_runs)};
+  }
   detail::range_scope const shown{description.name.c_str()};
   worker_kernel const kernel = kernel_of(description.type);
   device_guard const here{*machine_};
@@ -237,8 +243,12 @@ open_result runtime::state::open_on(detail::gate* gate, std::uint64_t stream_id,
 }
 
 void runtime::state::turn_off(std::exception const& problem) noexcept {
-  if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
   try {
+    {
+      std::lock_guard const lock{turning_off_};
+      if (mode_.exchange(runtime_mode::off) == runtime_mode::off) return;
+      why_off_ = problem.what();
+    }
     log_->add(std::string{"harvesting is off: "} + problem.what());
     wake_->notify();
   } catch (...) {  // no memory for the line

@@ -65,6 +65,10 @@ class runtime::state {
 
   executor& machine() noexcept { return *machine_; }
   runtime_mode mode() const noexcept { return mode_; }
+  std::string why_off() const {
+    std::lock_guard const lock{turning_off_};
+    return why_off_;
+  }
   bubble_summary summary() const {
     if (in_child()) return bubble_summary{};
     bubble_summary found = dispatcher_->bubbles().summary();
@@ -130,6 +134,8 @@ class runtime::state {
   /// job: they are over then, and not before.
   void serve();
 
+  mutable std::mutex turning_off_;
+  std::string why_off_;  // under `turning_off_`
   std::shared_ptr<detail::log_queue> const log_;  // to the program's callback
   runtime_options options_;                       // whose log is that queue
   std::shared_ptr<executor> machine_;

@@ -206,8 +206,13 @@ TEST_F(misbehaving, beside_blocking_launches_and_injected_tools_a_gpus_runtime_i
     ASSERT_EQ(setenv(name, "1", 1), 0);
     EXPECT_EQ(make()->mode(), runtime_mode::off) << name;
     EXPECT_EQ(log_.size(), 1U) << name;
+    EXPECT_NE(make()->why_off().find(name), std::string::npos) << make()->why_off();
     ASSERT_EQ(setenv("LULL", "on", 1), 0);
     EXPECT_EQ(make()->mode(), runtime_mode::on) << name;
+    EXPECT_EQ(make()->why_off(), "") << name;
+    runtime_options observes;
+    observes.mode = runtime_mode::observe;
+    EXPECT_EQ(make(observes)->mode(), runtime_mode::observe) << name << ": the check is lifted, and nothing runs";
     unsetenv("LULL");
     unsetenv(name);
   }

@@ -163,20 +163,20 @@ TEST_F(runtime_recorded, while_the_stream_is_captured_nothing_is_enqueued) {
 TEST_F(runtime_recorded, observe_places_timed_edges_and_no_worker) {
   auto const side = make(options(runtime_mode::observe, launch_time::at_close, std::nullopt));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(*side, task, job_state::off);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge timed", "close_edge timed"}));
 }
 
 TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
   auto const side = make(options(runtime_mode::off));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(*side, task, job_state::off);
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});
   ASSERT_EQ(setenv("LULL", "off", 1), 0);
   auto const by_environment = make();
   unsetenv("LULL");
   job const other = submit(*by_environment, "b");
-  await(*by_environment, other, job_state::placed);
+  await(*by_environment, other, job_state::off);
   EXPECT_EQ(by_environment->mode(), runtime_mode::off);
   EXPECT_EQ(calls_of_one_bubble(*by_environment), calls{});
 }
@@ -257,8 +257,10 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   ASSERT_EQ(log_of(1).size(), 1U);
   EXPECT_NE(log()[0].find("harvesting is off"), std::string::npos);
   EXPECT_NE(log()[0].find(std::string{GetParam()} + " failed: broken (700)"), std::string::npos) << log()[0];
+  EXPECT_NE(side->why_off().find(std::string{GetParam()} + " failed: broken (700)"), std::string::npos);
   seen.throws_in.clear();
   for (int i = 0; i < 10; ++i) EXPECT_EQ(calls_of_one_bubble(*side), calls{});
+  EXPECT_EQ(submit(*side, "b").progress().state, job_state::off) << "it will never run";
   task.cancel();
   EXPECT_TRUE(task.wait(120s));
 }

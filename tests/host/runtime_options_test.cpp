@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a runtime does of what it is asked for: the environment's word, and limits.
 #include <cstddef>
+#include <chrono>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +29,52 @@ TEST(runtime, off_in_the_environment_places_no_operation) {
   ASSERT_EQ(setenv("LULL", "sometimes", 1), 0);
   EXPECT_THROW(runtime({.machine = {.kind = executor_kind::threads}}), usage_error);
   unsetenv("LULL");
+}
+
+TEST(runtime, the_environment_lowers_the_mode_and_never_raises_it) {
+  using enum runtime_mode;
+  struct trial {
+    runtime_mode asked;
+    char const* word;
+    runtime_mode found;
+    std::size_t lines;
+  };
+  for (trial const each : {trial{on, "on", on, 0}, trial{on, "observe", observe, 1}, trial{on, "off", off, 1},
+                           trial{observe, "on", observe, 0}, trial{observe, "observe", observe, 0},
+                           trial{observe, "off", off, 1}, trial{off, "on", off, 0}, trial{off, "observe", off, 0},
+                           trial{off, "off", off, 0}}) {
+    ASSERT_EQ(setenv("LULL", each.word, 1), 0);
+    std::vector<std::string> lines;
+    runtime_options asked{.machine = {.kind = executor_kind::threads}, .mode = each.asked};
+    asked.log = [&](std::string_view line) { lines.emplace_back(line); };
+    asked.report = "";
+    runtime const side{asked};
+    EXPECT_EQ(side.mode(), each.found) << each.word;
+    EXPECT_EQ(lines.size(), each.lines) << each.word;
+    EXPECT_EQ(side.why_off(), each.found == off && each.asked != off ? "LULL=off" : "") << each.word;
+  }
+  unsetenv("LULL");
+}
+
+TEST(runtime, a_job_of_one_that_runs_nothing_is_off_from_the_start) {
+  for (runtime_mode const mode : {runtime_mode::off, runtime_mode::observe}) {
+    probe_arrays arrays{{10}};
+    runtime side{{.machine = {.kind = executor_kind::threads}, .mode = mode}};
+    job task = side.submit(arrays.task());
+    EXPECT_EQ(task.progress().state, job_state::off);
+    EXPECT_STREQ(name_of(task.progress().state), "off");
+    EXPECT_TRUE(task.wait(std::chrono::nanoseconds{0}));
+    EXPECT_TRUE(side.drain(std::chrono::nanoseconds{0}));
+    task.pause();
+    task.resume();
+    task.feed(1);
+    EXPECT_TRUE(task.hold(std::chrono::nanoseconds{0}));
+    task.let_go();
+    task.cancel();
+    EXPECT_EQ(task.progress().state, job_state::off) << "a final state stays";
+    EXPECT_EQ(task.rounds(), 0U);
+    EXPECT_EQ(side.give_back(1, std::chrono::nanoseconds{0}), 0U);
+  }
 }
 
 TEST(runtime, memory_over_the_limit_is_refused_with_the_figures) {
