@@ -33,8 +33,7 @@
 extern "C" {
 #endif
 
-/* Changes whenever a program that was compiled before would no longer work. New fields at the end of a struct do not
-   change it. */
+/* Changes when a program that was compiled before would no longer work; not with new fields at a struct's end. */
 #define LULL_ABI 1
 
 typedef enum lull_status {
@@ -57,8 +56,7 @@ uint32_t lull_abi(void);        /* LULL_ABI of the library */
 char const* lull_version(void); /* "0.2.0" */
 /* "timed out", …, or "unknown status"; lives as long as the library. `status` is a lull_status. */
 char const* lull_status_text(int status);
-/* The last error of the calling thread, at most 1,023 bytes, and empty before the first; changes only when a call of
-   that thread returns neither LULL_OK nor LULL_TIMED_OUT. */
+/* The calling thread's last error, at most 1,023 bytes: of its last call that returned an LULL_ERROR_…, else empty. */
 char const* lull_error_text(void);
 /* Text: every task that is linked in, with its options. */
 lull_status lull_tasks(char* text, size_t size, size_t* needed);
@@ -85,8 +83,8 @@ typedef struct lull_room_need {
    which `resident` of its largest kernels fit at once. Call it before lull_create, after something was exchanged once,
    so that connections are made by ordinary calls; where the exchange is collective all ranks call it. It may wait for
    the device. The calling thread's current device stays what it was. Each call captures again, so pass a buffer
-   of 256 bytes at once: the text is one line of at most 255. LULL_ERROR_SIZE fills `need` all the same.
-   LULL_ERROR_ARGUMENT: there is no such device, no CUDA, or a kernel that fits no group of SMs. */
+   of 256 bytes at once: the text is one line of at most 255. LULL_ERROR_SIZE fills `need` all the same. No such device,
+   no CUDA, or a kernel that fits no group of SMs: LULL_ERROR_ARGUMENT. */
 lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* context, int32_t resident,
                                lull_room_need* need, char* text, size_t size, size_t* needed);
 
@@ -94,7 +92,7 @@ lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* con
 
 typedef struct lull_runtime lull_runtime;
 typedef enum lull_executor { LULL_EXECUTOR_ANY = 0, LULL_EXECUTOR_THREADS = 1, LULL_EXECUTOR_CUDA = 2 } lull_executor;
-/* The environment variable LULL=off|observe|on overrides the mode that a program asks for. */
+/* The environment variable LULL=off|observe lowers the mode; LULL=on lifts checks, and never raises it. */
 typedef enum lull_mode {
   LULL_MODE_DEFAULT = 0, /* on */
   LULL_MODE_OFF = 1,     /* the trainer's stream gets no operation */
@@ -120,16 +118,15 @@ typedef struct lull_options {
      0: Lull chooses; -1: workers are enqueued only when the bubble is open. */
   int32_t armed_ahead_us;
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
-  /* The tasks to load at start, for example "pagerank,compute"; captured graphs get workers for them. Options that
-     select a task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute". Quote a value that
-     contains ',' or ';'. A task of a shared library is "./libmine.so:mine;size=8". Null: all tasks that are linked in,
-     without options. */
+  /* The tasks to load at start, as "pagerank,compute"; captured graphs get workers for them. Options that select a
+     task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute"; quote a value with ',' or
+     ';'. A task of a shared library is "./libmine.so:mine;size=8". Null: all that are linked in, without options. */
   char const* tasks;
   lull_log log; /* null: silence */
   void* log_context;
-  char const* report;  /* file that the bubble report is written to when the runtime ends, in the format of its ending:
-                          .txt, .json or .trace.json, with %p for the process and %d for the device; LULL_REPORT in the
-                          environment goes before it. Null: none; when observing, the text goes to the log */
+  char const* report;  /* file for the bubble report at the runtime's end, in the format of its ending: .txt, .json or
+                          .trace.json; %p: the process, %d: the device; LULL_REPORT in the environment goes before it.
+                          Null: none; when observing, the text goes to the log */
   double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
                           cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
                           before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
@@ -146,20 +143,21 @@ typedef struct lull_options {
 #define LULL_OPTIONS \
   { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The calling thread's
-   current device stays what it was. At most 64 runtimes live at a time. LULL_ERROR_ARGUMENT, too, where another one of
-   the process harvests the same CUDA device; any number may observe beside it, or be off. */
+/* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The thread's current
+   device stays what it was. At most 64 runtimes live at a time, one of which may harvest a CUDA device. */
 lull_status lull_create(lull_options const* options, lull_runtime** runtime);
-/* Cancels the runtime's jobs, waits for them, at most about three seconds, saves those that have a checkpoint, and
-   destroys all; their handles are dead then. LULL_ERROR_STATE: a call inside did not leave within ten seconds. */
+/* Cancels the runtime's jobs, waits about three seconds for them, saves those that have a checkpoint, and destroys all,
+   with their handles. LULL_ERROR_STATE: a call inside did not leave within ten seconds. */
 lull_status lull_destroy(lull_runtime* runtime);
 
 /* LULL_MODE_OFF, _OBSERVE or _ON, as asked for or as the environment says; off after an error of the device. */
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
+/* Text: why the mode is off; empty where the program asked for that, or the mode is another. */
+lull_status lull_why_off(lull_runtime* runtime, char* text, size_t size, size_t* needed);
 
-/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release, so that the program may
-   allocate, load code or be profiled without it. Jobs keep what they have done. LULL_TIMED_OUT: nothing is stopped.
-   Waits for bubbles whose workers are enqueued already, so for the trainer's stream. Each LULL_OK needs a release. */
+/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release. Jobs keep what they have
+   done. LULL_TIMED_OUT: nothing is stopped. Waits for bubbles whose workers are enqueued already, so for the trainer's
+   stream. Each LULL_OK needs a release. */
 lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
 lull_status lull_release(lull_runtime* runtime);
@@ -172,7 +170,7 @@ lull_status lull_release(lull_runtime* runtime);
 lull_status lull_give_back(lull_runtime* runtime, uint64_t bytes, uint64_t at_most_ns, uint64_t* given);
 /* The same, of what the device lacks of reserve_bytes now: for an allocator that is about to ask the driver. */
 lull_status lull_keep_reserve(lull_runtime* runtime, uint64_t at_most_ns, uint64_t* given);
-/* Blocks until every job of the runtime has finished, failed or been cancelled; else returns LULL_TIMED_OUT. */
+/* Blocks until every job of the runtime is over; else returns LULL_TIMED_OUT. */
 lull_status lull_drain(lull_runtime* runtime, uint64_t at_most_ns);
 
 typedef struct lull_counts {
@@ -209,8 +207,7 @@ typedef enum lull_format {
   LULL_FORMAT_TRACE = 2 /* Trace Event Format, for <https://ui.perfetto.dev>; 3, which was an SVG, is refused */
 } lull_format;
 
-/* Text, in a lull_format: the bubble report so far: per site count, p50, p99 and total of idle time, share of the step,
-   whether the host was ahead, what a harvest would bring or has brought. It grows: ask again if need be. */
+/* Text, in a lull_format: the bubble report so far. It grows: ask again if need be. */
 lull_status lull_report(lull_runtime* runtime, int format, char* text, size_t size, size_t* needed);
 
 /* ---- bubbles ---- */
@@ -221,16 +218,14 @@ typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does noth
    a ready job and a site that is worth it. `site` says where in the step the bubble is, in 1 to 255 bytes; it is
    copied, and history is kept for each. One call at a time for a stream. */
 lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble);
-/* Enqueue only. Puts the closing edge on the stream, which is the one of the opening; the worker follows on our stream,
-   shortly before the bubble is expected to open. May come from another thread than the opening. */
+/* Enqueue only. Puts the closing edge on the stream, which is that of the opening; another thread may do so. */
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
 /* Enqueue only. Marks where a training step ends and the next begins, on the training stream; nothing under capture. */
 lull_status lull_step(lull_runtime* runtime, void* stream);
 /* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's plus 1, from 0. A
-   rank that starts later than others, or again, has to say where they are. Each number comes once; where a trainer goes
-   back to a checkpoint, they come again. */
+   rank that starts later, or again, says where the others are. After a trainer goes back, numbers come again. */
 lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number);
 /* Costs no call to the device. The step under way is not like others: the time until the next lull_step is not counted,
    and with a bound there is no side work in bubbles that are opened until then. Before a validation or a checkpoint. */
@@ -242,8 +237,8 @@ lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 /* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
    name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
 lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown);
-/* How much longer steps take in which jobs of that name ran with all SMs, and no others: low end, estimate and high
-   end of the 95 % interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
+/* How much longer steps take in which only jobs of that name ran, with all SMs: low end, estimate, high end of the 95 %
+   interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
 lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]);
 
 typedef struct lull_steps {
@@ -276,11 +271,10 @@ typedef struct lull_job_options {
   int32_t blocks_per_processor; /* 0: Lull chooses */
   int32_t reserved;             /* must be 0 */
   char const* name;             /* for reports; null: the task's */
-  /* Of a task, a folder, which one process has at a time. With mode on the job takes up NAME.safetensors there, and is
-     saved into it every so often, when it is cancelled and when its runtime ends; lull_job_result removes the file when
-     the result is written. Without a `name` the second job of a task has the file NAME-2. While it is saved, a job is
-     paused and its memory does not give way; resuming and destroying wait for that. A save that fails is logged, and
-     tried again. Null: it is not saved. */
+  /* A folder, which one process has at a time; null: the job, a task, is not saved. It takes up NAME.safetensors there,
+     and is saved into it every so often, when it is cancelled and when its runtime ends; lull_job_result removes the
+     file. Without a `name` the second job of a task has NAME-2. While it is saved, a job is paused and its memory
+     stays; resuming and destroying wait for that. A save that fails is logged, and tried again. */
   char const* checkpoint;
   uint64_t checkpoint_every_ns; /* 0: 60 s; UINT64_MAX: at its end alone; at most a fifth of the job's time */
 } lull_job_options;
@@ -292,7 +286,8 @@ typedef enum lull_job_state {
   LULL_JOB_FINISHED = 3,
   LULL_JOB_FAILED = 4,
   LULL_JOB_CANCELLED = 5,
-  LULL_JOB_EVICTED = 6 /* its memory gives way to the trainer, or is on its way back */
+  LULL_JOB_EVICTED = 6, /* its memory gives way to the trainer, or is on its way back */
+  LULL_JOB_OFF = 7      /* over: it never runs, since the mode was not on when it was submitted */
 } lull_job_state;
 
 typedef struct lull_job_status {
@@ -307,14 +302,15 @@ typedef struct lull_job_status {
 
 /* `task` is NAME or NAME:key=value,…, with commas here, for example "pagerank:graph=web.el,out=ranks.txt"; lull_tasks()
    lists them. Or PATH:NAME,key=value,… of a shared library, for example "./libmine.so:mine,size=8": the path has a '/',
-   and the library stays open until the process ends. Reads the inputs, allocates and fills the task's arrays. `options`
-   may be null. At most 4,096 jobs live at a time. LULL_ERROR_ARGUMENT, too, where another process has the checkpoint
-   folder, or another job the file; LULL_ERROR_INPUT where what it holds is of another task or of other inputs. */
+   and the library stays open until the process ends. Reads the inputs, allocates and fills the task's arrays; where the
+   mode is not on, the job is off. `options` may be null. At most 4,096 jobs live at a time. LULL_ERROR_ARGUMENT, too,
+   where another process has the checkpoint folder, or another job the file; LULL_ERROR_INPUT where what it holds is of
+   another task or of other inputs. */
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
-/* Which device memory a job works on, so that it can give way to the trainer and come back. What a thread takes by
-   lull_pool_allocate between lull_memory_enter and lull_memory_leave belongs to it; they nest. At most 4,096 live at a
-   time. A job that was submitted with one keeps it. LULL_ERROR_STATE: the thread has entered none. */
+/* Device memory of a job, which can give way to the trainer and come back: what a thread takes by lull_pool_allocate
+   between lull_memory_enter and lull_memory_leave, which nest. At most 4,096 live at a time. A job that was submitted
+   with one keeps it. LULL_ERROR_STATE: the thread has entered none. */
 typedef struct lull_memory lull_memory;
 lull_status lull_memory_create(lull_memory** memory);
 lull_status lull_memory_enter(lull_memory* memory);
@@ -344,8 +340,8 @@ typedef struct lull_graph_options {
    up to two further steps run at once: it may have been chance. Blocks for that, and up to a millisecond a segment.
    LULL_ERROR_ARGUMENT names a node that cannot run so, and refuses node_limit_ns below segment_ns. LULL_ERROR_SLOW_NODE
    names a node that takes longer than node_limit_ns: up to three steps have run, and when its memory is as it was
-   before, the graph may be submitted again. LULL_ERROR_STATE: the runtime is off or observes. The job waits where
-   bubbles are captured. */
+   before, the graph may be submitted again. Where bubbles are captured the job waits; where the mode is not on it is
+   off, and no step runs. */
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job);
 /* Gives another cudaStream_t on the SMs of workers, of the lowest priority, to warm up and capture a graph: libraries
    that try kernels then choose what can run there. It goes with the runtime; up to 1,024. Jobs that live at once need
@@ -357,8 +353,8 @@ lull_status lull_graph_stream(lull_runtime* runtime, void** stream);
    Thread-safe, also while a stream is being captured; it may be freed after the runtime. */
 void* lull_pool_allocate(ptrdiff_t bytes, int32_t device, void* stream);
 void lull_pool_free(void* memory, size_t bytes, int32_t device, void* stream);
-/* Of a graph that is fed: step k begins only when `fed` is above k; it sees what was written to the device before this
-   call. Blocks for a small copy of its own. LULL_ERROR_STATE for another job. */
+/* Of a graph that is fed, else LULL_ERROR_STATE: step k begins only when `fed` is above k; it sees what was written to
+   the device before this call. Blocks for a small copy of its own. */
 lull_status lull_job_feed(lull_job* job, uint64_t fed);
 
 /* LULL_OK: the job's memory is on the device, and stays until lull_job_let_go, so that the program may read or write
@@ -371,17 +367,19 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status); /* cost
 lull_status lull_job_pause(lull_job* job);
 lull_status lull_job_resume(lull_job* job);
 lull_status lull_job_cancel(lull_job* job);
-/* Blocks until the job has finished, failed or been cancelled and no block of it works; else LULL_TIMED_OUT. */
+/* Blocks until the job is over (finished, failed, cancelled, off) and no block of it works; else LULL_TIMED_OUT. */
 lull_status lull_job_wait(lull_job* job, uint64_t at_most_ns);
 /* Text: of a graph, at any time, a line that says how it was cut, and one of the pieces that bubbles closed on and
-   waited for. Of a task that has finished, lines that sum up its result: the first call reads it back and writes the
-   files that the task's options name; later ones give the same text. */
+   waited for. Of a task that has finished, lines that sum up its result: the first call reads it back, writes the files
+   that the task's options name, and gives the task's arrays back; later ones give the same text. Empty: it is off. */
 lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* needed);
 /* Text: one sentence, and in `*ok` 0 or 1: whether another algorithm found the same. Of a task that has finished; the
-   first call computes it, which may take longer than the job did. */
+   first call computes it, which may take longer than the job did. After lull_job_result it reads the inputs again, and
+   takes the arrays' memory meanwhile; LULL_ERROR_STATE if the arrays were above 256 MiB together with others'. */
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, size_t* needed);
-/* Cancels the job if it is not over, and frees it with the task's arrays. Returns LULL_TIMED_OUT if a block still works
-   on it. The job is cancelled then too, and its handle stays valid. */
+/* Cancels the job if it is not over, and frees it with all that it took: of a job that is over, too, that is how memory
+   and handle go back before the runtime ends. LULL_TIMED_OUT: a block still works on it; it is cancelled, and its
+   handle stays valid. */
 lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 
 /* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */

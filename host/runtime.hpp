@@ -22,9 +22,9 @@ class bubble_summary;  // host/report/bubble_summary.hpp
 
 /// `off`: nothing is enqueued on the trainer's stream. `observe`: edges are enqueued and lengths kept, but no side work
 /// runs. `on`: side work runs in bubbles. The environment variable LULL=off|observe lowers what a program asks for, and
-/// never raises it. Without LULL, a runtime on a GPU is off, and logs why, if launches block (CUDA_LAUNCH_BLOCKING) or a
-/// tool was injected (a profiler, compute-sanitizer). With mode `on` it is also off if CUDA_DEVICE_MAX_CONNECTIONS is 2
-/// or 3. LULL=on lifts these checks, and leaves the mode as the program asked for it.
+/// never raises it. Without LULL, a runtime on a GPU is off, and logs why, if launches block (CUDA_LAUNCH_BLOCKING) or
+/// a tool was injected (a profiler, compute-sanitizer). With mode `on` it is also off if CUDA_DEVICE_MAX_CONNECTIONS is
+/// 2 or 3. LULL=on lifts these checks, and leaves the mode as the program asked for it.
 enum class runtime_mode { off, observe, on };
 
 /// When the runtime may enqueue workers. `at_close`: only after the closing edge, which ends the workers, is enqueued,

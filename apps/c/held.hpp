@@ -16,6 +16,7 @@
 #include <lull/apps/c/boundary.hpp>
 #include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/handle_table.hpp>
+#include <lull/apps/c/kept_result.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
 #include <lull/host/job_memory.hpp>
@@ -41,16 +42,18 @@ struct held_job {
   std::uint64_t side = 0;  // the runtime's handle
   executor* machine = nullptr;
   job handle;
-  std::mutex mutex;                   // the owner and its texts
-  std::unique_ptr<task_owner> owner;  // null: of a graph
-  bool is_fed = false;                // a graph that is
-  std::optional<cut_graph> cut;       // of a graph
+  std::mutex mutex;                      // the owner and its texts
+  std::optional<task_request> request;   // of a task
+  std::unique_ptr<task_owner> owner;     // of a task until its result is written; null: it never runs
+  std::unique_ptr<kept_result> written;  // what verifying it takes from then on
+  bool is_fed = false;                   // a graph that is
+  std::optional<cut_graph> cut;          // of a graph
   std::optional<std::string> result;
   std::optional<verification> verdict;
   std::optional<checkpoint_name> saved_as;
   // Last, for they use the owner and the handle:
-  std::unique_ptr<saving_thread> saved;   // null: it is not
-  std::unique_ptr<feeder_thread> served;  // behind `saved`, which may restore what is served
+  std::atomic<std::shared_ptr<saving_thread>> saved;  // null: it is not, or its result is written
+  std::unique_ptr<feeder_thread> served;              // behind `saved`, which may restore what is served
 };
 
 /// What a lull_memory* stands for.

@@ -75,9 +75,11 @@ lull_job_state in_c(job_state state) {
     case job_state::failed:
       return LULL_JOB_FAILED;
     case job_state::cancelled:
+      return LULL_JOB_CANCELLED;
+    case job_state::off:
       break;
   }
-  return LULL_JOB_CANCELLED;
+  return LULL_JOB_OFF;
 }
 
 /// The caller holds the job's mutex.
@@ -89,6 +91,23 @@ void require_finished(held_job& job) {
   if (job.served == nullptr) return;
   std::exchange(job.served, nullptr)->finish();
 }
+
+/// Of a task whose result is written: what it took goes back, and what verifying it takes is kept. One whose results
+/// are no arrays is verified now, for nobody could do it later. The caller holds the job's mutex.
+void give_back_arrays(held_job& job) {
+  try {
+    if (!job.verdict && job.owner->arrays().empty()) {
+      job.verdict = job.owner->verify();
+    } else if (!job.verdict) {
+      job.written = std::make_unique<kept_result>(*job.request, *job.owner, *job.machine);
+    }
+  } catch (std::exception const&) {  // lull_job_verify says so
+  }
+  job.saved.store(nullptr);  // it uses the owner
+  job.owner.reset();
+}
+
+bool never_runs(held_job const& job) { return job.handle.progress().state == job_state::off; }
 
 /// Those that were destroyed are forgotten from time to time.
 void make_room(std::vector<std::uint64_t>& known) {
@@ -117,7 +136,7 @@ std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, job_d
   job->handle = side.side->submit(std::move(what));
   try {
     if (saves != nullptr)
-      job->saved = std::make_unique<saving_thread>(std::move(saves), *job->machine, job->handle, side.log);
+      job->saved = std::make_shared<saving_thread>(std::move(saves), *job->machine, job->handle, side.log);
     if (job->owner != nullptr) job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
     std::uint64_t const number = job_table::insert(std::move(job));
     side.jobs.push_back(number);
@@ -146,6 +165,13 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();
+    made->request = request;
+    if (side->side->mode() != runtime_mode::on) {
+      job_description unrun{.type = {}, .functor = {}, .name = request.name, .priority = asked.priority};
+      rename(unrun.name, asked.name);
+      *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(unrun), nullptr));
+      return;
+    }
     device_guard const here{*made->machine};
     made->owner = entry_of(request).make(request.values);
     made->owner->check_outputs();
@@ -171,12 +197,15 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     require(graph, "graph");
     require(options, "options");
     graph_task const work = graph_asked(graph, taken(options, "options"));
-    if (side->side->mode() != runtime_mode::on)
-      throw refusal{LULL_ERROR_STATE, "the runtime is off or observes only, and a graph's first step runs at once"};
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);
     made->machine = &side->side->machine();
     made->is_fed = work.is_fed;
+    if (side->side->mode() != runtime_mode::on) {
+      job_description unrun{.type = {}, .functor = {}, .name = work.name, .priority = work.priority};
+      *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(unrun), nullptr));
+      return;
+    }
     device_guard const here{*made->machine};
     job_description what = describe(*made->machine, work, &made->cut.emplace());
     *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what), nullptr));
@@ -239,8 +268,9 @@ lull_status lull_job_let_go(lull_job* job) {
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
   return guarded("lull_job_feed", [&] {
     auto const one = alive<job_table>(job);
-    if (one->owner != nullptr) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
+    if (one->request) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
     if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
+    if (never_runs(*one)) return;
     device_guard const here{*one->machine};
     one->handle.feed(fed);
   });
@@ -265,14 +295,16 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 lull_status lull_job_pause(lull_job* job) {
   return guarded("lull_job_pause", [&] {
     auto const one = alive<job_table>(job);
-    one->saved != nullptr ? one->saved->pause() : one->handle.pause();
+    auto const saved = one->saved.load();
+    saved != nullptr ? saved->pause() : one->handle.pause();
   });
 }
 
 lull_status lull_job_resume(lull_job* job) {
   return guarded("lull_job_resume", [&] {
     auto const one = alive<job_table>(job);
-    one->saved != nullptr ? one->saved->resume() : one->handle.resume();
+    auto const saved = one->saved.load();
+    saved != nullptr ? saved->resume() : one->handle.resume();
   });
 }
 
@@ -296,13 +328,15 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
       give(text_of(*one->cut) + '\n' + text_of(closed_pieces(*one->cut)) + '\n', text, size, needed);
       return;
     }
+    if (never_runs(*one)) one->result = "";
     if (!one->result) {
       require_finished(*one);
       device_guard const here{*one->machine};
       std::string lines;
       for (std::string const& line : one->owner->write()) lines += line + '\n';
       one->result = std::move(lines);
-      if (one->saved != nullptr) one->saved->forget();
+      if (auto const saved = one->saved.load()) saved->forget();
+      give_back_arrays(*one);
     }
     give(*one->result, text, size, needed);
   });
@@ -313,11 +347,18 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
     auto const one = alive<job_table>(job);
     require(ok, "ok");
     std::lock_guard const lock{one->mutex};
-    if (one->owner == nullptr) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
+    if (!one->request) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
+    if (never_runs(*one)) one->verdict = {false, "the job is off: it never ran"};
     if (!one->verdict) {
       require_finished(*one);
       device_guard const here{*one->machine};
-      one->verdict = one->owner->verify();
+      if (one->owner == nullptr && one->written == nullptr) {
+        throw refusal{LULL_ERROR_STATE,
+                      "what the task wrote is no longer there, and was more than is kept for this: verify the job "
+                      "before you ask for its result"};
+      }
+      one->verdict = one->owner != nullptr ? one->owner->verify() : one->written->verify(*one->machine);
+      one->written.reset();
     }
     *ok = one->verdict->ok ? 1 : 0;
     give(one->verdict->message, text, size, needed);

@@ -138,6 +138,13 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
   });
 }
 
+lull_status lull_why_off(lull_runtime* runtime, char* text, std::size_t size, std::size_t* needed) {
+  return guarded("lull_why_off", [&] {
+    auto const side = alive<runtime_table>(runtime);
+    give(side->side->why_off(), text, size, needed);
+  });
+}
+
 lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
   return guarded("lull_quiet", [&] {
     auto const side = alive<runtime_table>(runtime);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a runtime does of what it is asked for: the environment's word, and limits.
-#include <cstddef>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -39,10 +39,10 @@ TEST(runtime, the_environment_lowers_the_mode_and_never_raises_it) {
     runtime_mode found;
     std::size_t lines;
   };
-  for (trial const each : {trial{on, "on", on, 0}, trial{on, "observe", observe, 1}, trial{on, "off", off, 1},
-                           trial{observe, "on", observe, 0}, trial{observe, "observe", observe, 0},
-                           trial{observe, "off", off, 1}, trial{off, "on", off, 0}, trial{off, "observe", off, 0},
-                           trial{off, "off", off, 0}}) {
+  for (trial const each :
+       {trial{on, "on", on, 0}, trial{on, "observe", observe, 1}, trial{on, "off", off, 1},
+        trial{observe, "on", observe, 0}, trial{observe, "observe", observe, 0}, trial{observe, "off", off, 1},
+        trial{off, "on", off, 0}, trial{off, "observe", off, 0}, trial{off, "off", off, 0}}) {
     ASSERT_EQ(setenv("LULL", each.word, 1), 0);
     std::vector<std::string> lines;
     runtime_options asked{.machine = {.kind = executor_kind::threads}, .mode = each.asked};

@@ -136,6 +136,7 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   counts.size = sizeof counts;
   status.size = sizeof status;
   CHECK_FAILS(lull_get_mode(side, &mode), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_why_off(side, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_counts(side, &counts), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_open(side, stream, "site", &bubble), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
@@ -180,6 +181,7 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_create(&options, NULL), LULL_ERROR_ARGUMENT, "runtime is null");
   side = start(LULL_MODE_ON);
   CHECK_FAILS(lull_get_mode(side, NULL), LULL_ERROR_ARGUMENT, "mode is null");
+  CHECK_FAILS(lull_why_off(side, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");
   CHECK_FAILS(lull_get_counts(side, NULL), LULL_ERROR_ARGUMENT, "counts is null");
   CHECK_FAILS(lull_report(side, 4, text, sizeof text, &needed), LULL_ERROR_ARGUMENT, "format is 4");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, NULL, 0, NULL), LULL_ERROR_ARGUMENT, "needed is null");

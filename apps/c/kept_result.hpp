@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <lull/host/task/owner.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace lull::c {
+
+/// What a finished task has written, in host memory: enough to verify it after its arrays have gone.
+class kept_result {
+ public:
+  /// Of all that are kept in this process.
+  static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
+
+  /// Reads back what the owner's task has written. Throws limit_error where that is more than may be kept.
+  kept_result(task_request request, task_owner const& owner, executor& machine);
+  ~kept_result();
+  kept_result(kept_result const&) = delete;
+  kept_result& operator=(kept_result const&) = delete;
+
+  /// Reads the inputs again, and takes the arrays' memory while it works. Throws as task_owner::prepare.
+  verification verify(executor& machine) const;
+
+ private:
+  struct piece {
+    tensor_info array;
+    std::vector<std::byte> bytes;
+  };
+
+  task_request const request_;
+  std::uint64_t bytes_ = 0;
+  std::vector<piece> pieces_;
+};
+
+}  // namespace lull::c
