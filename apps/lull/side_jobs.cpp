@@ -89,7 +89,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
       if (!ending && !of.closed) {
         one.job->owner().reset();
         submit(one, owned_job::from::the_start);
-      } else if (one.job->progress().state != job_state::failed) {
+      } else if (auto const now = one.job->progress().state; now != job_state::failed && now != job_state::off) {
         one.job->save();  // what has come to its end, too: its results may yet have to be written
       }
     } else if (stopping || of.closed || (ending && is_spare(of, one))) {
@@ -147,6 +147,7 @@ void side_jobs::note(std::size_t index, task::one& one) {
                                                         : "the task reported a failure");
   }
   if (reached.state == job_state::cancelled && reached.items == 0) return;  // a successor that never had its turn
+  if (reached.state == job_state::off) of.closed = true;                    // and so would its successor be
   noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt},
              index};
   made.finished = reached.state == job_state::finished;
