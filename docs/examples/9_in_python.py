@@ -12,20 +12,21 @@ stream = lull.ThreadsStream()
 def train(enough):
     for step in range(10_000):
         if enough(step):
-            return True
+            return
         with lull.bubble("recv_forward", stream):  # with torch, Work.wait() of a receive is a bubble by itself
             stream.sleep(0.001)
         stream.synchronize()
-    return False
 
 
 with lull.observe(report="bubbles.txt", **HERE) as seen:  # which bubbles are there? No side work runs
     train(lambda step: step == 50)
-    opened = seen.counts()["opened"]
+    observed = seen.mode, seen.counts()["opened"]
 
 with lull.harvest(tasks=["pagerank:kronecker=12,top=3"], **HERE) as side:
-    finished = train(lambda _: side.jobs[0].state == "finished")
-    launches = side.counts()["launches"]
+    job = side.jobs[0]
+    train(lambda _: job.over)  # it has finished, failed or been cancelled; where nothing runs, it is off
+    harvested = side.mode, side.counts()["launches"] > 0
 
-print(side.jobs[0].result())
-sys.exit(0 if opened == 50 and finished and launches > 0 else 1)
+print(job.state, job.result())
+as_expected = {"off": ("off", 0), "observe": ("observe", 50), "on": ("observe", 50)}[harvested[0]] == observed
+sys.exit(0 if as_expected and job.state == ("finished" if harvested == ("on", True) else "off") else 1)

@@ -9,21 +9,27 @@ First see which bubbles there are, then fill them::
         train()
 """
 
-from .binding import Error, Status
+from .binding import ArgumentError, Error, InputError, Status, TimedOut
 from .captured_step import SideStep
-from .job import GraphJob, Job
+from .job import GraphJob, Job, OffStep
+from .options import Options, Tuning
 from .profiles import choose, profile
 from .rooms import RoomNeed, measure_rooms
-from .runtime import Runtime, ThreadsStream, tasks
+from .runtime import Runtime, tasks
 from .session import Session, bubble, harvest, named_waits, observe
 from .side_step import StepJob, side_step
+from .threads_stream import ThreadsStream
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
 
 __all__ = [
+    "ArgumentError",
     "Error",
     "GraphJob",
+    "InputError",
     "Job",
+    "OffStep",
+    "Options",
     "RoomNeed",
     "Runtime",
     "Session",
@@ -31,6 +37,8 @@ __all__ = [
     "Status",
     "StepJob",
     "ThreadsStream",
+    "TimedOut",
+    "Tuning",
     "__version__",
     "bubble",
     "choose",

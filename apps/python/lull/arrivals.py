@@ -31,9 +31,9 @@ def why_any():
     return ""
 
 
-def with_rooms(options):
-    """The options with rooms chosen where none were asked for, and what is to be said if something does arrive."""
-    rooms, too_late = options.get("rooms"), ""
+def rooms_for(asked):
+    """The rooms, chosen where none were asked for, and what is to be said if something does arrive."""
+    rooms, too_late = asked, ""
     if rooms is not None:
         why = "as asked for"
     else:
@@ -49,4 +49,4 @@ def with_rooms(options):
     log.info(
         "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
     )
-    return {**options, "rooms": rooms}, too_late
+    return rooms, too_late

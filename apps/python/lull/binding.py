@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""liblull.so as ctypes sees it: its structs, its calls, and one exception for all that goes wrong."""
+"""liblull.so as ctypes sees it: its structs, its calls, and the exceptions for what goes wrong."""
 
 from __future__ import annotations
 
@@ -7,16 +7,33 @@ import ctypes
 import enum
 import os
 import pathlib
+import time
 
 ABI = 1  # LULL_ABI of the header that the structs below were written from
 
 
 class Error(RuntimeError):
-    """What Lull refuses or cannot do; `status` is the C library's, None where Python found it first."""
+    """What Lull refuses or cannot do; `status` is the C library's, None where Python found it first. Where an argument
+    or an input is wrong it is a ValueError, too, and where the time was over a TimeoutError."""
 
-    def __init__(self, message: str, status: Status | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+    def __reduce__(self):
+        return type(self), (*self.args, self.status)
+
+
+class ArgumentError(Error, ValueError):
+    """An argument cannot be what it is."""
+
+
+class InputError(Error, ValueError):
+    """A file, or a line of it, cannot be used."""
+
+
+class TimedOut(Error, TimeoutError):
+    """The time was over first; nothing else is wrong."""
 
 
 class Status(enum.IntEnum):
@@ -34,6 +51,12 @@ class Status(enum.IntEnum):
     ERROR_EXCHANGE = 11
     ERROR_SLOW_NODE = 12
 
+
+_KINDS: dict[int, type[Error]] = {
+    Status.TIMED_OUT: TimedOut,
+    Status.ERROR_ARGUMENT: ArgumentError,
+    Status.ERROR_INPUT: InputError,
+}
 
 LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 ExchangeFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -175,6 +198,7 @@ _CALLS = {
     "lull_create": [ctypes.POINTER(Options), ctypes.POINTER(_P)],
     "lull_destroy": [_P],
     "lull_get_mode": [_P, _INT],
+    "lull_why_off": [_P, *_TEXT],
     "lull_quiet": [_P, _U64],
     "lull_release": [_P],
     "lull_give_back": [_P, _U64, _U64, ctypes.POINTER(_U64)],
@@ -300,7 +324,29 @@ def check(status):
     """Raises Error for all but OK and TIMED_OUT; True for OK."""
     if status in (Status.OK, Status.TIMED_OUT):
         return status == Status.OK
-    raise Error(load().lull_error_text().decode(errors="replace"), Status(status))
+    if status in iter(Status):  # a later library may have more
+        status = Status(status)
+    raise _KINDS.get(status, Error)(load().lull_error_text().decode(errors="replace"), status)
+
+
+_PIECE_S = 0.1  # of a wait: Ctrl-C, and whatever else has to run on this thread, does between two
+
+
+def in_ns(seconds):
+    if not seconds >= 0:
+        raise ArgumentError(f"a time of {seconds} seconds: it must not be below 0")
+    return int(min(seconds, 86_400) * 1e9)
+
+
+def wait_in_pieces(call, handle, seconds):
+    """Whether the C call says OK before the time is over; None: it has no end."""
+    deadline = None if seconds is None else time.monotonic() + in_ns(seconds) / 1e9
+    while True:
+        left = _PIECE_S if deadline is None else max(deadline - time.monotonic(), 0)
+        if check(call(handle, in_ns(min(left, _PIECE_S)))):
+            return True
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
 
 
 def text_of(call, *arguments):

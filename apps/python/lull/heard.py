@@ -11,6 +11,7 @@ library without giving it up. So the library must hold none of the locks that th
 binding_test.py tests that."""
 
 import collections
+import collections.abc
 import logging
 import os
 import queue
@@ -29,6 +30,7 @@ _bell: queue.SimpleQueue[None] = (
 )  # one None a line; `put` takes no lock of Python's, so it may come inside anything
 _saying = threading.RLock()
 _speaker = None
+_after: list[collections.abc.Callable[[], None]] = []  # what is to be done after lines
 
 
 def _hear(_, line):
@@ -44,15 +46,25 @@ def say():
     saying = _saying  # a handler may fork, and then the child has another
     if not saying.acquire(timeout=_WAIT_S):
         return
+    is_said = False
     try:
         while _lines:
             line = _lines.popleft().decode(errors="replace")
+            is_said = True
             try:
                 log.info("%s", line)
             except Exception:  # of a handler: it must not end this thread, or what the caller was doing
                 traceback.print_exc()
     finally:
         saying.release()
+    for each in _after if is_said else ():
+        each()
+
+
+def after_a_line(function):
+    """`function` is called after lines of the library were said, on the thread that said them; must raise nothing."""
+    _after.append(function)
+    return function
 
 
 def _speak():

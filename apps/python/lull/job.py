@@ -6,17 +6,32 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import os
+import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import binding
-from .binding import Error, Status, check, load, text_of
+from .binding import ArgumentError, Error, Status, check, in_ns, load, text_of, wait_in_pieces
 
 log = logging.getLogger("lull")
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
-_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled", "evicted")
-FINAL = ("finished", "failed", "cancelled")
+_JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled", "evicted", "off")
+FINAL = ("finished", "failed", "cancelled", "off")
+_CLOSING_S = 10  # for the blocks of a job to leave it
+
+_changing = threading.Lock()  # a job's handle and last status; one for all jobs, since one each is much for many
+_AJob = TypeVar("_AJob", bound="Job")
+
+
+def _after_fork():
+    global _changing
+    _changing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Made:
@@ -36,84 +51,141 @@ class Made:
             )
 
 
-def in_ns(seconds):
-    if not seconds >= 0:
-        raise Error(f"a time of {seconds} seconds: it must not be below 0")
-    return int(min(seconds, 86_400) * 1e9)
-
-
 def refuse_lengths(segment, node_limit):
     """In seconds, of a graph."""
     if not 0 < segment <= 1:
-        raise Error(f"segment is {segment} seconds: it must be above 0 and at most 1")
+        raise ArgumentError(f"segment is {segment} seconds: it must be above 0 and at most 1")
     if node_limit is not None and not segment <= node_limit <= 1:
-        raise Error(f"node_limit is {node_limit} seconds: it must be at least segment, {segment}, and at most 1")
+        raise ArgumentError(
+            f"node_limit is {node_limit} seconds: it must be at least segment, {segment}, and at most 1"
+        )
 
 
 class Job(Made):
-    """A submitted side task. After its runtime's end it still tells its last status, and its result if it had
-    finished."""
+    """A submitted side task; `with side.submit(…) as job` closes it. What it took goes back when it is over, by itself.
+    Closed, or after its runtime's end, it still tells its last status, and its result if it had finished."""
 
-    def __init__(self, handle: ctypes.c_void_p, task: str) -> None:
+    def __init__(self, handle: ctypes.c_void_p | None, task: str) -> None:
+        """`handle`: None: the job never runs, and is off."""
         super().__init__()
         self.task = task
-        self._handle: ctypes.c_void_p | None = handle
-        self._last: dict[str, Any] = {"state": "queued", **dict.fromkeys(_PROGRESS, 0)}
-        self._result: str | None = None
+        self._handle = handle
+        self._last: tuple[Any, ...] = ("off" if handle is None else "queued", *[0] * len(_PROGRESS))
+        self._result: str | None = None if handle is not None else ""
+
+    def __enter__(self: _AJob) -> _AJob:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def status(self) -> dict[str, Any]:
         """A dictionary: state, phases, round, step, failure, items. The state is queued, placed, evicted, paused,
-        finished, failed or cancelled."""
-        if self._handle is not None and not self._is_parents:
-            now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
-            check(load().lull_job_get_status(self._handle, ctypes.byref(now)))
-            self._last = {name: getattr(now, name) for name in _PROGRESS}
-            self._last["state"] = _JOB_STATES[now.state]
-        return dict(self._last)
+        finished, failed, cancelled, or off: the job never runs, since its runtime was off or only observed."""
+        self._look()
+        return dict(zip(("state", *_PROGRESS), self._last))
 
     @property
     def state(self) -> str:
         return self.status()["state"]
+
+    @property
+    def over(self) -> bool:
+        """It has finished, failed, been cancelled, or is off: nothing of it will run from here on."""
+        return self.state in FINAL
 
     def rounds(self) -> int:
         """How many rounds are over; a graph's are its steps."""
         return self.status()["round"]
 
     def pause(self) -> None:
-        check(load().lull_job_pause(self._live()))
+        """It keeps what it has done. As `resume` and `cancel`, it does nothing to a job that is over."""
+        self._control(load().lull_job_pause)
 
     def resume(self) -> None:
-        check(load().lull_job_resume(self._live()))
+        self._control(load().lull_job_resume)
 
     def cancel(self) -> None:
-        check(load().lull_job_cancel(self._live()))
+        self._control(load().lull_job_cancel)
 
     def hold(self, seconds: float) -> bool:
         """True when the job's memory is on the device, where it stays until `let_go`; False when the time was over.
         For a program that reads or writes there while the job is not over."""
-        self._refuse_parents()
-        return self._handle is None or check(load().lull_job_hold(self._handle, in_ns(seconds)))
+        return self._wait_in(load().lull_job_hold, seconds)
 
     def let_go(self) -> None:
-        if self._handle is not None:
-            check(load().lull_job_let_go(self._live()))
+        self._control(load().lull_job_let_go)
 
-    def wait(self, seconds: float) -> bool:
-        """True when the job is over and no block works on it, False when the time is."""
-        return check(load().lull_job_wait(self._live(), in_ns(seconds)))
+    def wait(self, seconds: float | None = None) -> bool:
+        """True when the job is over and no block works on it, False when the time is. None: the time has no end; then
+        somebody must go on to place bubbles."""
+        return self._wait_in(load().lull_job_wait, seconds)
 
     def result(self) -> str:
         """Of a finished task: lines that sum it up; its files are written by the first call. Of a graph, at any time: a
-        line that says how it was cut."""
+        line that says how it was cut. Empty of a job that is off."""
         if self._result is None:
             self._result = text_of(load().lull_job_result, self._live())
         return self._result
 
     def verify(self) -> tuple[bool, str]:
-        """Of a finished job: whether another algorithm found the same, and a sentence."""
+        """Of a finished task: whether another algorithm found the same, and a sentence. It takes as much memory as the
+        task did, for as long as it works. Of the latest 16 that have finished, and until `close`."""
+        if self._last[0] == "off":
+            return False, "the job is off: it never ran"
         ok = ctypes.c_int()
         sentence = text_of(load().lull_job_verify, self._live(), ctypes.byref(ok))
         return bool(ok.value), sentence
+
+    def close(self) -> None:
+        """Gives back all that the job took, and cancels it first if it is not over. The result of one that has finished
+        is written before. A second call does nothing."""
+        if self._is_parents:
+            return
+        self._cancel_unfinished()
+        handle = self._handle
+        self._end(time.monotonic() + _CLOSING_S)
+        self._destroy(handle)
+
+    def _look(self):
+        """Asks the library for the status. The handle may go while it is asked."""
+        handle = self._handle
+        if handle is None or self._is_parents:
+            return
+        now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
+        try:
+            check(load().lull_job_get_status(handle, ctypes.byref(now)))
+        except Error:
+            if self._handle is not None:
+                raise
+            return
+        state = _JOB_STATES[now.state] if now.state < len(_JOB_STATES) else f"unknown ({now.state})"
+        with _changing:
+            if self._handle is not None:  # else what it was last is known already
+                self._last = (state, *(getattr(now, name) for name in _PROGRESS))
+
+    def _control(self, call: Callable[..., int], *arguments: Any) -> None:
+        handle = self._handle
+        self._refuse_parents()
+        if handle is None:
+            return
+        try:
+            check(call(handle, *arguments))
+        except Error:
+            if self._handle is not None:
+                raise
+
+    def _wait_in(self, call: Callable[..., int], seconds: float | None) -> bool:
+        handle = self._handle
+        self._refuse_parents()
+        if handle is None:
+            return True
+        try:
+            return wait_in_pieces(call, handle, seconds)
+        except Error:
+            if self._handle is not None:
+                raise
+            return True
 
     def _is_over(self, seconds):
         """As wait, but raises nothing for what ended the job."""
@@ -122,25 +194,72 @@ class Job(Made):
     def _live(self):
         self._refuse_parents()
         if self._handle is None:
-            raise Error(f"{self.task}: its runtime has ended", Status.ERROR_HANDLE)
+            raise Error(
+                f"{self.task}: the job is {self._last[0]}, and is closed or its runtime has ended", Status.ERROR_STATE
+            )
         return self._handle
 
     def _cancel_unfinished(self):
         with contextlib.suppress(Error):
-            if self.state not in FINAL:
+            if not self.over:
                 self.cancel()
 
-    def _end(self, deadline):
-        """Before the runtime goes: what is worth keeping. It was cancelled if it had not finished."""
+    def _settle(self) -> bool:
+        """Gives back what it holds, if it is over; False: it is not. Called by one thread at a time, and again where it
+        raised."""
+        if self._handle is None or self._is_parents:
+            return True
+        if not self._is_over(0) or not self.over:
+            return False
+        self._settle_now()
+        return True
+
+    def _settle_now(self):
+        if self.state == "finished":
+            self.result()  # with that its arrays go
+        else:
+            self._give_back_all()
+
+    def _keep_result(self, deadline):
+        """Before the handle goes: what is worth keeping. The job was cancelled if it had not finished."""
+        if self._handle is None:
+            return
         try:
             has_left = self._is_over(max(deadline - time.monotonic(), 0))
             if self.state == "finished" and has_left:
                 self.result()
         except Error as why:
             log.warning("%s: %s", self.task, why)
-        if self._last["state"] not in FINAL:
-            self._last["state"] = "cancelled"  # the library sees to that, when its blocks leave
-        self._handle = None
+
+    def _end(self, deadline):
+        """Before the runtime goes, and the handle with it."""
+        self._keep_result(deadline)
+        self._let_handle_go()
+
+    def _let_handle_go(self):
+        with contextlib.suppress(Error):
+            self.status()
+        with _changing:
+            handle, self._handle = self._handle, None
+            if self._last[0] not in FINAL:
+                self._last = ("cancelled", *self._last[1:])  # the library sees to that, when its blocks leave
+            if self._last[0] == "off":
+                self._result = ""
+        return handle
+
+    def _give_back_all(self):
+        """Of a job that is over."""
+        self._destroy(self._let_handle_go())
+
+    def _destroy(self, handle):
+        if handle is None:
+            return
+        try:
+            if not check(load().lull_job_destroy(handle, in_ns(_CLOSING_S))):
+                log.warning("%s: a block still works on it after %d s; it goes with its runtime", self.task, _CLOSING_S)
+        except Error as why:
+            if why.status != Status.ERROR_HANDLE:  # else its runtime went before
+                log.warning("%s: %s", self.task, why)
 
 
 class GraphJob(Job):
@@ -148,10 +267,29 @@ class GraphJob(Job):
 
     def result(self) -> str:
         """At any time: how the graph was cut, and what bubbles have closed on so far."""
-        if self._handle is not None and not self._is_parents:
-            self._result = text_of(load().lull_job_result, self._live())
+        handle = self._handle
+        if handle is not None and not self._is_parents:
+            try:
+                self._result = text_of(load().lull_job_result, handle)
+            except Error:
+                if self._handle is not None:
+                    raise
         return super().result()
 
     def feed(self, fed: int) -> None:
         """Of a graph that is fed: step k begins only when `fed` is above k."""
-        check(load().lull_job_feed(self._live(), fed))
+        self._control(load().lull_job_feed, fed)
+
+    def _settle_now(self):
+        self.result()
+        self._give_back_all()
+
+
+class OffStep(GraphJob):
+    """The job of a side step that never runs. It has what a StepJob has, and nothing comes of it."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(None, task)
+
+    def outputs(self) -> list[list[Any]]:
+        return []

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runtimes and streams of the C library as Python objects. Thread-safe as their C calls are."""
+"""Runtimes of the C library as Python objects. Thread-safe as their C calls are."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import ctypes
+import dataclasses
+import logging
 import os
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
-from . import binding, checked, heard
-from .binding import Error, Status, check, load, text_of
+from . import binding, heard
+from .binding import ArgumentError, Error, Status, TimedOut, check, in_ns, load, text_of, wait_in_pieces
 from .captured_step import SideStep
-from .job import GraphJob, Job, Made, in_ns, refuse_lengths
+from .job import GraphJob, Job, Made, OffStep, refuse_lengths
+from .job_keeper import JobKeeper
 from .later_signals import later_signals
+from .options import Options, bytes_of, one_of, with_options_of
 from .side_step import StepJob
 from .streams import LentStreams
 
-_EXECUTORS = {None: 0, "threads": 1, "cuda": 2}
-_MODES = {None: 0, "off": 1, "observe": 2, "on": 3}
-_LAUNCHES = {"at_close": 0, "at_open": 1}
+log = logging.getLogger("lull")
+
 _FORMS = {"text": 0, "json": 1, "trace": 2}
 _LEAVING_S = 1  # of a runtime that ends: for the blocks of its jobs to leave
 
@@ -34,6 +38,13 @@ def _close_all():
     for side in list(_open):
         with contextlib.suppress(Error):
             side.close()
+
+
+@heard.after_a_line
+def _warn_where_off():
+    """A line may have been that a runtime has turned itself off."""
+    for side in list(_open):
+        side._warn_if_off()
 
 
 def _after_fork():
@@ -51,81 +62,50 @@ def _forget(library, handle, forks):
     heard.say()
 
 
+def refuse_no_task(task: object) -> None:
+    """In every mode, since what is wrong with a program must not show in one alone."""
+    if callable(task) and not isinstance(task, SideStep):
+        name = getattr(task, "__name__", task)
+        raise ArgumentError(f"{name} is a function: wrap it, as in side.submit(lull.side_step({name}, steps=1000))")
+    if not isinstance(task, (str, SideStep)):
+        raise ArgumentError(f"{task!r} is no task: give a text, as lull.tasks() lists them, or a lull.side_step(…)")
+
+
+def off_job(task: str | SideStep, name: str | None) -> Job:
+    """Of what never runs."""
+    return Job(None, task) if isinstance(task, str) else OffStep(name or str(getattr(task.step, "__name__", "step")))
+
+
 def tasks() -> str:
     """Every task that can be asked for, with its options, as text."""
     return text_of(load().lull_tasks)
 
 
-class Runtime(Made):
-    """One a device. `close` is called for you where it is used as a scope. `tasks`: those whose code is loaded at
-    start, and that have workers in captured graphs, with options that decide what is loaded
-    (product:leave=saved;rows=64); None: all. `report`: file that the bubble report is written to at the end, in the
-    format of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `armed_ahead`:
-    seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are enqueued when the
-    bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles were shorter, in
-    seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble usually closes; None: 10 µs; 0:
-    never. `max_slowdown`: by how much the trainer's steps may take longer in the mean, as a share;
-    0: no bound. `step` marks them. `trainer`: a number that all ranks of a trainer share. `reserve_bytes` of device
-    memory stay free for the trainer; `saved_bytes` of pinned host memory hold what evicted jobs had. `profile`: file of
-    `lull.profile`, for `suppose` of each of its tasks. `checkpoint`: folder where tasks are saved, every
-    `checkpoint_every` seconds and at the end; they take up what is there."""
+def no_counts() -> dict[str, int]:
+    """What `counts` tells where nothing was counted."""
+    return {name: 0 for name, *_ in binding.Counts._fields_ if name not in ("size", "reserved")}
 
-    def __init__(
-        self,
-        *,
-        executor: str | None = None,
-        device: int = 0,
-        mode: str | None = None,
-        launch: str = "at_close",
-        rooms: int | None = None,
-        processors: int = 0,
-        memory_limit_bytes: int = 0,
-        reserve_bytes: int = 0,
-        saved_bytes: int = 0,
-        armed_ahead: float | None = None,
-        min_bubble: float | None = None,
-        rest_before_close: float | None = None,
-        max_slowdown: float = 0,
-        trainer: int = 0,
-        profile: str | os.PathLike[str] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = 60,
-        tasks: Sequence[str] | None = None,
-        report: str | os.PathLike[str] | None = None,
-    ) -> None:
+
+class Runtime(Made):
+    """One a device. `close` is called for you where it is used as a scope. What it may be asked for: lull.Options."""
+
+    @with_options_of(Options, "hook_allocator")
+    def __init__(self, options: Options | None = None, /, **named: Any) -> None:
+        """`options`, with what is named here instead of theirs."""
         super().__init__()
-        options = binding.Options(
-            size=ctypes.sizeof(binding.Options),
-            abi=binding.ABI,
-            executor=checked.one_of("executor", executor, _EXECUTORS),
-            device=device,
-            mode=checked.one_of("mode", mode, _MODES),
-            launch=checked.one_of("launch", launch, _LAUNCHES),
-            rooms=0 if rooms is None else (rooms or -1),
-            processors=processors,
-            armed_ahead_us=checked.armed_ahead_us(armed_ahead),
-            min_bubble_ns=checked.min_bubble_ns(min_bubble),
-            rest_us=checked.rest_us(rest_before_close),
-            memory_limit_bytes=checked.bytes_of("memory_limit_bytes", memory_limit_bytes),
-            reserve_bytes=checked.bytes_of("reserve_bytes", reserve_bytes),
-            saved_bytes=checked.bytes_of("saved_bytes", saved_bytes),
-            tasks=None if tasks is None else ",".join(tasks).encode(),
-            log=heard.CALLBACK,
-            report=None if report is None else os.fsencode(report),
-            max_slowdown=max_slowdown,
-            trainer=trainer,
-            profile=None if profile is None else os.fsencode(profile),
-        )
+        asked = dataclasses.replace(options or Options(), **named)
+        in_c = asked._in_c()
         self._library = load()
-        self.device = device
-        self._saved = {"checkpoint_every_ns": max(in_ns(checkpoint_every), 1)}
-        self._saved |= {} if checkpoint is None else {"checkpoint": os.fsencode(checkpoint)}
+        self.device = asked.device or 0
+        self._saved = asked._of_a_job()
+        self._may_be_off = asked.mode == "off"  # without a word
         self.jobs: list[Job] = []
+        self._keeper = JobKeeper(self.device)
         self._graph_streams = LentStreams()
         self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         heard.listen()
         try:
-            check(self._library.lull_create(ctypes.byref(options), ctypes.byref(self._handle)))
+            check(self._library.lull_create(ctypes.byref(in_c), ctypes.byref(self._handle)))
         finally:
             heard.say()
         self._forgotten = weakref.finalize(
@@ -133,6 +113,7 @@ class Runtime(Made):
         )
         self._forgotten.atexit = False
         _open.add(self)
+        self._warn_if_off()
 
     def __enter__(self) -> Runtime:
         return self
@@ -144,11 +125,13 @@ class Runtime(Made):
         """Keeps what finished jobs brought, cancels the others, and frees all. A second call does nothing."""
         if self._handle is None or self._is_parents:
             return
+        self._keeper.end()
         for job in self.jobs:
             job._cancel_unfinished()
         deadline = time.monotonic() + _LEAVING_S
         for job in self.jobs:
             job._end(deadline)
+        self._warn_if_off()
         handle, self._handle = self._handle, None
         self._forgotten.detach()
         try:
@@ -158,13 +141,13 @@ class Runtime(Made):
 
     def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job:
         """`task` is NAME or NAME:key=value,…; tasks() lists them. Or it is a lull.side_step(…). Blocks while inputs
-        are read, or the step is captured."""
+        are read, or the step is captured. Where the mode is not on the job is off: nothing is read, and it never
+        runs."""
         self._refuse_parents()
+        refuse_no_task(task)
+        self._keeper.settle()
         if isinstance(task, SideStep):
-            if self.mode != "on":
-                raise Error(f"the runtime is {self.mode}, and a step runs when it is submitted", Status.ERROR_STATE)
-            asked = task, self.device, priority, name
-            return StepJob(self._submit_graph, self._lend_graph_stream, *asked, self._kept)
+            return self._submit_step(task, priority, name)
         options = binding.JobOptions(
             size=ctypes.sizeof(binding.JobOptions),
             priority=priority,
@@ -176,8 +159,15 @@ class Runtime(Made):
             check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
             return self._kept(Job(handle, task))
 
+    def _submit_step(self, step, priority, name):
+        if self.mode != "on":
+            return self._kept(off_job(step, name))
+        asked = step, self.device, priority, name
+        return StepJob(self._submit_graph, self._lend_graph_stream, *asked, self._kept)
+
     def _kept(self, job):
         self.jobs.append(job)
+        self._keeper.add(job)
         return job
 
     def submit_graph(
@@ -197,6 +187,7 @@ class Runtime(Made):
         seconds that a bubble which closes waits for, but for longer nodes. `node_limit`: it is refused if a node takes
         more seconds, as host/lull.h says; None: 0.002, or `segment` if that is more. `hint`: whether it goes by how
         long bubbles were lately, or by the gate alone."""
+        self._keeper.settle()
         with later_signals():
             return self._kept(self._submit_graph(graph, steps, segment, node_limit, is_fed, priority, name, hint, None))
 
@@ -216,7 +207,7 @@ class Runtime(Made):
         self._refuse_parents()
         refuse_lengths(segment, node_limit)
         if steps < 1:
-            raise Error(f"steps is {steps}: it must be 1 or more")
+            raise ArgumentError(f"steps is {steps}: it must be 1 or more")
         options = binding.GraphOptions(
             size=ctypes.sizeof(binding.GraphOptions),
             priority=priority,
@@ -242,6 +233,7 @@ class Runtime(Made):
         if self._is_parents:
             return 0
         given = ctypes.c_uint64()
+        self._keeper.settle()
         check(self._library.lull_keep_reserve(self._handle, in_ns(seconds), ctypes.byref(given)))
         return given.value
 
@@ -253,21 +245,37 @@ class Runtime(Made):
         check(self._library.lull_get_mode(self._handle, ctypes.byref(mode)))
         return ("off", "observe", "on")[mode.value - 1]
 
+    @property
+    def why_off(self) -> str:
+        """Why the mode is off: what was found at the start, or the error that turned it off. Empty: it is not, or that
+        was asked for."""
+        return "" if self._handle is None or self._is_parents else text_of(self._library.lull_why_off, self._handle)
+
+    def _warn_if_off(self):
+        """Once; raises nothing."""
+        with contextlib.suppress(Error):
+            if not self._may_be_off and self._handle is not None and self.mode == "off":
+                self._may_be_off = True
+                log.warning("Lull is off: %s", self.why_off)
+
     def counts(self) -> dict[str, int]:
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
+        counts = no_counts()
         if self._is_parents:
-            return {}
+            return counts
         now = binding.Counts(size=ctypes.sizeof(binding.Counts))
         check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
-        return {name: getattr(now, name) for name, *_ in binding.Counts._fields_ if name not in ("size", "reserved")}
+        return {name: getattr(now, name) for name in counts}
 
     def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev)."""
         if self._is_parents:
             return ""
         if form == "svg":
-            raise Error("Lull draws no SVG since 0.2: take 'trace', and open it as a file at https://ui.perfetto.dev")
-        return text_of(self._library.lull_report, self._handle, checked.one_of("form", form, _FORMS))
+            raise ArgumentError(
+                "Lull draws no SVG since 0.2: take 'trace', and open it as a file at https://ui.perfetto.dev"
+            )
+        return text_of(self._library.lull_report, self._handle, one_of("form", form, _FORMS))
 
     def ready(self, stream: int) -> bool:
         """Whether a job stands ready for a bubble on this stream, an integer."""
@@ -286,7 +294,7 @@ class Runtime(Made):
         elif 0 <= number < 1 << 64:
             check(self._library.lull_step_number(self._handle, stream, number))
         else:
-            raise Error(f"number is {number}: it must be at least 0 and below 2**64")
+            raise ArgumentError(f"number is {number}: it must be at least 0 and below 2**64")
 
     def skip_step(self) -> None:
         """The time until the next step is not counted."""
@@ -301,7 +309,7 @@ class Runtime(Made):
     def suppose(self, name: str, slowdown: float) -> None:
         """How much longer jobs of that name make a step, until it is known."""
         if "\0" in name:
-            raise Error("a name has no zero byte")
+            raise ArgumentError("a name has no zero byte")
         if not self._is_parents:
             check(self._library.lull_suppose(self._handle, name.encode(), slowdown))
 
@@ -342,46 +350,23 @@ class Runtime(Made):
         if self._is_parents:
             return 0
         given = ctypes.c_uint64()
-        wanted = checked.bytes_of("bytes", bytes)
+        wanted = bytes_of("bytes", bytes)
+        self._keeper.settle()
         check(self._library.lull_give_back(self._handle, wanted, in_ns(seconds), ctypes.byref(given)))
         return given.value
 
-    def drain(self, seconds: float) -> bool:
-        """True when every job is over, False when the time is. Somebody must go on to place bubbles meanwhile."""
-        return self._is_parents or check(self._library.lull_drain(self._handle, in_ns(seconds)))
+    def drain(self, seconds: float | None = None) -> bool:
+        """True when every job is over, False when the time is; None: it has no end. Somebody must go on to place
+        bubbles meanwhile."""
+        return self._is_parents or wait_in_pieces(self._library.lull_drain, self._handle, seconds)
 
     @contextlib.contextmanager
     def quiet(self, seconds: float = 10) -> Iterator[None]:
         """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
         if not self._is_parents and not check(self._library.lull_quiet(self._handle, in_ns(seconds))):
-            raise Error(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
+            raise TimedOut(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:
             yield
         finally:
             if not self._is_parents:
                 check(self._library.lull_release(self._handle))
-
-
-class ThreadsStream(Made):
-    """A trainer's stream on CPU threads, for tests and demonstrations without a GPU."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._handle = ctypes.c_void_p()
-        check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
-
-    def __index__(self) -> int:
-        return self._handle.value or 0
-
-    def sleep(self, seconds: float) -> None:
-        """Enqueues a kernel that takes so long, at most 10 s."""
-        if not self._is_parents:
-            check(load().lull_threads_stream_sleep(self._handle, in_ns(seconds)))
-
-    def synchronize(self) -> None:
-        if not self._is_parents:
-            check(load().lull_threads_stream_synchronize(self._handle))
-
-    def close(self) -> None:
-        if not self._is_parents:
-            check(load().lull_threads_stream_destroy(self._handle))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import importlib
 import logging
 import os
@@ -18,13 +19,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from . import arrivals, torch_hook, waits
-from .binding import Error
+from .binding import ArgumentError, Error, Status
 from .captured_step import SideStep
 from .job import Job
+from .options import Options, with_options_of
 from .ranks import own_file
-from .runtime import Runtime
+from .runtime import Runtime, no_counts, off_job, refuse_no_task
+from .sites import site_of
 from .streams import pointer_of
-from .task_lists import loaded_at_start
+from .task_lists import loaded_at_start, split
 
 log = logging.getLogger("lull")
 
@@ -33,27 +36,33 @@ _active = None  # the session that is on; one a process
 
 
 class Session:
-    """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `why_off` says why it is off, if it is;
-    `unseen`, which waits of this torch it cannot observe."""
+    """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `unseen` says which waits of this torch
+    it cannot observe. All of it works in every mode."""
 
-    def __init__(
-        self, mode: str, tasks: Sequence[str], options: dict[str, Any], force: bool, bracket_waits: bool
-    ) -> None:
-        self.why_off = self.unseen = ""
+    def __init__(self, tasks: Sequence[str], options: Options, force: bool, bracket_waits: bool) -> None:
+        self.unseen = ""
         self.jobs: list[Job] = []
-        self._asked = (mode, tasks, options, force, bracket_waits)
+        self._why_off = ""
+        self._asked = (tasks, options, force, bracket_waits)
         self._runtime: Runtime | None = None
         self._waits: waits.Waits | None = None
         self._marks_steps = False  # the program does
         self._folder: str | None = None  # of a report that is to be printed
+        self._has_raised = False  # a bubble, inside
 
     @property
     def mode(self) -> str:
         return "off" if self._runtime is None else self._runtime.mode
 
+    @property
+    def why_off(self) -> str:
+        """Why it is off: the environment, what was found at the start, or an error since. A warning has said so, too.
+        Empty: it is not."""
+        return self._why_off if self._runtime is None else self._runtime.why_off
+
     def counts(self) -> dict[str, int]:
-        """What became of the bubbles; empty when off. host/lull.h says what each count means."""
-        return {} if self._runtime is None else self._runtime.counts()
+        """What became of the bubbles; all 0 when off. host/lull.h says what each count means."""
+        return no_counts() if self._runtime is None else self._runtime.counts()
 
     def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev); empty when off."""
@@ -108,15 +117,16 @@ class Session:
         more, more where one has more. 0 when off."""
         return 0 if self._runtime is None else self._runtime.give_back(bytes, seconds)
 
-    def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job | None:
-        """Another job, of a task or a lull.side_step(…). None when off, and for a step also when only observed. Blocks
-        while inputs are read, or the step is captured."""
-        if self._runtime is None or (isinstance(task, SideStep) and self._runtime.mode != "on"):
-            return None
-        try:
-            return self._runtime.submit(task, priority=priority, name=name)
-        finally:  # also where Ctrl-C came: the job is there
-            self.jobs += [job for job in self._runtime.jobs if job not in self.jobs]
+    def submit(self, task: str | SideStep, *, priority: int = 0, name: str | None = None) -> Job:
+        """Another job, of a task or a lull.side_step(…). Blocks while inputs are read, or the step is captured. Where
+        nothing runs, the job is off."""
+        if self._runtime is not None:
+            job = self._runtime.submit(task, priority=priority, name=name)
+        else:
+            refuse_no_task(task)
+            job = off_job(task, name)
+        self.jobs.append(job)
+        return job
 
     def ready(self, stream: object = None) -> bool:
         """Whether a job stands ready for a bubble on this stream."""
@@ -142,17 +152,28 @@ class Session:
 
     @contextlib.contextmanager
     def bubble(self, site: str, stream: object = None) -> Iterator[None]:
-        """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off."""
+        """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off. What
+        goes wrong inside is a warning: it must not reach the training."""
         runtime = self._runtime
         if runtime is None:
             yield
             return
         pointer = pointer_of(stream)
-        bubble = runtime.open(site.encode(), pointer)
+        bubble = self._guarded(runtime.open, site_of(site), pointer)
         try:
             yield
         finally:
-            runtime.close_bubble(bubble, pointer)
+            if bubble:
+                self._guarded(runtime.close_bubble, bubble, pointer)
+
+    def _guarded(self, call, *arguments):
+        try:
+            return call(*arguments)
+        except Error as why:
+            if self._runtime is not None and not self._has_raised:  # else the scope has ended meanwhile
+                self._has_raised = True
+                log.warning("a bubble is passed over: %s", why)
+            return None
 
     def __enter__(self) -> Session:
         global _active
@@ -160,7 +181,8 @@ class Session:
             if _active is not None:
                 raise Error(
                     "lull.harvest or lull.observe is on already in this process: leave it first; "
-                    "one scope takes many tasks"
+                    "one scope takes many tasks",
+                    Status.ERROR_STATE,
                 )
             _active = self
         try:
@@ -179,60 +201,68 @@ class Session:
             log.warning("%s", why)  # what the training raised is told, not this
 
     def _start(self):
-        mode, tasks, options, force, bracket_waits = self._asked
+        tasks, options, force, bracket_waits = self._asked
         wanted = os.environ.get("LULL", "")
-        if wanted == "off":
-            self._off("LULL=off", quietly=True)
-            return
+        harvests = options.mode == "on" and wanted not in ("off", "observe")
         torch = sys.modules.get("torch")  # for the device and the rank; where waits are not bracketed it may be absent
-        if bracket_waits:
+        if wanted == "off":
+            self._off("LULL=off")
+        elif bracket_waits:
             try:
                 torch = importlib.import_module("torch")
             except ImportError as why:
                 raise Error(
                     f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False"
                 ) from why
-            runs = wanted == "on" or (mode == "on" and wanted != "observe")
-            reason, may_force = waits.why_not(torch) if runs else ("", True)
+            reason, may_force = waits.why_not(torch) if harvests else ("", True)
             if reason and not (may_force and (force or wanted == "on")):
                 self._off(reason + ("; force=True or LULL=on goes on all the same" if may_force else ""))
-                return
+        if self._why_off:
+            for task in tasks:
+                self.submit(task)
+            return
+        if bracket_waits:
             self.unseen = waits.unseen(torch)
             for doubt in filter(None, (waits.doubt(torch), self.unseen)):
                 log.warning("%s", doubt)
-        if options.get("device") is None:
-            options = {
-                **options,
-                "device": torch.cuda.current_device() if torch is not None and torch.cuda.is_available() else 0,
-            }
         atexit.register(self._stop)  # while the interpreter still runs
-        if mode == "observe" and options.get("report") is None and not os.environ.get("LULL_REPORT"):
-            self._folder = tempfile.mkdtemp(prefix="lull-")  # not TemporaryDirectory: a forked child would remove it
-            options = {**options, "report": f"{self._folder}/bubbles.txt"}
-        elif options.get("report") is not None:
-            named = pathlib.Path(options["report"])
-            options = {**options, "report": named if "%" in named.name else own_file(named, torch)}
-        if options.get("checkpoint") is not None:
-            if not os.fspath(options["checkpoint"]):
-                raise Error("checkpoint is empty: leave it out, or name a folder")
-            options = {**options, "checkpoint": own_file(options["checkpoint"], torch)}
-        options, too_late = arrivals.with_rooms(options)
-        hooks = options.pop("hook_allocator", False)
-        if hooks and not options.get("reserve_bytes"):
-            raise Error("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
-        self._runtime = Runtime(mode=mode, tasks=loaded_at_start(tasks) or None, **options)
-        if hooks:
+        options, too_late = self._completed(options, torch)
+        if options.hook_allocator and not options.reserve_bytes:
+            raise ArgumentError("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
+        self._runtime = Runtime(options, tasks=loaded_at_start(tasks) or None)
+        mode = self._runtime.mode
+        if options.hook_allocator and mode == "on":
             torch_hook.install(self._runtime.handle)
         for task in tasks:
             self.submit(task)
-        if bracket_waits:
-            too_late = too_late if self._runtime.mode == "on" else ""
-            self._waits = waits.Waits(torch, self._runtime, too_late, bool(options.get("max_slowdown")))
+        if bracket_waits and mode != "off":
+            too_late = too_late if mode == "on" else ""
+            self._waits = waits.Waits(torch, self._runtime, too_late, bool(options.max_slowdown))
             self._waits.install()
 
-    def _off(self, why, quietly=False):
-        self.why_off = why
-        log.log(logging.INFO if quietly else logging.WARNING, "Lull is off, and nothing was changed: %s", why)
+    def _completed(self, options, torch):
+        """The options with what the process decides: device, rooms, and this rank's own files. And what is to be said
+        when something arrives where no rooms are kept."""
+        chosen: dict[str, Any] = {}
+        if options.device is None:
+            has_one = torch is not None and torch.cuda.is_available()
+            chosen["device"] = torch.cuda.current_device() if has_one else 0
+        if options.mode == "observe" and options.report is None and not os.environ.get("LULL_REPORT"):
+            self._folder = tempfile.mkdtemp(prefix="lull-")  # not TemporaryDirectory: a forked child would remove it
+            chosen["report"] = f"{self._folder}/bubbles.txt"
+        elif options.report is not None:
+            named = pathlib.Path(options.report)
+            chosen["report"] = named if "%" in named.name else own_file(named, torch)
+        if options.checkpoint is not None:
+            if not os.fspath(options.checkpoint):
+                raise ArgumentError("checkpoint is empty: leave it out, or name a folder")
+            chosen["checkpoint"] = own_file(options.checkpoint, torch)
+        chosen["rooms"], too_late = arrivals.rooms_for(options.rooms)
+        return dataclasses.replace(options, **chosen), too_late
+
+    def _off(self, why):
+        self._why_off = why
+        log.warning("Lull is off, and nothing was changed: %s", why)
 
     def _stop(self):
         """Restores everything, whatever part of it there is."""
@@ -243,7 +273,11 @@ class Session:
         placed, self._waits = self._waits, None
         if placed is not None:
             placed.remove()
-        runtime, self._runtime = self._runtime, None
+        runtime = self._runtime
+        if runtime is not None:
+            with contextlib.suppress(Error):
+                self._why_off = runtime.why_off
+        self._runtime = None
         torch_hook.remove()
         try:
             if runtime is not None:
@@ -268,7 +302,7 @@ class Session:
         if placed is not None:
             placed.remove()
         self._runtime = self._folder = None
-        self.why_off = "this process was forked from one with Lull on"
+        self._why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)
 
 
@@ -283,80 +317,26 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
+@with_options_of(Options, "mode", "tasks")
 def harvest(
-    tasks: str | Sequence[str] = (),
-    *,
-    device: int | None = None,
-    executor: str | None = None,
-    rooms: int | None = None,
-    processors: int = 0,
-    memory_limit_bytes: int = 0,
-    reserve_bytes: int = 0,
-    saved_bytes: int = 0,
-    hook_allocator: bool = False,
-    armed_ahead: float | None = None,
-    min_bubble: float | None = None,
-    rest_before_close: float | None = None,
-    max_slowdown: float = 0,
-    trainer: int = 0,
-    profile: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = 60,
-    launch: str = "at_close",
-    report: str | os.PathLike[str] | None = None,
-    force: bool = False,
-    bracket_waits: bool = True,
+    tasks: str | Sequence[str] = (), *, force: bool = False, bracket_waits: bool = True, **options: Any
 ) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
-    bubbles.
+    bubbles. "pagerank,compute" is a list of tasks, too.
 
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
     others. A task of a shared library is "./libmine.so:mine,size=8". All is as it was when the scope ends, however it
-    does; jobs that have not finished by then are cancelled, the results of those that have are written. `report`: file
-    for the bubble report, .txt, .json or .trace.json. `device`: None, torch's current one. `rooms`: groups of SMs that
-    workers keep off; None: two, which hold one NCCL kernel, or none where nothing can arrive: so open the scope after
-    init_process_group. `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses;
-    0: workers are enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last
-    eight bubbles were shorter, in seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble
-    usually closes; None: 10 µs; 0: never. `max_slowdown`: by how much training steps may take
-    longer in the mean, as a share: 0.005 is half a per cent; 0: no bound. Where waits are bracketed, each step of an
-    optimizer marks one; otherwise, and where a training step has several optimizers, call `side.step()` once a step.
-    In captured graphs a mark counts for what the stream replays behind it. `trainer`: a number that all ranks of a
-    trainer share, so that they withhold side work in the same steps. `profile`: file of `lull.profile`: with a bound,
-    a task begins the more carefully the more it costs there. `checkpoint`: folder where tasks are saved, each rank's
-    in its own, every so many seconds and when the scope ends; those that the program gives again go on from there.
-    `reserve_bytes` of device memory stay free for
-    the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the same
-    bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
-    `hook_allocator`: torch asks for what the reserve lacks before it asks the driver for memory; that needs a C++
-    compiler, and half a minute the first time.
+    does; jobs that have not finished by then are cancelled, the results of those that have are written. What can be
+    asked for: lull.Options. Open the scope after init_process_group, so that rooms are kept for what arrives.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
-    lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe|on
-    in the environment goes before all of this."""
-    if isinstance(tasks, str):
-        tasks = [tasks]
-    options = {
-        "device": device,
-        "executor": executor,
-        "rooms": rooms,
-        "processors": processors,
-        "memory_limit_bytes": memory_limit_bytes,
-        "reserve_bytes": reserve_bytes,
-        "saved_bytes": saved_bytes,
-        "hook_allocator": hook_allocator,
-        "armed_ahead": armed_ahead,
-        "min_bubble": min_bubble,
-        "rest_before_close": rest_before_close,
-        "max_slowdown": max_slowdown,
-        "trainer": trainer,
-        "profile": profile,
-        "checkpoint": checkpoint,
-        "checkpoint_every": checkpoint_every,
-        "launch": launch,
-        "report": report,
-    }
-    return Session("on", list(tasks), options, force, bracket_waits)
+    lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in
+    the environment lowers the mode; LULL=on lifts these checks, and never makes a harvest of `observe`."""
+    listed = split(tasks) if isinstance(tasks, str) else list(tasks)
+    for each in listed:
+        if not isinstance(each, str):
+            raise ArgumentError(f"{each!r} is no task: tasks are texts; submit a lull.side_step(…) in the open scope")
+    return Session(listed, Options(mode="on", **options), force, bracket_waits)
 
 
 def observe(
@@ -370,7 +350,8 @@ def observe(
     """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text
     is printed to stderr at the end. No torch is refused: what it cannot see of one that lacks something is in
     `unseen` and in the log."""
-    return Session("observe", [], {"device": device, "executor": executor, "report": report}, force, bracket_waits)
+    asked = Options(mode="observe", device=device, executor=executor, report=report)
+    return Session([], asked, force, bracket_waits)
 
 
 def is_on() -> bool:
@@ -379,8 +360,8 @@ def is_on() -> bool:
 
 
 def bubble(site: str, stream: object = None) -> AbstractContextManager[None]:
-    """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in at most 255
-    bytes; `stream` as in streams.pointer_of."""
+    """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in 1 to 255 bytes:
+    another is changed, with a warning. `stream` as in streams.pointer_of."""
     session = _active
     return contextlib.nullcontext() if session is None else session.bubble(site, stream)
 

@@ -20,6 +20,8 @@ from .step_feeder import Feeder
 
 log = logging.getLogger("lull")
 
+_EVER_S = 1e9  # a wait without an end
+
 _left_alone: list[Any] = []  # whose jobs were not seen to be over: a segment may still run on their memory
 
 
@@ -175,16 +177,16 @@ class StepJob(GraphJob):
             self._feeder.raise_error()
         return taken
 
-    def wait(self, seconds: float) -> bool:
-        """True when the job is over, its last outputs are taken and its checkpoint is written. Raises Error then for
-        what `outputs` raises it for."""
+    def wait(self, seconds: float | None = None) -> bool:
+        """True when the job is over, its last outputs are taken and its checkpoint is written; None: the time has no
+        end. Raises Error then for what `outputs` raises it for."""
         if not self._is_over(seconds):
             return False
         self._feeder.raise_error()
         return True
 
     def _is_over(self, seconds):
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + (_EVER_S if seconds is None else seconds)
         self._has_left = super().wait(seconds)
         if not self._has_left:
             return False

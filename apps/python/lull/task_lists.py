@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks as the C library's list of those that are loaded at start has them."""
+"""Lists of tasks: as programs write them, and as the C library has those that are loaded at start."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ import re
 from collections.abc import Sequence
 
 _OPTION = re.compile(r"""[^=,]*(?:=\s*(?:"(?:\\.|[^"\\])*"|'[^']*')?[^,]*)?""")  # up to a comma outside quotes
+_QUOTED = r"""(?:"(?:\\.|[^"\\])*"|'[^']*')"""
+_PIECE = re.compile(rf"""\s*{_QUOTED}?(?:[^,="']*=\s*{_QUOTED}?)?[^,]*""")  # up to a comma outside quotes
+_KEY = re.compile(r"""[^=:/"']*=""")  # a task's name, or its library's path, has something else before a "="
 _LIBRARY = re.compile(  # its path, and the colon before the task's name
     r"""\s*(?:(?P<quoted>"(?:\\.|[^"\\])*"|'[^']*')\s*|(?P<plain>[^/:,;=]*/[^:]*)):?"""
 )
 _MAX_LOADED, _MAX_LOADED_BYTES = 1000, 1 << 16  # of the C library's list
+
+
+def split(tasks: str) -> list[str]:
+    """A text of several tasks, "pagerank:top=3,compute:items=64": a comma outside quotes begins the next one, unless
+    what follows is an option, KEY=VALUE."""
+    found: list[str] = []
+    for piece in _PIECE.findall(tasks):
+        is_option = found and _KEY.match(piece)
+        if is_option:
+            found[-1] += f",{piece}"
+        elif piece.strip():
+            found.append(piece)
+    return [each.strip() for each in found]
 
 
 def loaded_at_start(tasks: Sequence[str]) -> list[str]:

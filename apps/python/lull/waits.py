@@ -23,6 +23,7 @@ import weakref
 
 from .binding import Error
 from .optimizer_steps import StepEnds
+from .sites import site_of
 
 log = logging.getLogger("lull")
 
@@ -327,7 +328,7 @@ class Waits:
         site = self._sites.get((label, count))
         if site is None:
             text = label if isinstance(label, _Given) and count == "0" else f"{label} #{count}"
-            site = self._sites[label, count] = text.encode()[:255]
+            site = self._sites[label, count] = site_of(text)
         return site
 
     def _count(self, label):

@@ -167,7 +167,7 @@ static void jobs_that_never_run_are_off(lull_mode mode) {
 
   graph.is_fed = 1;
   CHECK_OK(lull_why_off(side, text, sizeof text, &needed));
-  CHECK(needed == 1 && text[0] == '\0'); /* as asked for */
+  CHECK(needed == 1 && text[0] == '\0');                                            /* as asked for */
   CHECK_OK(lull_submit(side, "pagerank:graph=/nowhere/at-all.el", NULL, &jobs[0])); /* nothing is read */
   CHECK_OK(lull_submit_graph(side, &stands_for_one, &graph, &jobs[1]));
   CHECK_FAILS(lull_submit(side, "pagerang", NULL, &jobs[0]), LULL_ERROR_ARGUMENT, "known: pagerank");

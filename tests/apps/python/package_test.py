@@ -180,8 +180,10 @@ class Brackets(fake_torch.WithFakeTorch):
             self.assertEqual(job.verify(), (True, "64 items completed 10 rounds each"))
         self.assertEqual(job.status()["items"], 640)
         self.assertEqual(job.result(), "")
-        with self.assertRaisesRegex(lull.Error, "has ended"):
-            job.cancel()
+        job.cancel()  # it is over: nothing happens
+        self.assertEqual(job.state, "finished")
+        with self.assertRaisesRegex(lull.Error, "the job is finished, and is closed or its runtime has ended"):
+            job.verify()
         self.assert_restored()
 
 
@@ -328,7 +330,7 @@ class Forks(fake_torch.WithFakeTorch):
                 side.counts(),
                 side.report(),
                 side.ready(self.stream),
-                side.submit("compute"),
+                side.submit("compute").state,
                 side.jobs[0].state,
             ]
             seen += [
@@ -355,7 +357,8 @@ class Forks(fake_torch.WithFakeTorch):
             self.stream.close()
             return seen + called
 
-        off = ["off", {}, "", False, None, "queued", "off", {}, "", False, 0, True, "queued"]
+        nothing = dict.fromkeys(bare.counts(), 0)
+        off = ["off", nothing, "", False, "off", "queued", "off", nothing, "", False, 0, True, "queued"]
         self.assertEqual(self.in_child(use_and_leave), str(off))
         bare.close_bubble(bubble, pointer)
         scopes.close()  # the parent's go on as before

@@ -19,11 +19,12 @@ class Refusals(fake_torch.WithFakeTorch):
                 self.assertIn(words, side.why_off)
                 self.assert_restored()  # inside, too
                 self.group().recv([fake_torch.Tensor()], 1, 0).wait()
-                self.assertEqual(side.counts(), {})
-                self.assertIsNone(side.submit("compute"))
+                self.assertEqual((len(side.counts()), set(side.counts().values())), (21, {0}))
+                self.assertEqual(side.submit("compute").state, "off")
                 with lull.bubble("mine", self.stream), side.quiet():
                     pass
         self.assertIn(words, told.output[0])
+        self.assertTrue(told.output[0].startswith("WARNING"), told.output)
         self.assertEqual(self.sites, [])
 
     def test_a_torch_that_is_too_old(self):
@@ -142,7 +143,8 @@ class Refusals(fake_torch.WithFakeTorch):
                 self.assertEqual(side.counts()["opened"], 1)
 
     def test_arguments(self):
-        for wrong in ({"executor": "gpu"}, {"launch": "now"}, {"rooms": -3}, {"device": 99, "executor": "cuda"}):
+        at_once = lull.Tuning(launch="now")
+        for wrong in ({"executor": "gpu"}, {"tuning": at_once}, {"rooms": -3}, {"device": 99, "executor": "cuda"}):
             with self.subTest(wrong), self.assertRaises(lull.Error):
                 with lull.harvest(**{"executor": "threads", **wrong}):
                     self.fail("it was entered")

@@ -217,21 +217,22 @@ class LoadedAtStart(fake_torch.WithFakeTorch):
 class Durations(fake_torch.WithFakeTorch):
     """Options in seconds, each with the C library's member."""
 
-    def passed_on(self, member, **asked):
+    def passed_on(self, member, **tuned):
         def refuse(options, _):
             """A library of any age: an older one does not know the values."""
             self.seen = getattr(options._obj, member)
             return lull.Status.ERROR_ARGUMENT
 
         with mock.patch.object(binding.load(), "lull_create", refuse):
-            with self.assertRaises(lull.Error), lull.harvest(executor="threads", **asked):
+            asked = lull.harvest(executor="threads", tuning=lull.Tuning(**tuned))
+            with self.assertRaises(lull.Error), asked:
                 self.fail("it was entered")
         return self.seen
 
     def assert_refused(self, name, values, limits):
         for wrong in values:
-            with self.subTest(wrong), self.assertRaisesRegex(lull.Error, f"{name} is .* seconds: it must be {limits}"):
-                with lull.harvest(executor="threads", **{name: wrong}):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, f"{name} is .* seconds: it must be {limits}"):
+                with lull.harvest(executor="threads", tuning=lull.Tuning(**{name: wrong})):
                     self.fail("it was entered")
             self.assert_restored()
         self.assertEqual(self.created, [])
@@ -296,8 +297,6 @@ class Streams(fake_torch.WithFakeTorch):
                 raise ZeroDivisionError
             counts = side.counts()
             self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
-            with self.assertRaisesRegex(lull.Error, "1 to 255 bytes"), lull.bubble("", self.stream):
-                self.fail("it was entered")
         with lull.bubble("mine", "no stream at all"):  # nothing is on, so nothing is looked at
             pass
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a side step refuses before torch is asked for anything."""
 
+import os
 import unittest
 from unittest import mock
 
@@ -43,12 +44,15 @@ class ASideStep(unittest.TestCase):
 
     def test_where_nothing_runs(self):
         with lull.Runtime(executor="threads", mode="observe") as side:
-            with self.assertRaisesRegex(lull.Error, "the runtime is observe, and a step runs when it is submitted"):
-                side.submit(lull.side_step(step, steps=5))
-            with self.assertRaisesRegex(lull.Error, "off or observes only"):
-                side.submit_graph(0x1000)
+            jobs = [side.submit(lull.side_step(step, steps=5)), side.submit_graph(0x1000)]
         with lull.observe(executor="threads", bracket_waits=False) as side:
-            self.assertIsNone(side.submit(lull.side_step(step, steps=5)))
+            jobs.append(side.submit(lull.side_step(step, steps=5)))
+        with mock.patch.dict(os.environ, LULL="off"), lull.harvest() as side:
+            jobs.append(side.submit(lull.side_step(step, steps=5)))
+        for job in jobs:
+            self.assertEqual((job.state, job.over, job.wait(), job.result()), ("off", True, True, ""))
+        for job in (jobs[0], *jobs[2:]):
+            self.assertEqual((job.task, list(job.outputs())), ("step", []))
 
 
 class AGraph(unittest.TestCase):

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives back what jobs took when they are over, whether or not anybody looks."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+
+from . import binding
+from .binding import Error, Status
+from .job import Job
+from .streams import torch_with_cuda
+
+log = logging.getLogger("lull")
+
+LOOK_S = 0.2  # between two looks at jobs that are not over
+MAX_VERIFIABLE = 16  # tasks that have finished and can still be verified
+_MAX_LOOKED_AT = 64  # jobs in one look, the oldest first: it takes the interpreter's lock from the trainer
+
+
+class JobKeeper:
+    """The jobs of a runtime that are not over, and a thread that looks at them while there are any. Thread-safe."""
+
+    def __init__(self, device: int) -> None:
+        self._device = device
+        self._changing = threading.Lock()  # the next two
+        self._live: collections.deque[Job] = collections.deque()
+        self._thread: threading.Thread | None = None
+        self._settling = threading.RLock()  # held while jobs give back, and the next
+        self._verifiable: collections.deque[Job] = collections.deque()
+        self._ends = threading.Event()
+
+    def add(self, job: Job) -> None:
+        with self._changing:
+            self._live.append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._keep, name="lull jobs", daemon=True)
+                self._thread.start()
+
+    def settle(self, most: int | None = None) -> None:
+        """What is over gives back what it took; blocks for that. Raises nothing: what goes wrong is logged."""
+        with self._settling:
+            for _ in range(len(self._live) if most is None else min(most, len(self._live))):
+                with self._changing:
+                    if not self._live:
+                        return
+                    job = self._live.popleft()
+                is_settled = False
+                try:
+                    is_settled = self._is_settled(job)
+                finally:  # Ctrl-C may come in between
+                    if not is_settled:
+                        with self._changing:
+                            self._live.append(job)
+
+    def end(self) -> None:
+        """From here on it touches no job. Waits for a result that is being written."""
+        self._ends.set()
+        with self._settling, self._changing:
+            self._live.clear()
+            self._verifiable.clear()
+
+    def _is_settled(self, job):
+        try:
+            if not job._settle():
+                return False
+        except Error as why:
+            if why.status == Status.ERROR_HANDLE:  # it has gone with its runtime
+                job._let_handle_go()
+            else:  # a result that could not be written: the job keeps what it has
+                log.warning("%s: %s", job.task, why)
+            return True
+        if job._handle is not None:
+            self._verifiable.append(job)
+        while len(self._verifiable) > MAX_VERIFIABLE:
+            self._verifiable.popleft()._give_back_all()
+        return True
+
+    def _be_at_home(self):
+        """What torch frees on this thread must make no context on another device than the jobs'."""
+        torch = torch_with_cuda()
+        if torch is not None and getattr(torch.cuda, "is_initialized", bool)():
+            torch.cuda.set_device(self._device)
+
+    def _keep(self):
+        forks = binding.forks
+        self._be_at_home()
+        while binding.forks == forks and not self._ends.wait(LOOK_S):
+            with self._changing:
+                if not self._live:
+                    self._thread = None
+                    return
+            self.settle(_MAX_LOOKED_AT)
