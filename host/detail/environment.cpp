@@ -93,7 +93,6 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind, std::
   if (told && *told < asked.mode) {
     asked.mode = *told;
     why_off = asked.mode == runtime_mode::off ? "LULL=off" : "";
-    say(asked.mode == runtime_mode::off ? "off: LULL=off" : "nothing runs in bubbles: LULL=observe");
   }
   if (kind != executor_kind::cuda || asked.mode == runtime_mode::off) return asked;
   std::optional<std::string> why = launches_that_block();

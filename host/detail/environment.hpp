@@ -24,8 +24,8 @@ bool one_connection();
 std::optional<std::string> too_few_connections();
 
 /// Returns what a program asked for, with the mode that the environment variable LULL and the process allow: never more
-/// than it asked for. Logs what it changes, and says in `why_off` why it turned the mode off. Throws usage_error where
-/// LULL is none of its words, or an option is out of range.
+/// than it asked for. Logs what it changes, but for what LULL says, and tells in `why_off` why it turned the mode off.
+/// Throws usage_error where LULL is none of its words, or an option is out of range.
 runtime_options allowed_options(runtime_options asked, executor_kind kind, std::string& why_off);
 
 }  // namespace lull::detail
