@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from . import binding
@@ -291,5 +291,5 @@ class OffStep(GraphJob):
     def __init__(self, task: str) -> None:
         super().__init__(None, task)
 
-    def outputs(self) -> list[list[Any]]:
-        return []
+    def outputs(self) -> Iterator[list[Any]]:
+        return iter(())

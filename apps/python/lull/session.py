@@ -121,12 +121,10 @@ class Session:
         """Another job, of a task or a lull.side_step(…). Blocks while inputs are read, or the step is captured. Where
         nothing runs, the job is off."""
         if self._runtime is not None:
-            job = self._runtime.submit(task, priority=priority, name=name)
-        else:
-            refuse_no_task(task)
-            job = off_job(task, name)
-        self.jobs.append(job)
-        return job
+            return self._runtime.submit(task, priority=priority, name=name)
+        refuse_no_task(task)
+        self.jobs.append(off_job(task, name))
+        return self.jobs[-1]
 
     def ready(self, stream: object = None) -> bool:
         """Whether a job stands ready for a bubble on this stream."""
@@ -230,6 +228,7 @@ class Session:
         if options.hook_allocator and not options.reserve_bytes:
             raise ArgumentError("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
         self._runtime = Runtime(options, tasks=loaded_at_start(tasks) or None)
+        self.jobs = self._runtime.jobs
         mode = self._runtime.mode
         if options.hook_allocator and mode == "on":
             torch_hook.install(self._runtime.handle)

@@ -17,6 +17,7 @@ from .job import FINAL, GraphJob, refuse_lengths
 from .later_signals import later_signals
 from .step_advice import forget_frames
 from .step_feeder import Feeder
+from .step_outputs import Outputs
 
 log = logging.getLogger("lull")
 
@@ -167,15 +168,15 @@ class StepJob(GraphJob):
             now["state"] = "failed"
         return now
 
-    def outputs(self) -> list[list[Any]]:
-        """What the steps returned that are over and were not asked for before, in order, on the host: a list of
-        tensors a step. The latest 65,536 steps are kept, or those of 1 GiB; older ones are dropped. Raises Error, when
-        there is nothing left to give, where `feed` raised, a step returned NaN as a single number, or a checkpoint
-        could not be written."""
-        taken = self._feeder.take_outputs()
-        if not taken:
+    def outputs(self) -> Outputs:
+        """Iterates over what the steps returned that are over and were not asked for before, in order, on the host: a
+        list of tensors a step. The latest 65,536 steps are kept, or those of 1 GiB; older ones are dropped. Raises
+        Error, when there is nothing left to give, where `feed` raised, a step returned NaN as a single number, or a
+        checkpoint could not be written."""
+        found = Outputs(self._feeder)
+        if not len(found):
             self._feeder.raise_error()
-        return taken
+        return found
 
     def wait(self, seconds: float | None = None) -> bool:
         """True when the job is over, its last outputs are taken and its checkpoint is written; None: the time has no

@@ -136,15 +136,20 @@ class Feeder(threading.Thread):
         return False
 
     def release(self) -> None:
-        if self.captured is not None:
-            self.captured.release()
-        self.captured, self._landing = None, []
+        with self._lock:  # several threads may find that the job is over
+            captured, self.captured = self.captured, None
+            self._landing = []
+        if captured is not None:
+            captured.release()
 
-    def take_outputs(self) -> list[list[Any]]:
+    def take_output(self) -> list[Any] | None:
+        """Of the oldest step that is over and was not asked for; None: there is none."""
         with self._lock:
-            taken = list(self._outputs)
-            self._outputs.clear()
-        return taken
+            return self._outputs.popleft() if self._outputs else None
+
+    def outputs_left(self) -> int:
+        with self._lock:
+            return len(self._outputs)
 
     def raise_error(self) -> None:
         """Raises what ended it, if anything did."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job that is over took goes back while its scope lives, also where the program does not look; and how jobs are closed."""
+"""What a job that is over took goes back while its scope lives, also where the program never looks; closing jobs."""
 
 import ctypes
 import gc
