@@ -18,6 +18,7 @@ from .rooms import RoomNeed, measure_rooms
 from .runtime import Runtime, tasks
 from .session import Session, bubble, harvest, named_waits, observe
 from .side_step import StepJob, side_step
+from .step_outputs import Outputs
 from .threads_stream import ThreadsStream
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
@@ -30,6 +31,7 @@ __all__ = [
     "Job",
     "OffStep",
     "Options",
+    "Outputs",
     "RoomNeed",
     "Runtime",
     "Session",

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .step_feeder import Feeder
-
 
 class Outputs(Iterator[list[Any]]):
-    """What the steps returned that are over, in order, each once: a loop that is left early leaves the rest for the next
-    one. Ends where no further step is over. `len` tells how many are there now. Thread-safe."""
+    """What the steps returned that are over, in order, each once: a loop that is left early leaves the rest for the
+    next one. Ends where no further step is over. `len` tells how many are there now. Thread-safe."""
 
-    def __init__(self, feeder: Feeder) -> None:
+    def __init__(self, feeder: Any) -> None:
         self._feeder = feeder
 
     def __next__(self) -> list[Any]:

@@ -233,5 +233,43 @@ TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
   EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
 }
 
+/// Jobs that are over one after another take nothing for good, however each of them ended.
+TEST(jobs, that_are_over_leave_the_machine_as_it_was) {
+  lull_options asked = on_threads();
+  asked.memory_limit_bytes = 64 << 20;
+  lull_runtime* side = nullptr;
+  lull_threads_stream* stream = nullptr;
+  ASSERT_EQ(lull_create(&asked, &side), LULL_OK) << lull_error_text();
+  ASSERT_EQ(lull_threads_stream_create(&stream), LULL_OK) << lull_error_text();
+  auto const free_bytes = [&] {
+    return runtime_table::find(reinterpret_cast<std::uintptr_t>(side))->side->machine().device_free_bytes();
+  };
+  std::uint64_t settled = 0;
+  for (int number = 0; number < 300; ++number) {
+    lull_job* job = nullptr;
+    ASSERT_EQ(lull_submit(side, "pagerank:kronecker=6,top=1", nullptr, &job), LULL_OK) << lull_error_text();
+    if (number % 3 == 0) {
+      EXPECT_EQ(lull_job_cancel(job), LULL_OK);
+    }
+    for (int tries = 0; lull_job_wait(job, 0) == LULL_TIMED_OUT && tries < 100'000; ++tries) {
+      lull_bubble bubble = 0;
+      ASSERT_EQ(lull_open(side, stream, "receive", &bubble), LULL_OK) << lull_error_text();
+      ASSERT_EQ(lull_threads_stream_sleep(stream, 50'000), LULL_OK);
+      ASSERT_EQ(lull_close(side, bubble, stream), LULL_OK) << lull_error_text();
+      ASSERT_EQ(lull_threads_stream_synchronize(stream), LULL_OK);
+    }
+    char text[256];
+    if (number % 3 == 1) {
+      EXPECT_EQ(lull_job_result(job, text, sizeof text, nullptr), LULL_OK) << lull_error_text();
+    }
+    EXPECT_EQ(lull_job_destroy(job, 10'000'000'000), LULL_OK) << lull_error_text();
+    if (number == 100) settled = free_bytes();
+  }
+  EXPECT_GE(free_bytes(), settled) << "more where the dispatcher had not let go of the job of then";
+  EXPECT_GT(settled, 0U);
+  EXPECT_EQ(lull_destroy(side), LULL_OK) << lull_error_text();
+  EXPECT_EQ(lull_threads_stream_destroy(stream), LULL_OK);
+}
+
 }  // namespace
 }  // namespace lull::c
