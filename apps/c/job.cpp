@@ -32,7 +32,6 @@ void rename(std::string& name, char const* asked) {
 job_description described(task_owner const& owner, lull_job_options const& asked) {
   job_description made = owner.describe();
   made.priority = asked.priority;
-  if (asked.blocks_per_processor < 0) throw refusal{LULL_ERROR_ARGUMENT, "options->blocks_per_processor is negative"};
   made.blocks_per_processor = asked.blocks_per_processor;
   rename(made.name, asked.name);
   return made;
@@ -161,6 +160,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     require(task, "task");
     lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
     require_zero(asked.reserved, "options->reserved");
+    at_least(asked.blocks_per_processor, 0, "options->blocks_per_processor");
     task_request const request = parse_task(task, known_tasks(), library_task);
     auto made = std::make_unique<held_job>();
     made->side = reinterpret_cast<std::uintptr_t>(runtime);

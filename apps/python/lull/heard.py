@@ -58,11 +58,14 @@ def say():
     finally:
         saying.release()
     for each in _after if is_said else ():
-        each()
+        try:
+            each()
+        except Exception:  # of a handler, as above
+            traceback.print_exc()
 
 
 def after_a_line(function):
-    """`function` is called after lines of the library were said, on the thread that said them; must raise nothing."""
+    """`function` is called after lines of the library were said, on the thread that said them."""
     _after.append(function)
     return function
 

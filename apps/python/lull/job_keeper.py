@@ -34,7 +34,7 @@ class JobKeeper:
     def add(self, job: Job) -> None:
         with self._changing:
             self._live.append(job)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._keep, name="lull jobs", daemon=True)
                 self._thread.start()
 
@@ -65,8 +65,8 @@ class JobKeeper:
         try:
             if not job._settle():
                 return False
-        except Error as why:
-            if why.status == Status.ERROR_HANDLE:  # it has gone with its runtime
+        except Exception as why:  # a side step may raise anything
+            if isinstance(why, Error) and why.status == Status.ERROR_HANDLE:  # it has gone with its runtime
                 job._let_handle_go()
             else:  # a result that could not be written: the job keeps what it has
                 log.warning("%s: %s", job.task, why)

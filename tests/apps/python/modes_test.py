@@ -2,6 +2,8 @@
 """A program runs alike where Lull is on, observes, or is off; and a program learns why Lull is off."""
 
 import contextlib
+import dataclasses
+import inspect
 import io
 import os
 import pathlib
@@ -232,6 +234,28 @@ class Sites(unittest.TestCase):
                 with lull.bubble("step", self.stream):
                     pass
             self.assertEqual(len(told.output), 1, told.output)
+
+
+class Asked(unittest.TestCase):
+    """What may be asked for stands in one place."""
+
+    def test_functions_show_what_they_take(self):
+        fields = {each.name for each in dataclasses.fields(lull.Options)}
+        shown = set(inspect.signature(lull.harvest).parameters)
+        self.assertEqual(shown, fields - {"mode"} | {"tasks", "force", "bracket_waits"})
+        self.assertEqual(set(inspect.signature(lull.Runtime).parameters), fields - {"hook_allocator"} | {"options"})
+
+    def test_options_may_be_shared(self):
+        asked = lull.Options(executor="threads", mode="observe", tuning=lull.Tuning(armed_ahead=0))
+        for named, mode in (({}, "observe"), ({"mode": "off"}, "off"), ({"mode": "on", "processors": 1}, "on")):
+            with lull.Runtime(asked, **named) as side:
+                self.assertEqual(side.mode, mode)
+        self.assertEqual(asked.mode, "observe")
+
+    def test_names_that_are_not_known(self):
+        for call in (lull.harvest, lull.Runtime, lull.Options):
+            with self.assertRaisesRegex(TypeError, "armed_behind"):
+                call(armed_behind=1)
 
 
 class Kinds(unittest.TestCase):
