@@ -9,6 +9,7 @@ from unittest import mock
 
 import fake_torch
 import lull
+from lull import binding
 
 
 class Refusals(fake_torch.WithFakeTorch):
@@ -124,6 +125,21 @@ class Refusals(fake_torch.WithFakeTorch):
     def test_lull_off(self):
         with mock.patch.dict(os.environ, LULL="off"):
             self.assert_off("LULL=off")
+
+    def test_what_the_library_finds_at_its_start(self):
+        def off(_, into):
+            into._obj.value = 1
+            return 0
+
+        with mock.patch.object(binding.load(), "lull_get_mode", off):
+            with self.assertLogs("lull", logging.WARNING) as told, lull.harvest("compute", executor="threads") as side:
+                self.assertEqual(side.mode, "off")
+                self.assert_restored()  # inside, too
+                self.group().recv([fake_torch.Tensor()], 1, 0).wait()
+                with side.suspended():
+                    pass
+                self.assert_restored()
+        self.assertEqual((len(told.output), self.sites), (1, []))
 
     def test_lull_observe_runs_nothing(self):
         with mock.patch.dict(os.environ, LULL="observe"):
