@@ -9,7 +9,7 @@ namespace {
 
 /// Reachable, so that a leak checker knows it for what it is.
 void leave_alone(std::unique_ptr<held_job> job) {
-  if (auto const saved = job->saved.load()) saved->leave_alone();
+  if (auto const saved = job->saver()) saved->leave_alone();
   static std::mutex guard;
   static auto* const left_alone = new std::vector<std::unique_ptr<held_job>>;
   std::lock_guard const lock{guard};

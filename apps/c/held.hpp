@@ -52,8 +52,14 @@ struct held_job {
   std::optional<verification> verdict;
   std::optional<checkpoint_name> saved_as;
   // Last, for they use the owner and the handle:
-  std::atomic<std::shared_ptr<saving_thread>> saved;  // null: it is not, or its result is written
-  std::unique_ptr<feeder_thread> served;              // behind `saved`, which may restore what is served
+  std::mutex saving;                      // the next: pause and resume must not wait for `mutex`
+  std::shared_ptr<saving_thread> saved;   // null: it is not, or its result is written
+  std::unique_ptr<feeder_thread> served;  // behind `saved`, which may restore what is served
+
+  std::shared_ptr<saving_thread> saver() {
+    std::lock_guard const lock{saving};
+    return saved;
+  }
 };
 
 /// What a lull_memory* stands for.

@@ -102,7 +102,10 @@ void give_back_arrays(held_job& job) {
     }
   } catch (std::exception const&) {  // lull_job_verify says so
   }
-  job.saved.store(nullptr);  // it uses the owner
+  {
+    std::lock_guard const lock{job.saving};
+    job.saved.reset();  // it uses the owner
+  }
   job.owner.reset();
 }
 
@@ -295,7 +298,7 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 lull_status lull_job_pause(lull_job* job) {
   return guarded("lull_job_pause", [&] {
     auto const one = alive<job_table>(job);
-    auto const saved = one->saved.load();
+    auto const saved = one->saver();
     saved != nullptr ? saved->pause() : one->handle.pause();
   });
 }
@@ -303,7 +306,7 @@ lull_status lull_job_pause(lull_job* job) {
 lull_status lull_job_resume(lull_job* job) {
   return guarded("lull_job_resume", [&] {
     auto const one = alive<job_table>(job);
-    auto const saved = one->saved.load();
+    auto const saved = one->saver();
     saved != nullptr ? saved->resume() : one->handle.resume();
   });
 }
@@ -335,7 +338,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
       std::string lines;
       for (std::string const& line : one->owner->write()) lines += line + '\n';
       one->result = std::move(lines);
-      if (auto const saved = one->saved.load()) saved->forget();
+      if (auto const saved = one->saver()) saved->forget();
       give_back_arrays(*one);
     }
     give(*one->result, text, size, needed);
