@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library's log lines, from the C callback to the logger `lull`.
 
-The callback comes on any thread: on the library's own, which may hold locks of the library, and on the trainer's inside
-`lull_open`. A handler of a logger may do anything: write to a disk, wait for its lock, call Lull. So the callback only
-keeps the line, and a thread says it. Otherwise a runtime that is collected inside a handler would wait for ever: for
-its last line, which waits for the handler.
-
-The callback still needs the interpreter's lock for a moment, and the calls of binding.HOLDING wait for locks of the
-library without giving it up. So the library must hold none of the locks that those calls take when it calls its log;
-binding_test.py tests that."""
+The callback comes on a thread of the library's own, and at the end of a runtime on the thread that ends it, which waits
+for a line that is being said. A handler of a logger may do anything: write to a disk, wait for its lock, call Lull, end
+a runtime. So the callback only keeps the line, and a thread says it. Otherwise a runtime that is collected inside a
+handler would wait for ever: for its last line, which waits for the handler."""
 
 import collections
 import collections.abc

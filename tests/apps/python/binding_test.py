@@ -196,7 +196,7 @@ class TheInterpretersLock(unittest.TestCase):
             "heard.CALLBACK = binding.LogFunction(hear)\n"
             "side = lull.Runtime(executor='threads', mode='observe')\n"
             "for stream in streams: side.open(b'y', stream.__index__())\n"
-            "assert opened.is_set() and len(lines) == 1, lines\n"
+            "assert opened.wait(30) and len(lines) == 1, lines\n"
             "side.close()\n"
         )
 
