@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import ctypes
 import logging
 import threading
 
@@ -16,6 +17,7 @@ log = logging.getLogger("lull")
 
 LOOK_S = 0.2  # between two looks at jobs that are not over
 MAX_VERIFIABLE = 16  # tasks that have finished and can still be verified
+_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 _MAX_LOOKED_AT = 64  # jobs in one look, the oldest first: it takes the interpreter's lock from the trainer
 
 
@@ -78,14 +80,19 @@ class JobKeeper:
         return True
 
     def _be_at_home(self):
-        """What torch frees on this thread must make no context on another device than the jobs'."""
+        """What torch frees on this thread must make no context on another device than the jobs', and must not spoil a
+        capture of the trainer's, which by default forbids such calls to other threads."""
         torch = torch_with_cuda()
-        if torch is not None and getattr(torch.cuda, "is_initialized", bool)():
+        if torch is not None and torch.cuda.is_initialized():
             torch.cuda.set_device(self._device)
+            ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(_RELAXED)))
 
     def _keep(self):
         forks = binding.forks
-        self._be_at_home()
+        try:
+            self._be_at_home()
+        except Exception as why:  # a torch of another age
+            log.warning("the thread that gives back what jobs took is on the first device: %s", why)
         while binding.forks == forks and not self._ends.wait(LOOK_S):
             with self._changing:
                 if not self._live:

@@ -118,6 +118,7 @@ def make(version="2.11.0+cu130", stream=None):
         return entered[-1] if entered else ExternalStream(stream.__index__(), torch.current_device)
 
     torch.cuda = types.SimpleNamespace(
+        is_initialized=lambda: False,
         is_available=lambda: True,
         current_device=lambda: torch.current_device,
         current_stream=current_stream,

@@ -8,7 +8,9 @@ import signal
 import tempfile
 import threading
 import time
+import types
 import unittest
+from unittest import mock
 
 import lull
 from lull import binding, job_keeper
@@ -163,6 +165,19 @@ class Over(unittest.TestCase):
                 job.wait()
             self.assertFalse(job.over)
             self.assertFalse(job.wait(0.01))
+
+    def test_the_keepers_thread_is_on_the_jobs_device_and_spoils_no_capture(self):
+        told = []
+        cuda = types.SimpleNamespace(is_initialized=lambda: True, set_device=lambda device: told.append(device))
+        driver = types.SimpleNamespace(cuThreadExchangeStreamCaptureMode=lambda mode: told.append(mode._obj.value))
+        with (
+            mock.patch.object(job_keeper, "torch_with_cuda", lambda: types.SimpleNamespace(cuda=cuda)),
+            mock.patch.object(ctypes, "CDLL", lambda name: driver if name == "libcuda.so.1" else self.fail(name)),
+        ):
+            job_keeper.JobKeeper(3)._be_at_home()
+            cuda.is_initialized = lambda: False
+            job_keeper.JobKeeper(3)._be_at_home()
+        self.assertEqual(told, [3, 2])
 
     def test_a_runtime_that_nobody_holds_takes_its_jobs_along(self):
         with self.assertNoLogs("lull", "WARNING"):
