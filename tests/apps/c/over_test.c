@@ -8,7 +8,7 @@ enum { JOBS = 500, IS_MEASURED = 0 };
 #else
 enum { JOBS = 10000, IS_MEASURED = 1 };
 #endif
-enum { SETTLED = 100, HELD = 40, LIMIT_BYTES = 64 << 20, REPORTS_KEPT = 65536 };
+enum { SETTLED = 100, HELD = 40, LIMIT_BYTES = 64 << 20 };
 
 /* Of 32 MiB: two at a time are more than the limit leaves. */
 static char const* const large = "streaming:items=1024,rounds=1";
@@ -113,21 +113,6 @@ static void verifying_takes_room_for_a_moment(void) {
   CHECK_OK(lull_threads_stream_destroy(stream));
 }
 
-/* The runtime keeps so many reports of bubbles; from then on only jobs could make it grow. */
-static void fill_the_reports(lull_runtime* side, lull_threads_stream* stream) {
-  lull_counts counts;
-  lull_job* endless = NULL;
-  int bubbles = 0;
-  counts.size = sizeof counts;
-  CHECK_OK(lull_submit(side, "compute:items=64,rounds=1000000000", NULL, &endless));
-  do {
-    CHECK(++bubbles < 20 * REPORTS_KEPT);
-    a_bubble(side, stream, 0);
-    CHECK_OK(lull_get_counts(side, &counts));
-  } while (counts.opened < REPORTS_KEPT + SETTLED);
-  CHECK_OK(lull_job_destroy(endless, 10 * SECOND));
-}
-
 static void ten_thousand_one_after_another(void) {
   lull_runtime* side = start_with_a_limit();
   lull_threads_stream* stream = NULL;
@@ -135,7 +120,6 @@ static void ten_thousand_one_after_another(void) {
   int i;
 
   CHECK_OK(lull_threads_stream_create(&stream));
-  if (IS_MEASURED) fill_the_reports(side, stream);
   for (i = 0; i < JOBS; ++i) {
     lull_job* job = NULL;
     char text[256];
