@@ -96,12 +96,11 @@ class Checkpoint:
 
     def copy(self, state: Sequence[Any], steps: int, seed: int) -> None:
         """On the current stream, between two steps. Blocks until the copy is on the host."""
-        torch = self._torch
-        with self._lock, torch.no_grad():
+        with self._lock, self._torch.no_grad():
             for to, value in zip(self._copies, state):
-                to.copy_(value, non_blocking=True)
-            if torch.cuda.is_available():
-                torch.cuda.current_stream().synchronize()
+                # Not non_blocking: torch would note the stream with the pinned memory, and record an event there when
+                # the memory is freed, which may be after the runtime's end, and so the stream's.
+                to.copy_(value)
             self._copied = steps, seed
 
     def state_dict(self) -> dict[str, Any]:

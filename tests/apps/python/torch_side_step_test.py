@@ -245,7 +245,7 @@ class ASideStep(unittest.TestCase):
             with self.assertLogs("lull", "ERROR"), self.assertRaisesRegex(lull.Error, "no more"):
                 self.train(side, lambda: job.wait(0))
             self.assertEqual(job.state, "failed")
-            self.assertIn(len(job.outputs()), range(1, 6))
+            self.assertIn(len(list(job.outputs())), range(1, 6))
             with self.assertRaisesRegex(lull.Error, "no more"):
                 job.outputs()
             self.train(side, lambda number=iter(range(50)): next(number, None) is None)
@@ -268,7 +268,7 @@ class ASideStep(unittest.TestCase):
                 with self.assertLogs("lull", "ERROR"), self.assertRaisesRegex(lull.Error, words):
                     self.train(side, lambda: job.wait(0))
                 self.assertEqual(job.state, "failed")
-                self.assertGreater(len(job.outputs()), 11)
+                self.assertGreater(len(list(job.outputs())), 11)
                 with self.assertRaisesRegex(lull.Error, words):
                     job.outputs()
             saved = self.torch.load(path)
