@@ -135,7 +135,7 @@ class runtime::state {
   void serve();
 
   mutable std::mutex turning_off_;
-  std::string why_off_;  // under `turning_off_`
+  std::string why_off_;                           // under `turning_off_`
   std::shared_ptr<detail::log_queue> const log_;  // to the program's callback
   runtime_options options_;                       // whose log is that queue
   std::shared_ptr<executor> machine_;
