@@ -54,13 +54,14 @@ class job_memory {
   static std::shared_ptr<job_memory> const& of_this_thread() { return current(); }
   struct piece {
     std::size_t bytes = 0;
-    bool can_go = false;  // by machine_memory::withdraw
+    bool can_go = false;       // by machine_memory::withdraw
+    std::uint64_t number = 0;  // of all that came: another piece may get the addresses of one that went
     bool operator==(piece const&) const = default;
   };
   using piece_map = std::map<void*, piece>;
   void add(void* at, piece const& made) {
     std::lock_guard const lock{mutex_};
-    pieces_[at] = made;
+    pieces_[at] = {made.bytes, made.can_go, ++came_};
   }
   /// Takes the piece out, and calls `release`: at once, or where the memory is being moved, when that has ended, on the
   /// thread that moves it. Does not wait.
@@ -114,6 +115,7 @@ class job_memory {
   std::atomic<bool> is_lost_{false};
   mutable std::mutex mutex_;  // all that follows
   bool moves_ = false;
+  std::uint64_t came_ = 0;
   piece_map pieces_;
   std::vector<std::function<void()>> ends_;  // of pieces that are released when the move ends
 };

@@ -245,7 +245,6 @@ void job_record::feed(std::uint64_t fed) {
     if (feeds_itself_) writes_to = seat_;
   }
   if (writes_to == nullptr) return tell_queue();  // for catch_up_fed
-  patient_copies const however_late;
   machine_->publish(&writes_to->at()->fed, fed);
 }
 

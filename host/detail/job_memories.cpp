@@ -48,17 +48,22 @@ void job_memories::forget_all() {
 
 void job_memories::tick(time_point now) {
   now_ = now;
-  if (tenants_.empty()) return answer(0);
+  if (tenants_.empty()) {
+    missing();
+    return answer();
+  }
   if (now_ >= next_look_) {
     next_look_ = now_ + look_every;
     if (allowed_.reserve_bytes != 0) free_ = machine_.device_free_bytes();
   }
-  if (any_moves_ || now_ >= next_follow_) follow();
+  if (any_moves_ || any_away_ || now_ >= next_follow_) follow();
   std::uint64_t const asked = missing();
   if (std::uint64_t const comes = leaving(); asked > comes) take_from_lowest(asked - comes);
   if (asked == 0 && now_ >= not_back_before_) let_return();
   any_moves_ = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
-  answer(0);
+  any_away_ =
+      std::any_of(tenants_.begin(), tenants_.end(), [](auto const& each) { return each.now == movement::is_away; });
+  answer();
 }
 
 job_memories::time_point job_memories::next() const {
@@ -85,10 +90,11 @@ void job_memories::follow() {
 }
 
 /// What shall go back to the driver by now.
-std::uint64_t job_memories::missing() const {
+std::uint64_t job_memories::missing() {
   std::uint64_t asked = 0;
   std::lock_guard const lock{mutex_};
-  for (memory_request const* each : requests_) {
+  for (memory_request* each : requests_) {
+    each->is_seen = true;
     if (!each->is_over) asked += each->bytes - std::min(each->bytes, each->given);
   }
   return std::max(asked, allowed_.reserve_bytes - std::min(allowed_.reserve_bytes, free_));
@@ -143,9 +149,11 @@ bool job_memories::can_save(tenant const& of) const {
 }
 
 /// Of all its pieces, for a job that goes back needs those that stay, too.
-std::size_t job_memories::pages_needed(tenant const& of) {
+std::size_t job_memories::pages_needed(tenant const& of) { return pages_for(of.memory().pieces()); }
+
+std::size_t job_memories::pages_for(job_memory::piece_map const& pieces) {
   std::size_t bytes = 0;
-  for (auto const& [at, piece] : of.memory().pieces()) bytes += piece.bytes;
+  for (auto const& [at, piece] : pieces) bytes += piece.bytes;
   return saved_pages::count_for(bytes);
 }
 
@@ -211,15 +219,17 @@ void job_memories::leave(tenant& of) {
     return withdraw(of);
   }
   of.placings = of.job->placings();
-  while (of.pages.size() < pages_needed(of)) {
+  job_memory::piece_map const& pieces = of.moves.emplace(of.memory()).pieces();  // a piece that comes now stays out
+  while (of.pages.size() < pages_for(pieces)) {
     std::shared_ptr<std::byte> page = pages_->take();
     if (page != nullptr) {
       of.pages.push_back(std::move(page));
     } else if (!take_page_of_another(of)) {
+      of.moves.reset();
       return stay(of);
     }
   }
-  of.copied = of.moves.emplace(of.memory()).pieces();
+  of.copied = pieces;
   of.began = now_;
   of.now = movement::saves;
   of.parts_left = each_part(of, [](auto&&...) {});
@@ -275,6 +285,7 @@ void job_memories::end_copy(tenant& of) {
 /// Only what is in the copy: a piece that came since stays.
 void job_memories::withdraw(tenant& of) {
   std::uint64_t went = 0;
+  of.now = movement::is_away;  // also where the driver throws half-way
   {
     job_memory::move const still{of.memory()};
     for (auto const& [at, piece] : still.pieces()) {
@@ -284,12 +295,10 @@ void job_memories::withdraw(tenant& of) {
       went += piece.bytes;
     }
   }
-  of.now = movement::is_away;
   if (free_ <= ~went) free_ += went;
   away_for_ = now_ - last_return_ < away_for_ * 10 ? std::min(away_for_ * 2, max_away) : min_away;
   not_back_before_ = now_ + away_for_;
-  any_moves_ = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
-  answer(went);
+  hand_out(went);
 }
 
 /// False: there is no room.
@@ -345,18 +354,23 @@ void job_memories::save_what_is_due() {
   }
 }
 
-/// Of what went each request takes what it asked for, and the last one the rest. A request is over when all has gone
-/// that will.
-void job_memories::answer(std::uint64_t went) {
+/// Of what went each request takes what it asked for, and the last one the rest.
+void job_memories::hand_out(std::uint64_t went) {
+  std::lock_guard const lock{mutex_};
+  for (memory_request* each : requests_) {
+    std::uint64_t const takes =
+        each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
+    each->given += takes;
+    went -= takes;
+  }
+}
+
+/// A request is over when all has gone that will: of what jobs were asked for after it had come.
+void job_memories::answer() {
   {
     std::lock_guard const lock{mutex_};
-    for (memory_request* each : requests_) {
-      std::uint64_t const takes =
-          each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
-      each->given += takes;
-      went -= takes;
-      each->is_over = each->given >= each->bytes || now_ >= each->deadline || !any_moves_;
-    }
+    for (memory_request* each : requests_)
+      each->is_over = each->given >= each->bytes || now_ >= each->deadline || (each->is_seen && !any_moves_);
   }
   answered_.notify_all();
 }

@@ -25,6 +25,7 @@ struct memory_request {
   std::uint64_t bytes = 0;
   time_point deadline{};
   std::uint64_t given = 0;
+  bool is_seen = false;  // by a tick, which asked jobs to leave
   bool is_over = false;
 };
 
@@ -100,12 +101,13 @@ class job_memories {
   static bool is_moving(tenant const& of) noexcept { return of.now != movement::none && of.now != movement::is_away; }
   static bool can_go(tenant const& of) noexcept { return of.now != movement::ends && !is_final(of.job->state()); }
   void follow();
-  std::uint64_t missing() const;
+  std::uint64_t missing();
   std::uint64_t leaving() const;
   void take_from_lowest(std::uint64_t bytes);
   std::optional<purpose> way_of(tenant const& of) const;
   bool can_save(tenant const& of) const;
   static std::size_t pages_needed(tenant const& of);
+  static std::size_t pages_for(job_memory::piece_map const& pieces);
   template <class Copy>
   static std::size_t each_part(tenant const& of, Copy copy);
   std::chrono::duration<double> time_left() const;
@@ -119,7 +121,8 @@ class job_memories {
   void stay(tenant& of);
   void let_return();
   void save_what_is_due();
-  void answer(std::uint64_t went);
+  void hand_out(std::uint64_t went);
+  void answer();
 
   executor& machine_;
   limits const allowed_;
@@ -127,6 +130,7 @@ class job_memories {
   std::unique_ptr<copy_lane> lane_;
   std::list<tenant> tenants_;  // the highest first
   std::atomic<bool> any_moves_{false};
+  bool any_away_ = false;
   double bytes_a_second_ = assumed_bytes_a_second;
   std::uint64_t free_ = ~std::uint64_t{0};  // of the device's memory, when it was looked at, and what has moved since
   time_point now_{};

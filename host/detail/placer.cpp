@@ -199,7 +199,6 @@ void placer::put_in(place& here, job_pointer job, std::shared_ptr<job_seat> seat
   job->take(std::move(seat), *lane_);
   here.at = place_state::filling;
   here.job = std::move(job);
-  ++taken_places_;
 }
 
 void placer::clear(place& here) {
@@ -250,6 +249,7 @@ void placer::take_out(place& here) {
 bool placer::move_slots(int index, bool fill) {
   place& here = at(index);
   bool all = true;
+  bool const is_idle = lane_->done();
   for (slot_of_gate& slot : here.slots) {
     if (slot.asked != 0) {
       std::uint64_t const said = machine_->load_mapped(slot.answer.host);
@@ -257,7 +257,8 @@ bool placer::move_slots(int index, bool fill) {
         all = false;
         continue;
       }
-      if (said % 2 == 1) slot.full = slot.fills;  // else somebody stayed inside: asked again below
+      if (said % 2 == 1) slot.full = slot.fills;
+      slot.is_held = said % 2 == 0;  // asked again below
       slot.asked = 0;
       if (slot.full && fill && slot.of_stream != nullptr) {
         slot.of_stream->stand(index, {here.job->kernel(), here.job->grid, {slot.slot, slot.of_stream->ref()}});
@@ -266,6 +267,7 @@ bool placer::move_slots(int index, bool fill) {
     if (slot.full == fill || (fill && slot.resident != here.job->kernel().resident)) continue;
     if (fill && slot.of_stream != nullptr && !is_served(*slot.of_stream)) continue;
     all = false;
+    if (slot.is_held && !is_idle) continue;  // else the stream might never be, and the other place waits for that
     slot_content content;
     if (fill) {
       content = {here.job->seat()->at(), static_cast<std::uint64_t>(lease_.count()), here.job->description().functor};

@@ -79,7 +79,7 @@ class placer {
   static constexpr std::chrono::milliseconds patience{400};
   static constexpr std::size_t max_compared = 64;   // jobs, for the one that training feels least
   static constexpr std::size_t max_leases = 64;     // that are written at a time
-  static constexpr std::size_t seats = places + 1;  // one may be kept by a `feed` that is under way
+  static constexpr std::size_t seats = places + 4;  // some may be kept by a `feed` that is late
 
   enum class place_state { empty, filling, standing, emptying };
   struct slot_of_gate {
@@ -88,6 +88,7 @@ class placer {
     std::uint64_t asked = 0;  // id of the exchange under way; 0: none
     bool fills = false;       // what that one does
     bool full = false;
+    bool is_held = false;  // a block stayed inside the last time
     bool lease_is_old = false;
     void const* resident = nullptr;  // the one kind of worker that looks there
     gate* of_stream = nullptr;       // or

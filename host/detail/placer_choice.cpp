@@ -72,6 +72,19 @@ bool placer::gives_way(int index) const {
 }
 
 void placer::choose_for(int index) {
+  // Counted before the look at `quiet_`: then a caller of be_quiet that finds no place taken finds none taken later.
+  struct counted_place {
+    explicit counted_place(std::atomic<int>& count) : count_(count) { ++count_; }
+    ~counted_place() {
+      if (!is_taken) --count_;
+    }
+    counted_place(counted_place const&) = delete;
+    counted_place& operator=(counted_place const&) = delete;
+    bool is_taken = false;
+
+   private:
+    std::atomic<int>& count_;
+  } chosen{taken_places_};
   if (quiet_ != 0 || given_up_) return;
   place& where = at(index);
   job_pointer const next = best_waiting();
@@ -89,6 +102,7 @@ void placer::choose_for(int index) {
     return;
   }
   put_in(where, next, std::move(seat));
+  chosen.is_taken = true;
 }
 
 }  // namespace lull::detail

@@ -259,7 +259,7 @@ bool runtime::state::all_over() const noexcept {
   try {
     return until(give_up_ - std::chrono::steady_clock::now(), [this] {
       dispatcher_->collect();  // copies the gates' lines
-      return dispatcher_->empty() && machine_->workers_done() &&
+      return dispatcher_->empty() && !dispatcher_->moves_memory() && machine_->workers_done() &&
              std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
     });
   } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
@@ -309,8 +309,9 @@ void runtime::state::serve() {
       turn_off(problem);
       if (machine_->is_lost()) dispatcher_->fail_all();
     }
-    auto const copies = ends && dispatcher_->moves_memory() ? max_moving : 0s;
-    if (ends && (dispatcher_->empty() || std::chrono::steady_clock::now() >= give_up_ + copies)) return;
+    bool const moves = dispatcher_->moves_memory() && !machine_->is_lost();
+    auto const give_up = give_up_ + (moves ? max_moving : 0s);
+    if (ends && ((dispatcher_->empty() && !moves) || std::chrono::steady_clock::now() >= give_up)) return;
     wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
   }
 }

@@ -97,8 +97,8 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
   now.series = series_;
   now.number = number;
   now.is_skipped = false;
+  if (!now.when) now.when = machine_.make_moment();  // waits for nothing
   lock.unlock();
-  if (!now.when) now.when = machine_.make_moment();
   machine_.note(stream, *now.when);
   lock.lock();
   ++count_;
@@ -107,9 +107,10 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
   if (governor_) may_run_ = side_work::none;
-  if (count_ == read_) return;
-  beginning& last = noted_[(count_ - 1) % kept];
-  last.is_skipped = last.is_skipped || last.at + 1 == marked_;
+  for (std::uint64_t const at : {count_, count_ + kept - 1}) {  // its moment may be on its way to the stream, or noted
+    beginning& last = noted_[at % kept];
+    last.is_skipped = last.is_skipped || (last.when != nullptr && last.at + 1 == marked_);
+  }
 }
 
 void trainer_steps::collect(standing_kinds standing, bool may_halve) {

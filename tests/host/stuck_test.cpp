@@ -83,7 +83,9 @@ class stuck : public testing::TestWithParam<stuck_call> {
   void keep_busy() {
     busy_.emplace_back([this] {
       for (std::uint64_t step = 0; !stops_; ++step) {
-        side_->close(side_->open(&busy_stream_, site{"recv"}), &busy_stream_);
+        bubble_id const idle = side_->open(&busy_stream_, site{"recv"});
+        busy_stream_.enqueue([] { std::this_thread::sleep_for(1ms); });  // worth a worker
+        side_->close(idle, &busy_stream_);
         side_->step(&busy_stream_);
         busy_stream_.synchronize();
         if (step % 16 == 0) capture_one();
@@ -172,6 +174,19 @@ TEST_P(stuck, keeps_up_nobody_else) {
     if (!returned) return;
   }
   EXPECT_TRUE(stall_.hangs(0ns)) << "the call has returned meanwhile, so nothing was tried";
+}
+
+/// The dispatcher has chosen a job, and writes its words: that place is not empty, though nothing stands there yet.
+TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
+  stall stuck;
+  runtime side{std::make_unique<stalling_executor>(stuck, executor_options{.kind = executor_kind::threads}), {}};
+  stuck.set("copy_in");
+  job const task = side.submit(test::threads_job(hungry_task{}));
+  ASSERT_TRUE(stuck.hangs(limit));
+  EXPECT_FALSE(side.quiet(deadline));
+  stuck.let_go();
+  EXPECT_TRUE(side.quiet(limit));
+  side.release();
 }
 
 std::string name_of_test(testing::TestParamInfo<stuck_call> const& info) { return info.param.name; }

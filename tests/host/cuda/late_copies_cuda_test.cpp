@@ -90,6 +90,7 @@ TEST(DISABLED_late_copies, in_this_process) {
   one_bubble([&] { word.await(stream.get()); });
   trainer::burst(stream.get(), 132, 512, 100, nullptr);  // what is enqueued now comes behind the trainer's wait
   std::thread feeder{[&] {
+    patient_copies const however_late;  // as Lull's own threads that feed
     for (std::uint64_t n = 1; n <= 400; ++n) hungry.feed(n);
   }};
   job submitted;

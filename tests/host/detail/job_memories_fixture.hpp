@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -34,6 +35,11 @@ inline std::uint64_t mixed(std::uint64_t value) {
 class prompt_executor final : public threads_executor {
  public:
   using threads_executor::threads_executor;
+  std::uint64_t device_free_bytes() const override {
+    if (looks_at_free) looks_at_free();
+    return threads_executor::device_free_bytes();
+  }
+  std::function<void()> looks_at_free{};  // called each time; empty: nothing is
   std::unique_ptr<copy_lane> make_copy_lane() override {
     return std::make_unique<prompt_lane>(threads_executor::make_copy_lane());
   }
@@ -142,7 +148,7 @@ class job_memories : public testing::Test {
   static bool is_evicted(round_job const& of) { return of.record->state() == job_state::evicted; }
 
   std::chrono::steady_clock::time_point now_{1h};
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<prompt_executor> machine_;
   std::vector<std::unique_ptr<round_job>> jobs_;
   std::unique_ptr<detail::job_memories> memories_;  // ends before the machine and the jobs
 };

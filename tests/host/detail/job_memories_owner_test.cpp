@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,50 @@ TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
   EXPECT_EQ(machine_->device_free_bytes(), before);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_EQ(job.bits(), bits);
+}
+
+/// It comes while the tick looks whether another may come back, after jobs were asked to leave.
+TEST_F(job_memories, that_is_asked_for_during_a_tick_is_not_refused_before_the_next) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  add(2 * page);
+  add(2 * page, 1);
+  EXPECT_EQ(give_back(1), 2 * page);
+  machine_array<char> const trainers{*machine_, 61 * page};  // so it stays away, and nothing moves
+  detail::memory_request late{.bytes = 1, .deadline = now_ + 600s};
+  bool asked = false;
+  machine_->looks_at_free = [&] {
+    if (!std::exchange(asked, true)) memories_->ask(late);
+  };
+  tick_until([&] { return asked; });
+  EXPECT_FALSE(late.is_over);
+  machine_->looks_at_free = {};
+  tick_until([&] { return late.is_over; });
+  EXPECT_GE(memories_->await(late), 2 * page);
+}
+
+TEST(job_memory, knows_a_piece_that_came_to_the_addresses_of_another) {
+  job_memory memory;
+  int there = 0;
+  memory.add(&there, {64 * kib, true});
+  auto const before = memory.pieces();
+  memory.remove(&there, [] {});
+  memory.add(&there, {64 * kib, true});
+  EXPECT_NE(memory.pieces(), before) << "the old one's contents would be copied over it";
+}
+
+TEST(job_memory, releases_a_piece_that_moves_when_the_move_has_ended) {
+  job_memory memory;
+  int there = 0;
+  bool released = false;
+  memory.add(&there, {64 * kib, true});
+  {
+    job_memory::move const still{memory};
+    memory.remove(&there, [&] { released = true; });
+    EXPECT_FALSE(released);
+    EXPECT_EQ(memory.bytes(), 0U);
+    EXPECT_EQ(still.pieces().size(), 1U);
+  }
+  EXPECT_TRUE(released);
 }
 
 TEST_F(job_memories, what_a_runtime_makes_for_a_job_is_not_of_it) {
