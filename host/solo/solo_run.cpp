@@ -64,12 +64,14 @@ class solo_job {
     found_.rounds = std::max(found_.rounds, bubbles_.job().rounds());
   }
 
-  /// One bubble, until `closes`, or until the blocks are out because the task is over or starves. `rest`: between two
-  /// looks; the time before the close is `last_spun`.
+  /// One bubble of this length, or until `latest`, or until the blocks are out because the task is over or starves.
+  /// `rest`: between two looks; the time before the close is `last_spun`.
   template <class Stop>
-  bubble_record work(clock::time_point closes, nanoseconds rest, nanoseconds last_spun, Stop const& stop) {
+  bubble_record work(nanoseconds length, clock::time_point latest, nanoseconds rest, nanoseconds last_spun,
+                     Stop const& stop) {
     bool const is_served = bubbles_.is_served();
     bubbles_.open();
+    auto const closes = std::min(latest, deadline_after(length));  // only now: to open one takes some time
     while (!bubbles_.left() && !bubbles_.serving_failed() && !stop()) {
       auto const left = closes - clock::now();
       if (left <= 0ns) break;
@@ -244,11 +246,10 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
       next = 0;
       continue;
     }
-    nanoseconds const length = random ? random->next() : how.bubble;
-    auto closes = lasts ? end : std::min(end, deadline_after(length));
-    if (starving) closes = std::min(closes, deadline_after(turn));
+    nanoseconds length = lasts ? nanoseconds::max() : random ? random->next() : how.bubble;
+    if (starving) length = std::min(length, turn);
     solo_job& job = *jobs[next];
-    bubble_record const one = job.work(closes, lasts ? look_seldom : look, random ? spun : 0ns, stop);
+    bubble_record const one = job.work(length, end, lasts ? look_seldom : look, random ? spun : 0ns, stop);
     if (starving && one.items == 0 && one.handed_back != 0) turn = std::min(2 * turn, max_turn);
     starving = job.starves() && !job.over();
     next = starving ? next + 1 : 0;
