@@ -20,12 +20,6 @@ collector::collector(std::shared_ptr<executor> machine, std::vector<bubble_sourc
   tell_reserved({});
 }
 
-void collector::tick(void const* at_work, bool at_the_end) {
-  read_free();
-  copy(at_work, at_the_end);
-  reserve_more();
-}
-
 /// What the trainer's memory leaves free differs from site to site.
 void collector::read_free() {
   auto const now = std::chrono::steady_clock::now();
@@ -38,12 +32,18 @@ void collector::read_free() {
   if (free_ == any_bytes) free_.reset();
 }
 
-void collector::copy(void const* at_work, bool at_the_end) {
-  if (!lane_->done()) return;
+bool collector::collect(void const* at_work) {
+  read_free();
+  if (!lane_->done()) return false;
   std::deque<bubble_report> found;
   for (bubble_source* const each : copying_) each->collect({found, clock_, at_work});
   copying_.clear();
   if (!found.empty()) keep(std::move(found));
+  reserve_more();
+  return true;
+}
+
+void collector::begin(bool at_the_end) {
   for (bubble_source* const each : sources_) {
     if (each->begin_collecting(*lane_, at_the_end)) copying_.push_back(each);
   }

@@ -25,15 +25,18 @@ struct collector_options {
 };
 
 /// Makes reports of bubbles that are over. Copies are enqueued in one round and looked at in a later one. One thread
-/// calls `tick`; `take_bubbles`, `summary`, `collected` and `groups_added` come from any.
+/// calls `collect` and `begin`; `take_bubbles`, `summary`, `collected` and `groups_added` come from any.
 class collector {
  public:
   /// `sources` outlive it. Throws limit_error.
   collector(std::shared_ptr<executor> machine, std::vector<bubble_source*> sources, device_clock& clock,
             collector_options options, log_queue& log);
 
-  /// `at_work`: as of collected_bubbles. `at_the_end`: no bubble follows.
-  void tick(void const* at_work, bool at_the_end);
+  /// Takes what has been copied. `at_work`: as of collected_bubbles. False: copies are under way still; else none is,
+  /// and gates of graphs that are over may go before `begin`.
+  bool collect(void const* at_work);
+  /// Enqueues the next copies. `at_the_end`: no bubble follows.
+  void begin(bool at_the_end);
   /// The longest recent bubble.
   std::chrono::nanoseconds longest() const;
 
@@ -48,7 +51,6 @@ class collector {
   static constexpr std::chrono::milliseconds read_free_every{10};
 
   void read_free();
-  void copy(void const* at_work, bool at_the_end);
   void keep(std::deque<bubble_report> found);
   void reserve_more();
   void tell_reserved(std::string const& last_added_at);

@@ -45,7 +45,10 @@ std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanosecond
 }
 
 dispatcher::time_point dispatcher::tick() {
-  collector_.tick(placer_.at_work(), false);
+  if (collector_.collect(placer_.at_work())) {
+    placer_.follow_captures();  // no copy from or to a graph's gate is under way
+    collector_.begin(false);
+  }
   placer_.note_longest_bubble(collector_.longest());
   queue_->settle(given_up_ ? job_state::failed : job_state::queued);
   for (auto& job : queue_->take_new_tenants()) memories_.add(std::move(job));

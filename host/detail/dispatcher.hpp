@@ -61,7 +61,9 @@ class dispatcher {
   /// The machine is lost: all jobs fail now, and their waiters wake.
   void fail_all() noexcept;
   /// When there is no tick any more: what is over of the bubbles.
-  void collect() { collector_.tick(placer_.at_work(), true); }
+  void collect() {
+    if (collector_.collect(placer_.at_work())) collector_.begin(true);
+  }
   /// When all are over: nothing of them is kept, nor the host memory that they were saved in.
   void forget_jobs() { memories_.forget_all(); }
 

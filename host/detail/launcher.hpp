@@ -71,7 +71,7 @@ class launcher {
 
   std::vector<std::unique_ptr<gate>>& gates_;
   launch_policy const policy_;
-  std::timed_mutex mutex_;  // all that follows; held while workers are enqueued
+  std::mutex mutex_;  // all that follows; held while workers are enqueued
   bool stopped_ = false;
   bool several_ = false;        // gates were in use lately
   std::deque<enqueued> order_;  // workers that may not be out, as they stand on their stream

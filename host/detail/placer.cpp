@@ -104,8 +104,6 @@ void placer::release() noexcept {
 void placer::tick() {
   take_what_was_made();
   keep_a_spare_gate();
-  if (std::uint64_t const looks = captured_.looks(); std::exchange(graphs_looked_at_, looks) != looks)
-    follow_captures();
   if (places_[0].job != nullptr) at_work_ = places_[0].job->kernel().resident;
   renew_leases();
   for (int p = 0; p < places; ++p) look_after(p);
@@ -141,6 +139,7 @@ bool placer::is_served(gate const& of) const {
 
 /// Gives new graphs' slots their place, and lets those go whose graphs are gone.
 void placer::follow_captures() {
+  if (std::uint64_t const looks = captured_.looks(); std::exchange(graphs_looked_at_, looks) == looks) return;
   auto& slots = places_[0].slots;
   for (std::shared_ptr<captured_gate> const& graph : captured_.take_new()) {
     std::size_t const before = slots.size();

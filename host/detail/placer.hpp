@@ -51,6 +51,8 @@ class placer {
   /// a far smaller chance than another waits for it. Before the first tick; without it all run alike.
   void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
   void tick();
+  /// Graphs come and go. While no copy from or to one of their gates is under way.
+  void follow_captures();
   /// Nothing is harvested any more: each job fails when no block is inside.
   void give_up() noexcept { given_up_ = true; }
   /// The machine is lost.
@@ -117,7 +119,6 @@ class placer {
   void take_what_was_made();
   void keep_a_spare_gate();
   bool is_served(gate const& of) const;
-  void follow_captures();
   void look_after(int index);
   void put_in(place& here, job_pointer job, std::shared_ptr<job_seat> seat);
   bool stays(int index);

@@ -309,9 +309,11 @@ void runtime::state::serve() {
       turn_off(problem);
       if (machine_->is_lost()) dispatcher_->fail_all();
     }
-    bool const moves = dispatcher_->moves_memory() && !machine_->is_lost();
-    auto const give_up = give_up_ + (moves ? max_moving : 0s);
-    if (ends && ((dispatcher_->empty() && !moves) || std::chrono::steady_clock::now() >= give_up)) return;
+    if (ends) {
+      bool const moves = dispatcher_->moves_memory() && !machine_->is_lost();
+      auto const give_up = give_up_ + (moves ? max_moving : 0s);
+      if ((dispatcher_->empty() && !moves) || std::chrono::steady_clock::now() >= give_up) return;
+    }
     wake_->sleep_until(ends ? std::min(next, std::chrono::steady_clock::now() + 200us) : next);
   }
 }
