@@ -275,6 +275,7 @@ lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
     if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
     if (never_runs(*one)) return;
     device_guard const here{*one->machine};
+    patient_copies const however_late;  // a late copy is no error of a step that is fed
     one->handle.feed(fed);
   });
 }
