@@ -16,8 +16,8 @@ namespace lull::detail {
 
 using log_function = std::function<void(std::string_view)>;
 
-/// Calls the program's log callback on a thread of its own, one line at a time, so that no thread of Lull and no call
-/// of the program ever waits for what the callback waits for, such as an interpreter's lock. Thread-safe.
+/// Calls the program's log callback on a thread of its own, one line at a time until `close`, so that no thread of Lull
+/// and no call of the program ever waits for what the callback waits for, such as an interpreter's lock. Thread-safe.
 class log_queue {
  public:
   static constexpr std::size_t max_lines = 256;
