@@ -23,7 +23,7 @@ if(LULL_PRECOMPILE)
 endif()
 
 # lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
-#           [PROCESSORS n] [FILTER pattern] [BESIDE])
+#           [PROCESSORS n] [ALONE] [FILTER pattern] [BESIDE])
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
 # process of its own.
@@ -38,8 +38,9 @@ endif()
 # FILTER: those of the executable's tests that are meant, as --gtest_filter has it (default all).
 # BESIDE: a GPU test that compares results alone, so that others may use the device at the same time.
 # PROCESSORS: how many it keeps busy (default 1), so that CTest does not start others beside it for which no core is left.
+# ALONE: it tells moments apart, so that CTest starts none beside it.
 function(lull_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "BESIDE" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ALONE;BESIDE" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -99,7 +100,7 @@ function(lull_test)
     TEST_FILTER "${arg_FILTER}"
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS} RUN_SERIAL ${arg_ALONE})
 endfunction()
 
 # Called once, after all of them: each name of the list is that of a test.

@@ -24,7 +24,7 @@ fi
 scripts/setup.sh
 
 jobs=$(nproc)
-tests_at_once=$((2 * jobs)) # tests wait more than they compute, and none depends on time
+tests_at_once=$((2 * jobs)) # tests wait more than they compute, and one that depends on time runs alone
 passed=0 failed=0 skipped=0
 benches=() # what is said of them to CMake; without a word, as the preset says
 

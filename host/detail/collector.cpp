@@ -38,8 +38,8 @@ bool collector::collect(void const* at_work) {
   std::deque<bubble_report> found;
   for (bubble_source* const each : copying_) each->collect({found, clock_, at_work});
   copying_.clear();
+  reserve_more();  // before anybody reads of these bubbles
   if (!found.empty()) keep(std::move(found));
-  reserve_more();
   return true;
 }
 

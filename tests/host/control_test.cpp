@@ -20,8 +20,8 @@ TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
   auto const side = make();
   job const a = submit(*side, "a");
   job const b = submit(*side, "b");
-  await(*side, a, job_state::placed);
-  await(*side, b, job_state::placed);
+  await(a, job_state::placed);
+  await(b, job_state::placed);
   job_description urgent = description("urgent");
   urgent.priority = 1;
   job const c = side->submit(urgent);
@@ -50,11 +50,11 @@ TEST_F(runtime_recorded, a_job_that_is_submitted_paused_takes_no_place_until_it_
   job a = side->submit(asleep);
   EXPECT_EQ(a.progress().state, job_state::paused);
   job const b = submit(*side, "b");
-  await(*side, b, job_state::placed);
+  await(b, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch b"}));
   EXPECT_EQ(a.progress().state, job_state::paused);
   a.resume();
-  await(*side, a, job_state::placed);
+  await(a, job_state::placed);
   a.cancel();
   EXPECT_TRUE(a.wait(10s));
 }
@@ -62,7 +62,7 @@ TEST_F(runtime_recorded, a_job_that_is_submitted_paused_takes_no_place_until_it_
 TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwards) {
   auto const side = make();
   job const a = submit(*side, "a");
-  await(*side, a, job_state::placed);
+  await(a, job_state::placed);
   one_bubble(*side);
   ASSERT_TRUE(side->quiet(60s));
   ASSERT_TRUE(side->quiet(60s));
@@ -73,21 +73,21 @@ TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwar
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});  // asked for twice
   side->release();
   side->release();  // one too many
-  await(*side, a, job_state::placed);
+  await(a, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
 TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   auto const side = make();
   job const a = submit(*side, "a");
-  await(*side, a, job_state::placed);
+  await(a, job_state::placed);
   halt stands;
   trainer.enqueue(stands.operation());
   one_bubble(*side);  // its worker is enqueued and cannot come yet
   EXPECT_FALSE(side->quiet(50ms));
   stands.let_go();
   trainer.synchronize();
-  await(*side, a, job_state::placed);
+  await(a, job_state::placed);
   seen.take();
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
@@ -97,7 +97,7 @@ TEST_F(runtime_recorded, a_job_that_ends_while_a_new_graph_gets_it_is_taken_out_
   with.tasks = {type_of<probe_task>()};
   auto const side = make(with);
   job task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   seen.hold_exchanges();
   trainer.begin_capture();
   one_bubble(*side);

@@ -33,8 +33,8 @@ TEST_P(runtime_destroyed, right_behind_a_submit) { destroy_and_expect_cancelled(
 TEST_P(runtime_destroyed, with_jobs_placed_and_queued) {
   std::vector<job> jobs;
   for (char const* name : {"a", "b", "c"}) jobs.push_back(submit(*side_, name));
-  await(*side_, jobs[0], job_state::placed);
-  await(*side_, jobs[1], job_state::placed);
+  await(jobs[0], job_state::placed);
+  await(jobs[1], job_state::placed);
   EXPECT_EQ(jobs[2].progress().state, job_state::queued);
   one_bubble(*side_);
   destroy_and_expect_cancelled(jobs);
@@ -42,23 +42,23 @@ TEST_P(runtime_destroyed, with_jobs_placed_and_queued) {
 
 TEST_P(runtime_destroyed, with_a_paused_job) {
   job task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   one_bubble(*side_);
   task.pause();
-  await(*side_, task, job_state::paused);
+  await(task, job_state::paused);
   destroy_and_expect_cancelled({task});
 }
 
 TEST_P(runtime_destroyed, inside_an_open_bubble) {
   job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   side_->open(&trainer, site{"wait"});
   destroy_and_expect_cancelled({task});
 }
 
 TEST_P(runtime_destroyed, inside_an_open_bubble_where_copied_lines_tell_what_has_passed) {
   job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   side_->open(&trainer, site{"wait"});
   trainer.synchronize();
   seen.kind = executor_kind::cuda;
@@ -68,7 +68,7 @@ TEST_P(runtime_destroyed, inside_an_open_bubble_where_copied_lines_tell_what_has
 
 TEST_P(runtime_destroyed, behind_a_cancel) {
   job task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   one_bubble(*side_);
   task.cancel();
   destroy_and_expect_cancelled({task});
@@ -76,7 +76,7 @@ TEST_P(runtime_destroyed, behind_a_cancel) {
 
 TEST_P(runtime_destroyed, while_the_trainers_stream_is_still_on_its_way) {
   job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   trainer.enqueue([] { std::this_thread::sleep_for(20ms); });
   one_bubble(*side_);
   destroy_and_expect_cancelled({task});
@@ -86,7 +86,7 @@ TEST_P(runtime_destroyed, while_a_close_that_waits_is_still_on_its_way) {
   seen.close_comes_late = 20ms;
   side_ = make(options(runtime_mode::on, GetParam(), closing{.waits = true}));
   job const task = submit(*side_, "a");
-  await(*side_, task, job_state::placed);
+  await(task, job_state::placed);
   one_bubble(*side_);
   destroy_and_expect_cancelled({task});
   trainer.synchronize();

@@ -63,7 +63,7 @@ TEST_F(governed, steps_that_are_withheld_have_no_edges) {
   std::uint64_t const number = trainer_of_both();
   auto const side = make(bounded(0.005, number));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   seen.take();
   EXPECT_EQ(side->open(&trainer, site{"wait"}).what, counted::withheld);  // before the first mark
   EXPECT_EQ(seen.take(), calls{});
@@ -132,7 +132,7 @@ TEST_F(governed, steps_of_the_same_numbers_are_withheld_whenever_a_rank_started)
 TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
   auto const side = make(bounded(0.005));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   auto const opening = [&] {
     open_result const opened = side->open(&trainer, site{"wait"});
     side->close(opened, &trainer);
@@ -215,7 +215,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
     bool const is_hungry = turn % 2 == 1;
     job& now = jobs.at(is_hungry ? 1 : 0);
     now.resume();
-    await(*side, now, job_state::placed);
+    await(now, job_state::placed);
     std::uint64_t const before = side->steps().begun;
     for (int step = 0; step < 40; ++step) {
       side->step(&trainer);
@@ -228,7 +228,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
     await_timed(*side, before + 38);
     chance.at(is_hungry ? 1 : 0) = side->steps().chance;
     now.pause();
-    await(*side, now, job_state::paused);
+    await(now, job_state::paused);
   }
   EXPECT_GT(chance[0], 2 * chance[1]);
 }
@@ -236,7 +236,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
 TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
   auto const side = make(bounded(0.5));
   job const one = submit(*side, "one");
-  await(*side, one, job_state::placed);
+  await(one, job_state::placed);
   for (int step = 0; step < 400; ++step) {
     side->step(&trainer);
     trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
@@ -256,11 +256,11 @@ TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
     EXPECT_TRUE(so(side->steps().chance)) << side->steps().chance;
   };
   job const same = submit(*side, "one");
-  await(*side, same, job_state::placed);
+  await(same, job_state::placed);
   EXPECT_GT(side->steps().chance, 0.2);
   job ended = same;
   ended.cancel();
-  await(*side, same, job_state::cancelled);
+  await(same, job_state::cancelled);
   job other = submit(*side, "other");
   becomes([](double chance) { return chance == 0.2; });
   other.cancel();

@@ -78,7 +78,7 @@ class halved_workers : public runtime_recorded {
 TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   std::uint64_t halved = 0;
   for (int i = 0; i < 1'000; ++i) halved += step(*side, 0.03, 0.004) == side_work::half ? 1 : 0;
   step_report const found = side->steps();
@@ -95,7 +95,7 @@ TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
 TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
   auto const side = make(bounded());
   job const task = side->submit(description("tame", 2'560));
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 300; ++i) ASSERT_NE(step(*side, 0.001, 0), side_work::half);
   EXPECT_EQ(side->steps().halved, 0U);
 }
@@ -104,7 +104,7 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
 TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 2'000 && step(*side, 0.03, 0.004) != side_work::half; ++i) {
   }
   ASSERT_GT(side->steps().halved, 0U);

@@ -53,7 +53,7 @@ TEST_F(open_result_of, a_job_and_none) {
   auto const side = make();
   EXPECT_EQ(ask(*side, trainer), counted::no_job);
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   answers_ = side->counts();  // it was asked meanwhile
   EXPECT_EQ(ask(*side, trainer), counted::opened);
   side->close(last_, &trainer);

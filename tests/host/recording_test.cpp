@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 TEST_F(runtime_recorded, at_close_the_worker_comes_behind_both_edges) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
   bubble_id const id = side->open(&trainer, site{"wait"});
   EXPECT_EQ(seen.take(), (calls{"open_edge"}));
@@ -44,11 +44,11 @@ TEST_F(runtime_recorded, the_successor_comes_behind_the_job_at_hand) {
   job const a = submit(*side, "a");
   job const b = submit(*side, "b");
   job const waiting = submit(*side, "c");
-  await(*side, a, job_state::placed);
-  await(*side, b, job_state::placed);
+  await(a, job_state::placed);
+  await(b, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a", "launch b"}));
   job{a}.cancel();
-  await(*side, waiting, job_state::placed);
+  await(waiting, job_state::placed);
   calls const later = calls_of_one_bubble(*side);
   ASSERT_EQ(later.size(), 4U);
   EXPECT_TRUE(std::is_permutation(later.begin() + 2, later.end(), calls{"launch b", "launch c"}.begin()));
@@ -58,8 +58,8 @@ TEST_F(runtime_recorded, at_open_the_worker_comes_before_the_close) {
   auto const side = make(options(runtime_mode::on, launch_time::at_open));
   job const a = submit(*side, "a");
   job const b = submit(*side, "b");
-  await(*side, a, job_state::placed);
-  await(*side, b, job_state::placed);
+  await(a, job_state::placed);
+  await(b, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side),
             (calls{"open_edge", "launch a for 200 us", "launch b for 200 us", "close_edge"}));
 }
@@ -68,7 +68,7 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
   seen.launches_behind = &trainer;  // launched at close, a worker comes when the bubble is over
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   calls const at_close{"open_edge", "close_edge", "launch a"};
   calls const at_open{"open_edge", "launch a for 200 us", "close_edge"};
   calls last = at_close;
@@ -89,7 +89,7 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
 TEST_F(runtime_recorded, a_site_where_every_chunk_is_handed_back_is_left_alone) {
   auto const side = make();
   job task = submit_endless(*side);
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 200 && side->counts()[counted::all_handed_back] == 0; ++i) {
     {
       bubble const idle{*side, &trainer, site{"brief"}};
@@ -118,7 +118,7 @@ TEST_F(runtime_recorded, a_longer_gap_and_a_wait_are_asked_of_the_close) {
   for (expected const& each : all) {
     auto const side = make(options(runtime_mode::on, each.launch, each.close));
     job const task = submit(*side, "a");
-    await(*side, task, job_state::placed);
+    await(task, job_state::placed);
     EXPECT_EQ(calls_of_one_bubble(*side), each.order);
   }
 }
@@ -128,7 +128,7 @@ TEST_F(runtime_recorded, without_a_job_nothing_is_asked) {
   for (int i = 0; i < 100; ++i) one_bubble(*side);
   EXPECT_EQ(seen.take(), calls{});
   job task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   EXPECT_FALSE(calls_of_one_bubble(*side).empty());
   task.cancel();
   EXPECT_TRUE(task.wait(120s));
@@ -140,19 +140,19 @@ TEST_F(runtime_recorded, without_a_job_nothing_is_asked) {
 TEST_F(runtime_recorded, a_paused_job_is_no_job) {
   auto const side = make();
   job task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   task.pause();
-  await(*side, task, job_state::paused);
+  await(task, job_state::paused);
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});
   task.resume();
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
 TEST_F(runtime_recorded, while_the_stream_is_captured_nothing_is_enqueued) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   seen.capturing = true;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(calls_of_one_bubble(*side), calls{});
   EXPECT_EQ(side->counts()[counted::not_captured], 10U);
@@ -163,14 +163,14 @@ TEST_F(runtime_recorded, while_the_stream_is_captured_nothing_is_enqueued) {
 TEST_F(runtime_recorded, observe_places_timed_edges_and_no_worker) {
   auto const side = make(options(runtime_mode::observe, launch_time::at_close, std::nullopt));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::off);
+  await(task, job_state::off);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge timed", "close_edge timed"}));
 }
 
 TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
   auto const side = make(options(runtime_mode::off));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::off);
+  await(task, job_state::off);
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});
   ASSERT_EQ(setenv("LULL", "off", 1), 0);
   auto const by_environment = make();
@@ -191,7 +191,7 @@ TEST_F(runtime_recorded, an_armed_ahead_out_of_range_is_refused) {
   with.armed_ahead = 1'000s;
   auto const side = make(with);
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
 
@@ -219,7 +219,7 @@ TEST_F(runtime_recorded, sites_of_bubbles_below_the_shortest_are_passed_over) {
   with.min_bubble = 1s;
   auto const side = make(with);
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 1000 && side->counts()[counted::too_short] == 0; ++i) {
     {
       bubble const idle{*side, &trainer, site{"wait"}};
@@ -233,7 +233,7 @@ TEST_F(runtime_recorded, sites_of_bubbles_below_the_shortest_are_passed_over) {
 TEST_F(runtime_recorded, a_nested_bubble_opens_and_closes_nothing) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   {
     bubble const outer{*side, &trainer, site{"outer"}};
     EXPECT_EQ(seen.take(), (calls{"open_edge"}));
@@ -249,7 +249,7 @@ class runtime_failing : public runtime_recorded, public testing::WithParamInterf
 TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   auto const side = make(options(runtime_mode::on, launch_time::at_close, closing{}));
   job task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   seen.throws_in = GetParam();
   one_bubble(*side);
   seen.take();
@@ -274,7 +274,7 @@ TEST_F(runtime_recorded, an_edge_that_was_never_enqueued_does_not_keep_the_runti
   {
     auto const side = make();
     task = submit(*side, "a");
-    await(*side, task, job_state::placed);
+    await(task, job_state::placed);
     seen.throws_in = "open_edge";
     seen.throws = record::moment::before;
     one_bubble(*side);
@@ -288,7 +288,7 @@ TEST_F(runtime_recorded, an_edge_that_was_never_enqueued_does_not_keep_the_runti
 TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_block_is_inside) {
   auto const side = make();
   job task = submit_endless(*side);
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   halt stands;
   bubble_id const id = side->open(&trainer, site{"wait"});
   trainer.enqueue(stands.operation());
@@ -310,7 +310,7 @@ TEST_F(runtime_recorded, an_error_of_the_dispatcher_fails_jobs_only_when_no_bloc
 TEST_F(runtime_recorded, nobody_waits_for_the_jobs_of_a_machine_that_is_lost) {
   auto const side = make();
   job task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   seen.lost = true;
   seen.exchanges_throw = true;
   task.pause();
@@ -325,7 +325,7 @@ TEST_F(runtime_recorded, a_log_callback_that_throws_turns_nothing_off) {
   runtime side{std::make_unique<recording_executor>(seen), with};
   std::vector<std::unique_ptr<threads_stream>> streams;
   job const task = submit(side, "a");
-  await(side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int i = 0; i < 17; ++i) {  // one more than there are gates, which is worth a line
     streams.push_back(std::make_unique<threads_stream>());
     side.close(side.open(streams.back().get(), site{"wait"}), streams.back().get());
@@ -336,7 +336,7 @@ TEST_F(runtime_recorded, a_log_callback_that_throws_turns_nothing_off) {
 TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_own) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   threads_stream other;
   bubble_id const id = side->open(&trainer, site{"wait"});
   side->close(id, &other);
@@ -352,7 +352,7 @@ TEST_F(runtime_recorded, a_report_tells_how_long_workers_stood_on_the_device_bef
     if (!ahead) with.armed_ahead = 0ns;
     auto const side = make(with);
     job const task = submit(*side, "a");
-    await(*side, task, job_state::placed);
+    await(task, job_state::placed);
     halt stands;
     trainer.enqueue(stands.operation());
     auto const asked = std::chrono::steady_clock::now();
@@ -374,7 +374,7 @@ TEST_F(runtime_recorded, a_report_tells_how_long_workers_stood_on_the_device_bef
 TEST_F(runtime_recorded, asking_for_a_stream_takes_no_gate) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   std::vector<std::unique_ptr<threads_stream>> streams;
   for (int i = 0; i < 40; ++i) {
     streams.push_back(std::make_unique<threads_stream>());

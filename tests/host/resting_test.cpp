@@ -28,7 +28,7 @@ class runtime_rests : public runtime_recorded {
     with.tasks = {type_of<probe_task>()};
     side_ = make(std::move(with));
     job_ = submit(*side_, "slow");  // that stores chunks in each bubble: else its site would be passed over
-    await(*side_, job_, job_state::placed);
+    await(job_, job_state::placed);
   }
   void step() {
     bubble const idle{*side_, &trainer, site{"wait"}};
@@ -70,7 +70,7 @@ TEST_F(runtime_rests, never_in_jobs_that_are_graphs) {
   job_description conducting = description("a graph");
   conducting.type.threads.conducts = true;
   job_ = side_->submit(conducting);
-  await(*side_, job_, job_state::placed);
+  await(job_, job_state::placed);
   ASSERT_TRUE(step_until([&] { return seen.usual().until_ns != 0; }));
   EXPECT_EQ(seen.rest().until_ns, 0U);
 }

@@ -51,9 +51,8 @@ class runtime_recorded : public testing::Test {
     slow.polls = polls;
     return describe(slow, name);
   }
-  static void await(runtime& side, job const& task, job_state state) {
+  static void await(job const& task, job_state state) {
     await_that([&] { return task.progress().state == state; });
-    side.take_bubbles();  // waits for the end of the dispatcher's round, so that what it placed stands
   }
   void one_bubble(runtime& side, char const* where = "wait") { side.close(side.open(&trainer, site{where}), &trainer); }
   calls calls_of_one_bubble(runtime& side) {

@@ -40,10 +40,10 @@ TEST_F(supposed, jobs_begin_as_carefully_as_was_supposed) {
   for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"hungry", 0.02}}) side->suppose(name, slowdown);
   auto const chance_with = [&](std::string const& name) {
     job made = submit(*side, name);
-    await(*side, made, job_state::placed);
+    await(made, job_state::placed);
     double const found = chance(*side);
     made.cancel();
-    await(*side, made, job_state::cancelled);
+    await(made, job_state::cancelled);
     return found;
   };
   EXPECT_EQ(chance_with("tame"), 0.5);
@@ -66,11 +66,11 @@ TEST_F(supposed, of_two_jobs_together_the_hungrier_one_counts) {
       job_description what = description(i == 0 ? name : other);
       what.priority = 1 - static_cast<int>(i);
       both.at(i) = side->submit(what);
-      await(*side, both.at(i), job_state::placed);
+      await(both.at(i), job_state::placed);
     }
     double const found = chance(*side);
     for (job& each : both) each.cancel();
-    for (job& each : both) await(*side, each, job_state::cancelled);
+    for (job& each : both) await(each, job_state::cancelled);
     return found;
   };
   EXPECT_EQ(chance_beside("tame", "tamer"), 0.5);
@@ -85,10 +85,10 @@ TEST_F(supposed, a_far_tamer_job_goes_first_where_that_is_only_supposed) {
   side->suppose("hungry", 0.1);
   side->suppose("tame", 0.001);
   job const hungry = submit(*side, "hungry");
-  await(*side, hungry, job_state::placed);
+  await(hungry, job_state::placed);
   job const tame = submit(*side, "tame");
-  await(*side, tame, job_state::placed);
-  await(*side, hungry, job_state::queued);
+  await(tame, job_state::placed);
+  await(hungry, job_state::queued);
 }
 
 TEST_F(supposed, what_cannot_be_supposed_is_refused) {

@@ -26,7 +26,7 @@ class captured_edges : public runtime_recorded {
     with_workers.tasks = {type_of<probe_task>()};
     side_ = make(std::move(with_workers));
     job const task = submit(*side_, "a");
-    await(*side_, task, job_state::placed);
+    await(task, job_state::placed);
   }
   bubble_id open(char const* where) { return side_->open(&trainer, site{where}); }
   void close(bubble_id id) { side_->close(id, &trainer); }

@@ -37,7 +37,7 @@ TEST_F(runtime_recorded, a_submit_that_finds_no_mapped_memory_leaves_none_behind
   }
   EXPECT_GT(refused, 1);
   seen.maps_left = -1;
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   int const with_a = seen.memories;
   job const same_kind = submit(*side, "b");
   EXPECT_LT(seen.memories - with_a, with_a - before) << "its workers' slots are there already";
@@ -48,7 +48,7 @@ TEST_F(runtime_recorded, a_graph_whose_slots_find_no_mapped_memory_gets_them_lat
   with.tasks = {type_of<probe_task>(), type_of<fed_probe>()};  // two slots a graph
   auto const side = make(std::move(with));
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   std::vector<threads_graph> graphs;
   std::vector<int> kept;
   for (int const left : {0, 1}) {
@@ -111,7 +111,7 @@ void bubbles_of(runtime& side, threads_stream& trainer, int count, char const* w
 TEST_F(runtime_recorded, workers_are_told_how_long_the_last_bubbles_of_their_site_were) {
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   auto const bubbles = [&](int count, char const* where) { bubbles_of(*side, trainer, count, where); };
   bubbles(8, "long");
   EXPECT_EQ(seen.usual().min_ns, 0U);
@@ -127,7 +127,7 @@ TEST_F(runtime_recorded, lengths_that_may_have_been_alike_are_told_as_such) {
   seen.since_look_ns = 1'000'000'000;
   auto const side = make();
   job const task = submit(*side, "a");
-  await(*side, task, job_state::placed);
+  await(task, job_state::placed);
   for (int at = 0; at < 1'000 && seen.usual().min_ns == 0; ++at) bubbles_of(*side, trainer, 1, "long");
   EXPECT_GT(seen.usual().min_ns, 1'900'000U);
   EXPECT_EQ(seen.usual().from_ns, seen.usual().min_ns);
@@ -155,7 +155,7 @@ TEST_F(runtime_recorded, what_the_dispatcher_logs_may_wait_for_another_thread_of
   runtime side{std::make_unique<recording_executor>(seen), with};
   made = &side;
   job const task = side.submit(test::threads_job(uncountable_task{}));
-  await(side, task, job_state::placed);
+  await(task, job_state::placed);
   while (!task.wait(0ns)) {
     one_bubble(side);
     trainer.synchronize();
